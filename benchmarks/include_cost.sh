@@ -1,0 +1,26 @@
+#!/bin/bash
+# What including allot costs: the time to parse <allot/allot.hpp> against that of <memory_resource> and <map> together,
+# as a ratio of medians of user time. The two are timed in alternation, so that a busy machine slows both.
+# usage: include_cost.sh [RUNS]
+set -euo pipefail
+runs=${1:-9}
+include=$(cd "$(dirname "$0")/../include" && pwd)
+TIMEFORMAT=%U
+
+seconds() { # COMPILER SOURCE
+    { time "$1" -std=c++20 -fsyntax-only -I "$include" -x c++ - <<<"$2"; } 2>&1
+}
+median() { sort -n | sed -n "$(((runs + 1) / 2))p"; }
+
+for compiler in g++ clang++; do
+    command -v "$compiler" >/dev/null || continue
+    ours=() theirs=()
+    for ((run = 0; run < runs; ++run)); do
+        ours+=("$(seconds "$compiler" '#include <allot/allot.hpp>')")
+        theirs+=("$(seconds "$compiler" $'#include <memory_resource>\n#include <map>')")
+    done
+    allot=$(printf '%s\n' "${ours[@]}" | median)
+    standard=$(printf '%s\n' "${theirs[@]}" | median)
+    awk -v c="$compiler" -v a="$allot" -v s="$standard" 'BEGIN {
+        printf "%s: <allot/allot.hpp> %.2f s, <memory_resource> and <map> %.2f s, ratio %.2f\n", c, a, s, a / s }'
+done

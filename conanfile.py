@@ -1,0 +1,45 @@
+from pathlib import Path
+import re
+
+from conan import ConanFile
+from conan.tools.cmake import CMake
+from conan.tools.files import copy
+
+
+class Allot(ConanFile):
+    name = "allot"
+    license = "BSL-1.0"
+    description = "Allocators for memory that a program may not be able to touch"
+    topics = ("allocator", "memory", "opencl", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeToolchain", "CMakeDeps"
+    exports = "CMakeLists.txt"  # the version is read from it
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
+    no_copy_source = True
+
+    def set_version(self):
+        text = Path(self.recipe_folder, "CMakeLists.txt").read_text(encoding="utf-8")
+        self.version = re.search(r"project\(allot VERSION ([0-9.]+)", text).group(1)
+
+    def requirements(self):
+        self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
+
+    def build(self):
+        cmake = CMake(self)
+        options = ("ALLOT_TESTS", "ALLOT_EXAMPLES", "ALLOT_BENCHMARKS")
+        cmake.configure(variables={option: "OFF" for option in options})
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, Path(self.package_folder, "licenses"))
+        CMake(self).install()
+
+    def package_id(self):
+        self.info.clear()  # headers: one package for every setting and every version of Boost
+
+    def package_info(self):
+        # CMake finds the config that allot installs itself, so that a consumer sees the same targets everywhere.
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = ["share/cmake/allot"]
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []

@@ -1,0 +1,326 @@
+#!/usr/bin/python3
+"""Turn ONNX graphs into allot's network files.
+
+A network file says which tensors a network computes with, how large they are, and which step reads and writes
+which of them: all that is needed to place the tensors in one arena.
+
+    onnx_to_network.py model.onnx                            one network, on standard output
+    onnx_to_network.py --output DIR a.onnx b.onnx            DIR/a.network and DIR/b.network
+    onnx_to_network.py --dim batch=8 --summary model.onnx    a symbolic dimension set, and the sizes on standard error
+
+The format (records of one line, fields apart by a space; a line that starts with '#' is a comment):
+
+    network NAME
+    tensor ID BYTES DTYPE SHAPE NAME           IDs count from 0; SHAPE is 1x3x224x224, or "scalar" for rank 0
+    input ID                                   a tensor that the caller writes before step 0
+    output ID                                  a tensor that the caller reads after the last step
+    step INDEX OPERATOR [ID...] -> [ID...]     the tensors it reads -> the tensors it writes
+
+What is left out:
+  * weights, which are no part of the arena: initializers, and all that is computed from constants alone (where the
+    graph's output is such a weight, that too);
+  * an output whose size is unknown and that nobody reads, as an old Dropout's mask.
+
+A size that is needed and cannot be known, a string, a sequence, or an operator with a graph inside it (If, Loop,
+Scan) is refused: one sentence on standard error, exit status 1. Needs Python's onnx module (Debian: python3-onnx).
+"""
+
+import argparse
+import math
+import re
+import sys
+from itertools import accumulate
+from pathlib import Path
+from typing import List, NamedTuple
+
+try:
+    import onnx
+    import onnx.shape_inference
+    from google.protobuf.message import DecodeError
+except ImportError:
+    sys.exit("onnx_to_network.py: Python's onnx module is missing (Debian: python3-onnx).")
+
+STRING = onnx.TensorProto.STRING
+
+# ONNX's number of an element type: our name for it, and its bits. By number, as an older onnx lacks the later names.
+ELEMENT_TYPES = {
+    1: ("float32", 32), 2: ("uint8", 8), 3: ("int8", 8), 4: ("uint16", 16), 5: ("int16", 16), 6: ("int32", 32),
+    7: ("int64", 64), 9: ("bool", 8), 10: ("float16", 16), 11: ("float64", 64), 12: ("uint32", 32),
+    13: ("uint64", 64), 14: ("complex64", 64), 15: ("complex128", 128), 16: ("bfloat16", 16),
+    17: ("float8e4m3fn", 8), 18: ("float8e4m3fnuz", 8), 19: ("float8e5m2", 8), 20: ("float8e5m2fnuz", 8),
+    21: ("uint4", 4), 22: ("int4", 4), 23: ("float4e2m1", 4), 24: ("float8e8m0", 8), 25: ("uint2", 2), 26: ("int2", 2),
+}
+
+# Operators that an installed onnx may not know, and whose first output is just like their first input.
+SHAPE_PRESERVING = {
+    "BiasGelu", "Dropout", "FastGelu", "Gelu", "GroupNormalization", "HardSwish", "LayerNormalization", "Mish",
+    "QuickGelu", "RMSNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
+    "SkipSimplifiedLayerNormalization", "Swish",
+}
+
+# Operators that give something new in each run, even from constants.
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+
+
+class Refused(Exception):
+    """Why a graph cannot be turned into a network: one sentence."""
+
+
+class Tensor(NamedTuple):
+    size: int  # in bytes
+    dtype: str
+    shape: List[int]
+    name: str
+
+
+class Step(NamedTuple):
+    operator: str
+    reads: List[int]
+    writes: List[int]
+
+
+class Network(NamedTuple):
+    name: str
+    tensors: List[Tensor]
+    inputs: List[int]
+    outputs: List[int]
+    steps: List[Step]
+
+
+def values_of(graph):
+    """Every value whose type the graph tells."""
+    return [*graph.value_info, *graph.input, *graph.output]
+
+
+def symbol_of(dimension):
+    """The name of a symbolic dimension; empty for any other."""
+    return dimension.dim_param if dimension.HasField("dim_param") else ""
+
+
+def shape_of(value):
+    """The shape of a value, None where it is not known in full."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    known = all(d.HasField("dim_value") and d.dim_value >= 0 for d in tensor.shape.dim)
+    return [d.dim_value for d in tensor.shape.dim] if known else None
+
+
+def set_dimensions(graph, dimensions):
+    """Give symbolic dimensions their values."""
+    for value in values_of(graph):
+        for dimension in value.type.tensor_type.shape.dim:
+            if symbol_of(dimension) in dimensions:
+                dimension.dim_value = dimensions[symbol_of(dimension)]
+
+
+def infer_shapes(model):
+    """The model with every shape that onnx infers, helped past the operators that it may not know."""
+    helped = True
+    while helped:
+        try:
+            model = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        except (onnx.shape_inference.InferenceError, RuntimeError) as error:
+            raise Refused(f"onnx cannot infer the shapes: {' '.join(str(error).split())}") from error
+        helped = help_inference(model.graph)
+    return model
+
+
+def help_inference(graph):
+    """Give shape-preserving operators the output shapes that onnx left unknown; whether there were any."""
+    values = {value.name: value for value in values_of(graph)}
+    known = {name for name, value in values.items() if shape_of(value) is not None}
+    helped = False
+    for node in graph.node:
+        if node.op_type not in SHAPE_PRESERVING or not node.input or not node.output:
+            continue
+        name = node.output[0]
+        if node.input[0] in known and name not in known:
+            if name not in values:
+                values[name] = graph.value_info.add(name=name)
+            values[name].type.CopyFrom(values[node.input[0]].type)
+            known.add(name)
+            helped = True
+    return helped
+
+
+class Converter:
+    """Walks one graph, numbering its tensors and steps."""
+
+    def __init__(self, model, dimensions):
+        self.graph = model.graph
+        self.refuse_subgraphs()
+        set_dimensions(self.graph, dimensions)
+        self.symbols = {symbol_of(d) for v in values_of(self.graph) for d in v.type.tensor_type.shape.dim} - {""}
+        self.graph = infer_shapes(model).graph
+        self.values = {value.name: value for value in values_of(self.graph)}
+        self.weights = {weight.name for weight in self.graph.initializer}
+        self.weights |= {weight.values.name for weight in self.graph.sparse_initializer}
+        self.needed = {name for node in self.graph.node for name in node.input} | {v.name for v in self.graph.output}
+        self.tensors = []
+        self.ids = {}  # the name of a tensor -> its id
+
+    def refuse_subgraphs(self):
+        for node in self.graph.node:
+            if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+                raise Refused(f"the operator {node.op_type} ({node.name or node.output[0]}) has a graph inside it.")
+
+    def network(self, name):
+        inputs = [self.add_tensor(v.name) for v in self.graph.input if v.name not in self.weights]
+        steps = [step for step in map(self.step, self.graph.node) if step]
+        outputs = [self.id_of(v.name, "the caller") for v in self.graph.output]
+        return Network(name, self.tensors, inputs, [id for id in outputs if id is not None], steps)
+
+    def step(self, node):
+        """The step that a node is, or None where it makes weights."""
+        reads = [self.id_of(name, f"the operator {node.op_type}") for name in node.input if name]
+        written = [name for name in node.output if name]
+        if node.op_type not in RANDOM and all(id is None for id in reads):
+            self.weights.update(written)
+            return None
+        writes = [self.add_tensor(name) for name in written if name in self.needed or self.has_size(name)]
+        return Step(node.op_type, [id for id in reads if id is not None], writes)
+
+    def id_of(self, name, reader):
+        """The id of a tensor, or None for a weight."""
+        if name not in self.ids and name not in self.weights:
+            raise Refused(f"{reader} reads '{name}' before any step has written it.")
+        return self.ids.get(name)
+
+    def has_size(self, name):
+        value = self.values.get(name)
+        return value is not None and value.type.tensor_type.elem_type != 0 and shape_of(value) is not None
+
+    def add_tensor(self, name):
+        if name in self.ids or name in self.weights:
+            raise Refused(f"the tensor '{name}' is written twice.")
+        value = self.values.get(name)
+        element_type = value.type.tensor_type.elem_type if value else 0
+        if element_type == STRING:
+            raise Refused(f"the tensor '{name}' holds strings.")
+        if not self.has_size(name):
+            raise Refused(self.unknown_size(name, value))
+        if element_type not in ELEMENT_TYPES:
+            raise Refused(f"the tensor '{name}' is of an unknown type (ONNX's number {element_type}).")
+        dtype, bits = ELEMENT_TYPES[element_type]
+        shape = shape_of(value)
+        self.ids[name] = len(self.tensors)
+        self.tensors.append(Tensor((math.prod(shape) * bits + 7) // 8, dtype, shape, name))
+        return self.ids[name]
+
+    def unknown_size(self, name, value):
+        if value and value.type.WhichOneof("value") not in (None, "tensor_type"):
+            return f"'{name}' is a {value.type.WhichOneof('value')[:-len('_type')]}, not a tensor."
+        for dimension in value.type.tensor_type.shape.dim if value else ():
+            if symbol_of(dimension) in self.symbols:
+                symbol = symbol_of(dimension)
+                return f"the tensor '{name}' has the symbolic dimension {symbol}: set it with --dim {symbol}=VALUE."
+        return f"the size of the tensor '{name}' is unknown: the graph does not tell it, nor can it be inferred."
+
+
+def one_word(text):
+    return re.sub(r"\s+", "_", text)
+
+
+def text_of(network, comments):
+    """The network in the file format."""
+    lines = ["# " + " ".join(comment.split()) for comment in comments]
+    lines.append(f"network {one_word(network.name)}")
+    for id, tensor in enumerate(network.tensors):
+        shape = "x".join(map(str, tensor.shape)) or "scalar"
+        lines.append(f"tensor {id} {tensor.size} {tensor.dtype} {shape} {one_word(tensor.name)}")
+    lines += [f"input {id}" for id in network.inputs]
+    lines += [f"output {id}" for id in network.outputs]
+    for index, step in enumerate(network.steps):
+        lines.append(" ".join(map(str, ["step", index, one_word(step.operator), *step.reads, "->", *step.writes])))
+    return "\n".join(lines) + "\n"
+
+
+def most_live(network):
+    """The most bytes live at once: a tensor lives from the step that writes it to the last that reads it."""
+    end = max(len(network.steps) - 1, 0)
+    first = dict.fromkeys(network.inputs, 0)
+    last = dict(first)
+    for index, step in enumerate(network.steps):
+        first.update(dict.fromkeys(step.writes, index))
+        last.update(dict.fromkeys([*step.reads, *step.writes], index))
+    last.update(dict.fromkeys(network.outputs, end))
+    change = [0] * (end + 2)
+    for id, tensor in enumerate(network.tensors):
+        change[first[id]] += tensor.size
+        change[last[id] + 1] -= tensor.size
+    return max(accumulate(change))
+
+
+def summary_of(network):
+    total = sum(tensor.size for tensor in network.tensors)
+    return (f"{network.name}: {len(network.steps)} steps, {len(network.tensors)} tensors, "
+            f"{total:,} bytes in all, {most_live(network):,} bytes live at most")
+
+
+def name_of(path):
+    """A network's name: its file's, without the prefixes of the ONNX project's light models."""
+    return one_word(re.sub("^light_(bvlc_)?", "", path.stem))
+
+
+def convert(path, dimensions):
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except DecodeError as error:
+        raise Refused("this is no ONNX file.") from error
+    if not model.HasField("graph"):
+        raise Refused("the file holds no graph.")
+    return Converter(model, dimensions).network(name_of(path))
+
+
+def dimension(text):
+    name, equals, value = text.rpartition("=")
+    if not (name and value.isdecimal()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE with a whole number")
+    return name, int(value)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description="Turn ONNX graphs into allot's network files.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an ONNX file")
+    parser.add_argument("--output", type=Path, metavar="DIR",
+                        help="write DIR/NAME.network for each file (one file alone may go to standard output)")
+    parser.add_argument("--dim", action="append", default=[], type=dimension, metavar="NAME=VALUE",
+                        help="give a symbolic dimension its value; may be repeated")
+    parser.add_argument("--note", action="append", default=[], metavar="TEXT",
+                        help="a further comment for the head of each result, as the model's licence; may be repeated")
+    parser.add_argument("--summary", action="store_true", help="print each network's sizes on standard error")
+    options = parser.parse_args(arguments)
+    if len(options.files) > 1 and not options.output:
+        parser.error("several files need --output DIR")
+    if len({name_of(path) for path in options.files}) < len(options.files):
+        parser.error("two of the files would make the same network")
+    return options
+
+
+def write(network, source, options):
+    head = f"allot network, version 1: written by onnx_to_network.py from {source.name}"
+    text = text_of(network, [head, *options.note])
+    if options.output:
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / f"{network.name}.network").write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    for path in options.files:
+        try:
+            network = convert(path, dict(options.dim))
+            write(network, path, options)
+        except (Refused, OSError) as error:
+            print(f"onnx_to_network.py: {path}: {error}", file=sys.stderr)
+            return 1
+        if options.summary:
+            print(summary_of(network), file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,494 @@
+// arena: one device + one strategy + one growth, the allocator that most users name.
+//
+//     allot::arena<allot::host::static_storage<64_KiB>, allot::bump<>> scratch;
+//     auto block = scratch.allocate({.size = 256, .align = 32});
+//
+//     layout ─► arena ─► strategy ─► extent ─► address model ─► block
+//                 └────► device: a region, rarely
+//
+// The device gives regions, the strategy cuts them, and the device's address model names what was cut. How regions lie
+// in the strategy's offset space follows from the types:
+//
+//     growth::none            one region; an offset is a position: an address, or the offset beside the handle
+//     records in band         several regions; an offset is an address
+//     records beside          several regions, each in a segment of its own; the ticket says which
+//     a bump                  several regions, one after the other
+//
+// Complexity: the strategy's; a few instructions more where regions are several. Memory: the strategy, the device, and
+// 24 bytes a region. Not synchronised.
+#pragma once
+
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/allocator.hpp>
+#include <allot/core/device.hpp>
+#include <allot/core/strategy.hpp>
+#include <allot/growth.hpp>
+#include <allot/hardening.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace allot::inline v1 {
+
+struct arena_options {
+    allot::hardening hardening = allot::hardening::none;
+    std::size_t align = 1;  // what every region's base is asked to be aligned to, at least
+};
+
+/// The ticket of an arena over several segments: the strategy's own, and which region.
+template <class Ticket>
+struct segment_ticket {
+    [[no_unique_address]] Ticket of_strategy{};
+    std::uint32_t region = 0;
+    friend constexpr bool operator==(const segment_ticket&, const segment_ticket&) = default;
+};
+
+/// What an arena remembers in a mark.
+template <class Mark>
+struct arena_mark {
+    Mark of_strategy;
+    std::size_t region = 0;
+    std::uint64_t count = 0;
+};
+
+/// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
+template <class Device, class Strategy, class Growth>
+consteval bool arena_requirements() {
+    if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
+        constexpr bool grows = Growth::regions > 1;
+        static_assert(growth_policy<Growth>, "allot: the third parameter of an arena is a growth: growth::none, "
+                                             "growth::fixed<> or growth::geometric<>");
+        static_assert(Device::offsets != offset_use::none,
+                      "allot: consumers of this memory take no offset, so that an arena cannot cut it: acquire one "
+                      "region for each block from the device");
+        static_assert(!Strategy::in_band || Device::host_accessible,
+                      "allot: records in band need memory that the host can touch: use node_store::side_table, or "
+                      "automatic, on this device");
+        static_assert(!Strategy::in_band || std::same_as<typename Device::address_model, raw_pointer>,
+                      "allot: records in band need memory with pointers: use node_store::side_table, or automatic, on "
+                      "this device");
+        static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
+                      "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
+        static_assert(!Device::address_model::absolute ||
+                          sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
+                      "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
+    }
+    return true;
+}
+
+template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
+          class OnMisuse = abort_on_misuse>
+class arena {
+    static constexpr memory_traits where{
+        .host_pointers = requires { requires Device::host_accessible; } &&
+                         requires { requires std::same_as<typename Device::address_model, raw_pointer>; },
+        .grows = requires { requires Growth::regions > 1; }};
+
+public:
+    using device_type = Device;
+    using strategy_type = typename strategy_in<Strategy, where>::type;
+
+private:
+    static_assert(arena_requirements<Device, strategy_type, Growth>());
+    static_assert(is_alignment(Options.align), "allot: arena_options::align is a power of two");
+
+    using model = typename Device::address_model;
+    using region_type = region_of<Device>;
+    using offset = typename strategy_type::offset_type;
+    using grant = grant_of<strategy_type>;
+    using strategy_layout = layout_for<strategy_type>;
+    using strategy_extent = extent_of<strategy_type>;
+
+    static constexpr bool one_region = !where.grows;
+    static constexpr bool one_by_one = where.grows && !strategy_type::several_extents;
+    static constexpr bool segmented = where.grows && strategy_type::several_extents && !strategy_type::in_band;
+    static constexpr bool checked = Options.hardening != hardening::none;
+    static constexpr unsigned segment_shift =
+        std::numeric_limits<offset>::digits - static_cast<unsigned>(std::bit_width(Growth::regions) - 1);
+
+    template <int>
+    struct nothing {};
+    struct growth_state {
+        std::size_t base_align = 0;              // of every base, where only the device knows it
+        std::size_t current = Growth::regions;   // the region in use, where they are used one by one
+    };
+
+public:
+    using address_model = model;
+    using ticket_type = std::conditional_t<segmented, segment_ticket<typename strategy_type::ticket_type>,
+                                           typename strategy_type::ticket_type>;
+    using block_type = block<typename model::address, ticket_type>;
+    static constexpr bool host_accessible = Device::host_accessible;
+
+    /// Over a device with a window, the arena takes all of it; an arena that grows acquires nothing before it is needed.
+    arena() noexcept
+        requires std::default_initializable<Device>
+    {
+        acquire_window();
+    }
+    explicit arena(Device device) noexcept : device_{std::move(device)} { acquire_window(); }
+
+    /// Acquires a first region of at least `size` bytes at once. When the device refuses, the arena holds nothing, and
+    /// `diagnose` has the device's code.
+    arena(Device device, std::size_t size) noexcept : device_{std::move(device)} {
+        static_cast<void>(acquire({size, Options.align}));
+    }
+
+    arena(arena&& other) noexcept
+        : device_{std::move(other.device_)},
+          strategy_{std::exchange(other.strategy_, strategy_type{})},
+          refused_with_{other.refused_with_},
+          growth_{std::exchange(other.growth_, {})},
+          live_{std::move(other.live_)} {
+        for (std::size_t i = 0; i != Growth::regions; ++i) regions_[i] = std::exchange(other.regions_[i], {});
+    }
+    arena& operator=(arena&&) = delete;
+
+    ~arena() {
+        if constexpr (Options.hardening == hardening::debug) {
+            live_.for_each([](const block_type& held, std::size_t position) {
+                OnMisuse{}(misuse::leaked, position, held.size);
+            });
+        }
+        for (const region_type& held : regions_) {
+            if (held) device_.release(held);
+        }
+    }
+
+    [[nodiscard]] block_type allocate(layout wanted) noexcept {
+        if (!is_honoured(wanted.align)) return {};
+        grant given = ask(wanted);
+        if constexpr (!one_region) {
+            if (!given && grow_for(wanted)) given = ask(wanted);
+        }
+        return admit(given);
+    }
+
+    /// Takes a block back, as it was handed out. An empty block is fine.
+    void deallocate(block_type held) noexcept {
+        if (!held || !is_live(held)) return;
+        if constexpr (checked) live_.remove(held, model::position(held.address));
+        if constexpr (Options.hardening == hardening::debug && where.host_pointers)
+            std::memset(held.address, freed_byte, held.size);
+        strategy_.deallocate(grant_for(held));
+    }
+
+    /// Gives exactly these bytes, counted from the region's base, if they are free.
+    [[nodiscard]] block_type claim(extent wanted) noexcept
+        requires one_region && claimable<strategy_type>
+    {
+        if (!extent{0, regions_[0].size}.contains(wanted)) return {};
+        const std::size_t at = model::position(regions_[0].base) + wanted.offset;
+        return admit(strategy_.claim({static_cast<offset>(at), static_cast<offset>(wanted.size)}));
+    }
+
+    /// Grows or shrinks a block where it stands; false, and nothing changed, when it cannot.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires resizable<strategy_type>
+    {
+        if (!held || size > std::numeric_limits<offset>::max() || !is_live(held)) return false;
+        if (!strategy_.resize(grant_for(held), static_cast<offset>(size))) return false;
+        if constexpr (checked) live_.resize(held, model::position(held.address), size);
+        held.size = size;
+        return true;
+    }
+
+    /// What the holder of a block may use, in bytes: at least its size.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
+        return held ? static_cast<std::size_t>(strategy_.capacity(grant_for(held))) : 0;
+    }
+
+    /// True when the block lies in a region of this arena, live or not.
+    [[nodiscard]] bool owns(block_type held) const noexcept {
+        if (!held) return false;
+        for (std::size_t i = 0; i != Growth::regions; ++i) {
+            if (lies_in(i, held)) return true;
+        }
+        return false;
+    }
+
+    /// Forgets every block at once and keeps the regions.
+    void reset() noexcept
+        requires resettable<strategy_type>
+    {
+        if constexpr (one_by_one) {
+            use_region(0);
+        } else {
+            strategy_.reset();
+        }
+        if constexpr (checked) live_.clear();
+    }
+
+    /// Remembers what is allocated now, for `rollback`.
+    [[nodiscard]] auto mark() const noexcept
+        requires markable<strategy_type>
+    {
+        arena_mark<decltype(strategy_.mark())> here{strategy_.mark()};
+        if constexpr (one_by_one) here.region = growth_.current;
+        if constexpr (checked) here.count = live_.count();
+        return here;
+    }
+    /// Everything allocated since is free again. Precondition: no earlier mark, and no reset, was returned to before.
+    template <class Mark>
+    void rollback(arena_mark<Mark> mark) noexcept
+        requires markable<strategy_type>
+    {
+        if constexpr (one_by_one) {
+            if (mark.region != growth_.current) use_region(mark.region);
+        }
+        strategy_.rollback(mark.of_strategy);
+        if constexpr (checked) live_.clear_since(mark.count);
+    }
+
+    /// Gives the device back every region in which nothing is live. Returns how many bytes.
+    std::size_t trim() noexcept
+        requires(one_by_one || (!one_region && removable<strategy_type>))
+    {
+        std::size_t released = 0;
+        for (std::size_t i = 0; i != Growth::regions; ++i) {
+            region_type& held = regions_[i];
+            if (!held || !give_up(i)) continue;
+            released += held.size;
+            device_.release(std::exchange(held, {}));
+        }
+        return released;
+    }
+
+    /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
+        if (one_region && !regions_[0]) return {refusal::device_refused, 0, static_cast<long>(refused_with_)};
+        if (!is_honoured(wanted.align)) return {refusal::misaligned};
+        if (wanted.size > std::numeric_limits<offset>::max()) return {refusal::over_limit};
+        diagnosis answer = strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+        if (one_region || answer.why == refusal::none) return answer;
+        if (growth_for(wanted).size == 0) {
+            answer.why = refusal::over_limit;
+        } else if (static_cast<long>(refused_with_) != 0) {
+            answer.why = refusal::device_refused;
+            answer.device_error = static_cast<long>(refused_with_);
+        } else {
+            answer.why = refusal::none;
+        }
+        return answer;
+    }
+
+    /// Bytes held from the device, over all regions.
+    [[nodiscard]] std::size_t size() const noexcept {
+        std::size_t sum = 0;
+        for (const region_type& held : regions_) sum += held.size;
+        return sum;
+    }
+
+    /// The regions, in the order in which they are used; one that is not held is empty.
+    [[nodiscard]] const region_type (&regions() const noexcept)[Growth::regions] { return regions_; }
+
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+    [[nodiscard]] const strategy_type& strategy() const noexcept { return strategy_; }
+
+private:
+    static constexpr int freed_byte = 0xDD;
+
+    [[nodiscard]] grant ask(layout wanted) noexcept {
+        if constexpr (sizeof(offset) < sizeof(std::size_t)) {
+            constexpr std::size_t most = std::numeric_limits<offset>::max();
+            if (wanted.size > most || wanted.align > most) return {};
+        }
+        return strategy_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
+    /// be: the strategy skips to it.
+    [[nodiscard]] bool is_honoured(std::size_t align) const noexcept {
+        if constexpr (model::absolute) {
+            return true;
+        } else if constexpr (one_region) {
+            return align <= Device::min_align || align <= regions_[0].align;
+        } else {
+            return align <= Device::min_align || growth_.base_align == 0 || align <= growth_.base_align;
+        }
+    }
+
+    // ── regions in offset space ──────────────────────────────────────────────────────────────────────────────────
+
+    /// Where a region starts in the strategy's offset space; congruent to its base where positions are addresses.
+    [[nodiscard]] static strategy_extent extent_in_strategy(std::size_t index, const region_type& held) noexcept {
+        std::size_t start = model::position(held.base);
+        if constexpr (segmented) {
+            constexpr offset half = offset{1} << (segment_shift - 1);
+            const auto phase = model::absolute ? static_cast<offset>(start) & (half - 1) : offset{0};
+            return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | phase),
+                    held.size > half ? offset{0} : static_cast<offset>(held.size)};
+        }
+        return {static_cast<offset>(start), static_cast<offset>(held.size)};
+    }
+
+    [[nodiscard]] block_type admit(grant given) noexcept {
+        if (!given) return {};
+        const block_type fresh = block_for(given);
+        if constexpr (checked) {
+            if (!live_.add(fresh, model::position(fresh.address))) {
+                strategy_.deallocate(given);
+                return {};
+            }
+        }
+        return fresh;
+    }
+
+    [[nodiscard]] block_type block_for(grant given) const noexcept {
+        const auto at = static_cast<std::size_t>(given.where.offset);
+        const auto size = static_cast<std::size_t>(given.where.size);
+        if constexpr (segmented) {
+            const auto index = static_cast<std::uint32_t>(given.where.offset >> segment_shift);
+            const region_type& held = regions_[index];
+            return {model::locate(held.base, given.where.offset - extent_in_strategy(index, held).offset), size,
+                    {given.ticket, index}};
+        } else if constexpr (!one_region && !one_by_one) {
+            return {addressed_memory::at(at), size, given.ticket};
+        } else {
+            const auto base = regions_[current_region()].base;
+            return {model::locate(base, at - model::position(base)), size, given.ticket};
+        }
+    }
+
+    [[nodiscard]] grant grant_for(const block_type& held) const noexcept {
+        const std::size_t position = model::position(held.address);
+        if constexpr (segmented) {
+            const region_type& in = regions_[held.ticket.region];
+            return {{static_cast<offset>(extent_in_strategy(held.ticket.region, in).offset +
+                                         (position - model::position(in.base))),
+                     static_cast<offset>(held.size)},
+                    held.ticket.of_strategy};
+        } else {
+            return {{static_cast<offset>(position), static_cast<offset>(held.size)}, held.ticket};
+        }
+    }
+
+    [[nodiscard]] bool lies_in(std::size_t index, const block_type& held) const noexcept {
+        const region_type& in = regions_[index];
+        const std::size_t from = model::position(in.base), at = model::position(held.address);
+        return in && at >= from && extent{0, in.size}.contains({at - from, held.size}) &&
+               model::locate(in.base, at - from) == held.address;
+    }
+
+    [[nodiscard]] bool is_live(const block_type& held) const noexcept {
+        if constexpr (checked) {
+            using answer = typename live_blocks<block_type>::answer;
+            const std::size_t position = model::position(held.address);
+            const answer known = live_.find(held, position);
+            if (known == answer::live) return true;
+            OnMisuse{}(known == answer::other_size ? misuse::wrong_size
+                              : owns(held)                ? misuse::not_live
+                                                          : misuse::foreign_block,
+                              position, held.size);
+            return false;
+        }
+        return true;
+    }
+
+    // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    void acquire_window() noexcept {
+        static_assert(!one_region || bounded_device<Device>,
+                      "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
+        if constexpr (one_region) static_cast<void>(acquire({device_.capacity(), Options.align}));
+    }
+
+    /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
+    [[nodiscard]] bool acquire(layout wanted) noexcept {
+        std::size_t slot = 0;
+        while (slot != Growth::regions && regions_[slot]) ++slot;
+        if (slot == Growth::regions) return false;
+        if (wanted.align < Device::min_align) wanted.align = Device::min_align;
+        if constexpr (!one_region) {
+            if (wanted.align < growth_.base_align) wanted.align = growth_.base_align;
+        }
+        if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return false;
+        const acquired<Device> answer = device_.acquire(wanted);
+        if (!answer) {
+            refused_with_ = answer.error();
+            return false;
+        }
+        refused_with_ = {};
+        regions_[slot] = *answer;
+        if (!start_using(slot)) {
+            device_.release(std::exchange(regions_[slot], {}));
+            return false;
+        }
+        if constexpr (!one_region && !model::absolute) {
+            if (growth_.base_align == 0) growth_.base_align = answer->align;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool start_using(std::size_t slot) noexcept {
+        if constexpr (one_by_one) {
+            use_region(slot);
+            return true;
+        } else {
+            return strategy_.insert(extent_in_strategy(slot, regions_[slot]), {});
+        }
+    }
+
+    /// What to acquire so that the request fits; size 0 when a limit forbids it.
+    [[nodiscard]] layout growth_for(layout wanted) const noexcept {
+        if (!wanted.is_valid() || wanted.size > std::numeric_limits<offset>::max()) return {0, 1};
+        // A base aligned to what records in band need too, so that `bytes_for` holds.
+        const std::size_t align = wanted.align < alignof(std::max_align_t) && strategy_type::in_band
+                                      ? alignof(std::max_align_t)
+                                      : wanted.align;
+        const std::size_t need =
+            strategy_type::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
+        const std::size_t held = size();
+        if (need == 0 || held > Growth::limit || need > Growth::limit - held) return {0, 1};
+        std::size_t next = Growth::next(held);
+        if (next > Growth::limit - held) next = Growth::limit - held;
+        return {next < need ? need : next, align < Options.align ? Options.align : align};
+    }
+
+    [[nodiscard]] bool grow_for(layout wanted) noexcept {
+        const layout more = growth_for(wanted);
+        if (more.size == 0) return false;
+        if constexpr (one_by_one) {
+            for (std::size_t next = growth_.current + 1; next < Growth::regions && regions_[next]; ++next) {
+                if (regions_[next].size >= more.size) {
+                    use_region(next);
+                    return true;
+                }
+            }
+        }
+        return acquire(more);
+    }
+
+    // ── one region after the other ───────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] std::size_t current_region() const noexcept {
+        if constexpr (one_by_one) return growth_.current;
+        return 0;
+    }
+
+    void use_region(std::size_t index) noexcept {
+        growth_.current = index;
+        strategy_ = strategy_type{};
+        if (index < Growth::regions && regions_[index])
+            static_cast<void>(strategy_.insert(extent_in_strategy(index, regions_[index]), {}));
+    }
+
+    /// Takes a region out of use; false when something in it is live.
+    [[nodiscard]] bool give_up(std::size_t index) noexcept {
+        if constexpr (one_by_one) {
+            return growth_.current == Growth::regions || index > growth_.current;
+        } else {
+            return strategy_.remove(extent_in_strategy(index, regions_[index]));
+        }
+    }
+
+    [[no_unique_address]] Device device_{};
+    strategy_type strategy_{};
+    region_type regions_[Growth::regions]{};
+    [[no_unique_address]] typename Device::error refused_with_{};
+    [[no_unique_address]] std::conditional_t<one_region, nothing<0>, growth_state> growth_{};
+    [[no_unique_address]] std::conditional_t<checked, live_blocks<block_type>, nothing<1>> live_{};
+};
+
+}  // namespace allot::inline v1

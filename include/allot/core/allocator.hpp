@@ -1,0 +1,33 @@
+// The allocator concept: whatever hands out blocks, be it an arena or something made of arenas.
+//
+// `allocate` is noexcept and gives an empty block on failure; `deallocate` takes a block back as it was handed out;
+// `diagnose(layout)` says why `allocate` would refuse.
+#pragma once
+
+#include <allot/core/address_model.hpp>
+#include <allot/core/diagnosis.hpp>
+
+namespace allot::inline v1 {
+
+/// The block type of an allocator, also through a reference to one.
+template <class Allocator>
+using block_of = typename std::remove_reference_t<Allocator>::block_type;
+
+template <class Allocator>
+concept allocator = address_model<typename std::remove_reference_t<Allocator>::address_model> &&
+    requires(Allocator& allocator, const std::remove_reference_t<Allocator>& constant, layout wanted,
+             block_of<Allocator> held) {
+        requires std::same_as<decltype(std::remove_reference_t<Allocator>::host_accessible), const bool>;
+        { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
+        { allocator.deallocate(held) } noexcept;
+        { constant.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+    };
+
+/// Refinement: says whether a block lies in its memory.
+template <class Allocator>
+concept owning = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator,
+                                                  block_of<Allocator> held) {
+    { allocator.owns(held) } noexcept -> std::same_as<bool>;
+};
+
+}  // namespace allot::inline v1

@@ -1,0 +1,63 @@
+// Size arithmetic that cannot overflow: every sum or product of sizes that a caller can influence goes through here.
+//
+// Everything is constexpr, needs no heap and throws nothing. Thread safety: pure functions.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace allot::inline v1 {
+
+/// True for 1, 2, 4, …: what an alignment must be.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr bool is_alignment(T align) noexcept {
+    return std::has_single_bit(align);
+}
+
+/// `a + b`, or false and `sum` untouched when that does not fit.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr bool checked_add(T a, T b, T& sum) noexcept {
+    if (b > std::numeric_limits<T>::max() - a) return false;
+    sum = static_cast<T>(a + b);
+    return true;
+}
+
+/// `a * b`, or false and `product` untouched when that does not fit.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr bool checked_multiply(T a, T b, T& product) noexcept {
+    if (b != 0 && a > std::numeric_limits<T>::max() / b) return false;
+    product = static_cast<T>(a * b);
+    return true;
+}
+
+/// `value` rounded down to a multiple of `align`, a power of two. Cannot overflow.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T align_down(T value, T align) noexcept {
+    return value & static_cast<T>(~(align - 1));
+}
+
+/// `value` rounded up to a multiple of `align`, a power of two.
+/// Precondition: the result fits; where a caller can influence `value`, use `checked_align_up`.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T align_up(T value, T align) noexcept {
+    return align_down(static_cast<T>(value + (align - 1)), align);
+}
+
+/// `value` rounded up to a multiple of `align`, a power of two; false and `rounded` untouched when that does not fit.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr bool checked_align_up(T value, T align, T& rounded) noexcept {
+    if (value > std::numeric_limits<T>::max() - (align - 1)) return false;
+    rounded = align_up(value, align);
+    return true;
+}
+
+/// The largest power of two that divides `value`; 0 for 0, which every power of two divides.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T alignment_of(T value) noexcept {
+    return value & static_cast<T>(~value + 1);
+}
+
+}  // namespace allot::inline v1

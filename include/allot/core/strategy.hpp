@@ -1,0 +1,179 @@
+// The strategy concept: which extent of a plain space of offsets a request gets.
+//
+// A strategy never touches the memory it manages, except through an in-band node store, and knows no device: it can be
+// used on its own over any 32- or 64-bit range.
+//
+//     allot::best_fit<> disk;                                   // blocks of a disk
+//     disk.insert({.offset = 1000, .size = 1'000'000});         // it may use these
+//     auto file = disk.allocate({.size = 40, .align = 8});      // file.where.offset: 1000
+//     disk.deallocate(file);
+//
+// Every trait is stated by every strategy, never defaulted; `strategy_requirements` names the first one missing.
+//
+//     trait             meaning
+//     offset_type       unsigned integer of the offset space
+//     ticket_type       what it wants back at deallocation; `no_ticket<Self>` when nothing
+//     memory_type       how an in-band store reaches the bytes; `no_memory` when it touches none
+//     in_band           records live inside the free memory
+//     reclaims          which blocks can be given back for reuse: never, lifo, fifo, any
+//     exact             a valid request is refused only when no hole fits it (or records are out)
+//     several_extents   `insert` may be called again to manage more offsets
+//
+// Functions: `insert(extent, memory)` adds offsets to manage and refuses what it cannot; `allocate(layout)` gives a
+// grant, empty on failure, and then nothing has changed; `deallocate(grant)` takes one back, as it was handed out;
+// `capacity(grant)` is what the holder may use, at least the size asked for; `diagnose(layout)` says why `allocate`
+// would refuse; `bytes_for(count, layout)` is the exact size of the smallest extent, aligned as the layout, that holds
+// `count` such allocations at once (0 when no extent does).
+#pragma once
+
+#include <allot/core/diagnosis.hpp>
+#include <allot/core/extent.hpp>
+
+#include <type_traits>
+
+namespace allot::inline v1 {
+
+enum class reclaim : unsigned char { never, lifo, fifo, any };
+
+/// Where a strategy keeps its records.
+enum class node_store : unsigned char {
+    automatic,   // in band where the host can reach the memory by pointer, beside it otherwise
+    in_band,     // inside the free memory
+    side_table,  // beside it
+};
+
+/// The memory type of a strategy that touches no memory.
+struct no_memory {};
+
+/// The memory type of an in-band store whose offsets are host addresses: byte `o` is at address `o`.
+struct addressed_memory {
+    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
+        return reinterpret_cast<std::byte*>(offset);
+    }
+};
+
+template <class Strategy>
+using layout_for = basic_layout<typename Strategy::offset_type>;
+template <class Strategy>
+using extent_of = basic_extent<typename Strategy::offset_type>;
+template <class Strategy>
+using grant_of = basic_grant<typename Strategy::offset_type, typename Strategy::ticket_type>;
+
+template <class Strategy>
+concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
+    requires(Strategy strategy, const Strategy constant, layout_for<Strategy> wanted, extent_of<Strategy> where,
+             grant_of<Strategy> grant, typename Strategy::memory_type memory) {
+        requires std::same_as<decltype(Strategy::in_band), const bool>;
+        requires std::same_as<decltype(Strategy::reclaims), const reclaim>;
+        requires std::same_as<decltype(Strategy::exact), const bool>;
+        requires std::same_as<decltype(Strategy::several_extents), const bool>;
+        { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
+        { strategy.allocate(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
+        { strategy.deallocate(grant) } noexcept;
+        { constant.capacity(grant) } noexcept -> std::same_as<typename Strategy::offset_type>;
+        { constant.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+        { Strategy::bytes_for(wanted.size, wanted) } noexcept -> std::same_as<typename Strategy::offset_type>;
+    };
+
+/// What an arena knows about the memory that its strategy will manage.
+struct memory_traits {
+    bool host_pointers;  // offsets are addresses, and the host may read and write there
+    bool grows;          // regions come and go
+};
+
+/// What a strategy becomes in such memory: itself, unless its author specialises this, as those with a choice of node
+/// store do to settle `node_store::automatic`.
+template <class Strategy, memory_traits Memory>
+struct strategy_in {
+    using type = Strategy;
+};
+
+// Refinements. A caller asks for the capability by its concept; nothing pretends to have one.
+
+/// Gives exactly the extent that is asked for, when it is free.
+template <class Strategy>
+concept claimable = strategy<Strategy> && requires(Strategy strategy, extent_of<Strategy> wanted) {
+    { strategy.claim(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
+};
+
+/// Grows or shrinks a grant where it stands; false, and nothing changed, when it cannot. The grant carries its old size.
+template <class Strategy>
+concept resizable =
+    strategy<Strategy> && requires(Strategy strategy, grant_of<Strategy> grant, typename Strategy::offset_type size) {
+        { strategy.resize(grant, size) } noexcept -> std::same_as<bool>;
+    };
+
+/// Forgets every allocation at once and keeps what was inserted.
+template <class Strategy>
+concept resettable = strategy<Strategy> && requires(Strategy strategy) {
+    { strategy.reset() } noexcept;
+};
+
+/// Gives marks, and rolls back to one: everything allocated since is free again.
+template <class Strategy>
+concept markable = resettable<Strategy> && requires(Strategy strategy, const Strategy constant) {
+    { strategy.rollback(constant.mark()) } noexcept;
+};
+
+/// Gives an inserted extent up again, when all of it is free.
+template <class Strategy>
+concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<Strategy> inserted) {
+    { strategy.remove(inserted) } noexcept -> std::same_as<bool>;
+};
+
+/// Names the first requirement that a would-be strategy misses. True for a strategy; otherwise it does not compile.
+template <class Strategy>
+consteval bool strategy_requirements() {
+    if constexpr (!requires { requires std::unsigned_integral<typename Strategy::offset_type>; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states its offset_type, an unsigned integer");
+    } else if constexpr (!requires { typename Strategy::ticket_type; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states its ticket_type; using ticket_type = "
+                                         "allot::no_ticket<Self> when it wants nothing back");
+    } else if constexpr (!requires { typename Strategy::memory_type; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states its memory_type; using memory_type = "
+                                         "allot::no_memory when it touches no memory");
+    } else if constexpr (!requires { requires std::same_as<decltype(Strategy::in_band), const bool>; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether its records live inside the free memory: "
+                                         "static constexpr bool in_band");
+    } else if constexpr (!requires { requires std::same_as<decltype(Strategy::reclaims), const reclaim>; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states which blocks it takes back for reuse: "
+                                         "static constexpr allot::reclaim reclaims");
+    } else if constexpr (!requires { requires std::same_as<decltype(Strategy::exact), const bool>; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether it refuses only when no hole fits: "
+                                         "static constexpr bool exact");
+    } else if constexpr (!requires { requires std::same_as<decltype(Strategy::several_extents), const bool>; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether insert may be called again: "
+                                         "static constexpr bool several_extents");
+    } else if constexpr (!requires(Strategy strategy, extent_of<Strategy> where,
+                                   typename Strategy::memory_type memory) {
+                             { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy takes offsets to manage: bool insert(extent, memory) "
+                                         "noexcept");
+    } else if constexpr (!requires(Strategy strategy, layout_for<Strategy> wanted) {
+                             { strategy.allocate(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy gives grants: allot::grant_of<Strategy> "
+                                         "allocate(basic_layout) noexcept");
+    } else if constexpr (!requires(Strategy strategy, grant_of<Strategy> grant) {
+                             { strategy.deallocate(grant) } noexcept;
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy takes grants back: void deallocate(grant) noexcept");
+    } else if constexpr (!requires(const Strategy strategy, grant_of<Strategy> grant) {
+                             { strategy.capacity(grant) } noexcept -> std::same_as<typename Strategy::offset_type>;
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy says what a grant's holder may use: offset_type "
+                                         "capacity(grant) const noexcept");
+    } else if constexpr (!requires(const Strategy strategy, layout_for<Strategy> wanted) {
+                             { strategy.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy says why it would refuse: allot::diagnosis "
+                                         "diagnose(basic_layout) const noexcept");
+    } else if constexpr (!strategy<Strategy>) {
+        static_assert(!sizeof(Strategy), "allot: a strategy's capacity is predictable: static offset_type "
+                                         "bytes_for(offset_type count, basic_layout) noexcept");
+    }
+    return true;
+}
+
+}  // namespace allot::inline v1

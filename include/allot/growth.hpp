@@ -1,0 +1,60 @@
+// growth: how much more an arena asks of its device when a request does not fit.
+//
+//     growth::none        one region, acquired when the arena is made; no look-up and no field for more
+//     growth::fixed       regions of `step` bytes each
+//     growth::geometric   each new region as large as all before it together, `step` bytes at first
+//
+// A region is never smaller than the request that it is acquired for needs. `regions` is how many may be held at once:
+// their table lies inside the arena, so growing takes no memory but the device's.
+#pragma once
+
+#include <allot/core/arithmetic.hpp>
+#include <allot/core/literals.hpp>
+
+namespace allot::inline v1 {
+
+struct growth_options {
+    std::size_t step = 1_MiB;                                    // bytes
+    std::size_t limit = std::numeric_limits<std::size_t>::max();  // bytes held in all, over every region
+    std::size_t regions = 64;                                     // a power of two
+};
+
+/// How many regions an arena may hold, how many bytes in all, and how large the next one is to be.
+template <class Growth>
+concept growth_policy = requires(std::size_t held) {
+    requires std::same_as<decltype(Growth::regions), const std::size_t>;
+    requires std::same_as<decltype(Growth::limit), const std::size_t>;
+    { Growth::next(held) } noexcept -> std::same_as<std::size_t>;
+};
+
+namespace growth {
+
+struct none {
+    static constexpr std::size_t regions = 1;
+    static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();
+    [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return 0; }
+};
+
+template <growth_options Options = growth_options{}>
+struct fixed {
+    static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
+    static constexpr std::size_t regions = Options.regions;
+    static constexpr std::size_t limit = Options.limit;
+    [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return Options.step; }
+};
+
+template <growth_options Options = growth_options{}>
+struct geometric {
+    static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
+    static constexpr std::size_t regions = Options.regions;
+    static constexpr std::size_t limit = Options.limit;
+    [[nodiscard]] static constexpr std::size_t next(std::size_t held) noexcept {
+        return held < Options.step ? Options.step : held;
+    }
+};
+
+}  // namespace growth
+
+static_assert(growth_policy<growth::none> && growth_policy<growth::fixed<>> && growth_policy<growth::geometric<>>);
+
+}  // namespace allot::inline v1

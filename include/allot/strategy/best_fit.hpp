@@ -1,0 +1,319 @@
+// best_fit: blocks of any size and alignment, given back in any order; neighbouring holes always join.
+//
+// Holes lie in bins by size, eight to every power of two (size_bins). A request takes, in the lowest bin that has a hole
+// for it, the hole at the lowest offset among the first few that fit; what is left over on either side stays a hole.
+// This text is the whole engine: where its records live is the node store's business (side_table, in_band).
+//
+//     │ block │  hole  │ block │ block │      hole       │
+//                 └──────── bins ─────────────┘
+//
+// Complexity: allocate and deallocate are O(1) but for the holes of the request's own bin that are too small or too
+// badly aligned, which are looked through so that a request is only refused when no hole fits. `claim`, `remove` and
+// `diagnose` look through the holes. Memory: about 4 KiB of bins for 64-bit in-band offsets, 2 KiB with a side table,
+// 1 KiB for 32-bit ones, beside what the node store says. Not synchronised.
+#pragma once
+
+#include <allot/strategy/in_band.hpp>
+#include <allot/strategy/side_table.hpp>
+#include <allot/strategy/size_bins.hpp>
+
+#include <utility>
+
+namespace allot::inline v1 {
+
+struct best_fit_options {
+    node_store store = node_store::automatic;  // used on its own: beside the memory unless in_band is asked for
+    std::size_t records = 0;                   // of a side table: 0 grows on the heap, otherwise as many and no heap
+    unsigned candidates = 8;                   // fitting holes of a bin that are compared for the lowest offset
+    std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none
+};
+
+template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t, class Memory = addressed_memory>
+class best_fit {
+    static_assert(Options.candidates > 0, "allot: best_fit compares at least one candidate");
+    static_assert(Options.store != node_store::in_band || Options.records == 0,
+                  "allot: records counts the side table's records; an in-band best_fit keeps none");
+
+public:
+    static constexpr bool in_band = Options.store == node_store::in_band;
+
+private:
+    using nodes_type = std::conditional_t<in_band, in_band_nodes<Offset, Memory>,
+                                          side_table_nodes<Offset, Options.records>>;
+    using node = typename nodes_type::node;
+    static constexpr node none = nodes_type::none;
+    static constexpr Offset header = nodes_type::header;
+
+public:
+    using offset_type = Offset;
+    using ticket_type = typename nodes_type::ticket_type;
+    using memory_type = typename nodes_type::memory_type;
+    using layout_type = basic_layout<Offset>;
+    using extent_type = basic_extent<Offset>;
+    using grant_type = basic_grant<Offset, ticket_type>;
+    static constexpr reclaim reclaims = reclaim::any;
+    static constexpr bool exact = true;
+    static constexpr bool several_extents = true;
+
+    constexpr best_fit() noexcept = default;
+    constexpr best_fit(best_fit&& other) noexcept
+        : nodes_{std::move(other.nodes_)}, bins_{std::exchange(other.bins_, {})} {}
+    constexpr best_fit& operator=(best_fit&& other) noexcept {
+        nodes_ = std::move(other.nodes_);
+        bins_ = std::exchange(other.bins_, {});
+        return *this;
+    }
+
+    /// Adds offsets to manage. False when the extent wraps, is too small for one hole, or no record is to be had.
+    /// Precondition: it overlaps none inserted before.
+    constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
+        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
+        const extent_type usable = nodes_type::usable(where);
+        if (!usable || !nodes_.room(1)) return false;
+        link(nodes_.insert(usable, memory));
+        return true;
+    }
+
+    /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(holes of its size).
+    constexpr bool remove(extent_type inserted) noexcept {
+        const extent_type usable = nodes_type::usable(inserted);
+        if (!usable) return false;
+        const node hole = first_hole(bin_of(usable.size), [&](node n) {
+            return nodes_.offset(n) == usable.offset && nodes_.size(n) == usable.size;
+        });
+        if (hole == none) return false;
+        unlink(hole);
+        nodes_.remove(hole);
+        return true;
+    }
+
+    constexpr grant_type allocate(layout_type wanted) noexcept {
+        const auto [hole, at] = find(wanted);
+        if (hole == none || !nodes_.room(2)) return {};
+        return {{static_cast<Offset>(at + header), wanted.size},
+                nodes_.ticket(carve(hole, at, nodes_type::node_size(wanted.size)))};
+    }
+
+    constexpr void deallocate(grant_type grant) noexcept {
+        node freed = nodes_.find(grant);
+        nodes_.mark_hole(freed);
+        if (const node below = nodes_.hole_before(freed); below != none) {
+            unlink(below);
+            nodes_.join(below, freed);
+            freed = below;
+        }
+        absorb_above(freed);
+        link(freed);
+    }
+
+    /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
+    /// multiple of two words and the word before it is free. O(holes).
+    constexpr grant_type claim(extent_type wanted) noexcept {
+        const Offset need = wanted.size == 0 ? 0 : nodes_type::node_size(wanted.size);
+        if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
+        const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
+        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
+            const node hole = first_hole(b, [&](node n) {
+                return extent_type{nodes_.offset(n), nodes_.size(n)}.contains(cut) &&
+                       is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
+            });
+            if (hole == none) continue;
+            if (!nodes_.room(2)) return {};
+            return {wanted, nodes_.ticket(carve(hole, cut.offset, need))};
+        }
+        return {};
+    }
+
+    /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
+    /// False, and nothing changed, when the space above is taken, `size` is 0 or no record is left.
+    constexpr bool resize(grant_type grant, Offset size) noexcept {
+        const Offset need = size == 0 ? 0 : nodes_type::node_size(size);
+        const node held = nodes_.find(grant);
+        const Offset had = nodes_.size(held);
+        if (need == 0) return false;
+        if (need > had) {
+            const node above = nodes_.hole_after(held);
+            if (above == none || nodes_.size(above) < need - had) return false;
+        } else if (had - need < nodes_type::min_hole && nodes_.hole_after(held) == none) {
+            return true;
+        }
+        if (!nodes_.room(1)) return false;
+        absorb_above(held);
+        keep_front(held, need);
+        return true;
+    }
+
+    /// What the holder of a grant may use: at least the size asked for.
+    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept {
+        return nodes_.size(nodes_.find(grant)) - header;
+    }
+
+    /// Why `allocate` would refuse. O(holes).
+    [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
+        Offset free = 0, largest = 0;
+        for (bin b = bins_.next(0); b != bins::count; b = bins_.next(b + 1)) {
+            first_hole(b, [&](node n) {
+                const Offset usable = nodes_.size(n) - header;
+                free = static_cast<Offset>(free + usable);
+                if (usable > largest) largest = usable;
+                return false;
+            });
+        }
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (find(wanted).hole != none)
+            return {nodes_.has_room(2) ? refusal::none : refusal::out_of_records, largest};
+        return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
+    }
+
+    /// The size of the smallest extent that holds `count` such allocations at once, when it starts at a multiple of
+    /// the layout's alignment and of two words; 0 when no extent does.
+    [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
+        if (!each.is_valid() || count == 0) return 0;
+        const Offset need = nodes_type::node_size(each.size);
+        const Offset first = place_low(align_up<Offset>(header, nodes_type::granule) - header, each.align);
+        Offset second = 0, total = 0;
+        if (need == 0 || first == no_place || !checked_add<Offset>(first, need, second)) return 0;
+        if (count > 1) {
+            second = place_low(second, each.align);
+            if (second == no_place || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
+        }
+        if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
+            !checked_add<Offset>(total, nodes_type::tail, total))
+            return 0;
+        return total;
+    }
+
+private:
+    using bins = size_bins<Offset, node, none>;
+    using bin = typename bins::bin;
+    static constexpr Offset no_place = std::numeric_limits<Offset>::max();
+
+    struct placement {
+        node hole = none;
+        Offset at = 0;  // where the node that is cut out begins
+    };
+
+    [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
+    [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept {
+        return gap == 0 || gap >= nodes_type::min_hole;
+    }
+
+    /// The lowest start of a node at or after `low` whose holder's bytes are aligned; `no_place` when it would wrap.
+    [[nodiscard]] static constexpr Offset place_low(Offset low, Offset align) noexcept {
+        const auto mask = static_cast<Offset>(align - 1);
+        const Offset step = static_cast<Offset>(0 - (low + header)) & mask;
+        const Offset gap = is_hole_or_nothing(step) ? step : static_cast<Offset>(step + align);
+        return gap < step || gap > no_place - low ? no_place : static_cast<Offset>(low + gap);
+    }
+    /// The highest start of a node in [low, high] whose holder's bytes are aligned; `no_place` when there is none.
+    [[nodiscard]] static constexpr Offset place_high(Offset low, Offset high, Offset align) noexcept {
+        const Offset at = static_cast<Offset>(align_down<Offset>(high + header, align) - header);
+        if (at > high || at < low) return no_place;
+        if (is_hole_or_nothing(static_cast<Offset>(at - low))) return at;
+        return align <= at - low ? low : no_place;
+    }
+    [[nodiscard]] constexpr Offset place(node hole, Offset need, Offset align, bool from_top) const noexcept {
+        if (nodes_.size(hole) < need) return no_place;
+        const Offset low = nodes_.offset(hole);
+        const auto high = static_cast<Offset>(low + (nodes_.size(hole) - need));
+        if (from_top) return place_high(low, high, align);
+        const Offset at = place_low(low, align);
+        return at <= high ? at : no_place;
+    }
+
+    [[nodiscard]] constexpr placement find(layout_type wanted) const noexcept {
+        const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
+        if (need == 0) return {};
+        const bool from_top = Options.large != 0 && wanted.size >= Options.large;
+        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
+            placement best;
+            unsigned left = Options.candidates;
+            first_hole(b, [&](node n) {
+                const Offset at = place(n, need, wanted.align, from_top);
+                if (at == no_place) return false;
+                if (best.hole == none || (from_top ? at > best.at : at < best.at)) best = {n, at};
+                return --left == 0;
+            });
+            if (best.hole != none) return best;
+        }
+        return {};
+    }
+
+    /// The first hole of a bin for which `wanted` is true; `none` when it is true for none.
+    template <class Predicate>
+    constexpr node first_hole(bin b, Predicate wanted) const noexcept {
+        const node head = bins_.head(b);
+        if (head == none) return none;
+        node n = head;
+        do {
+            if (wanted(n)) return n;
+            n = nodes_.next(n);
+        } while (n != head);
+        return none;
+    }
+
+    /// Cuts a used node of `need` out of a hole; what is left on either side stays a hole. Takes up to two records.
+    [[nodiscard]] constexpr node carve(node hole, Offset at, Offset need) noexcept {
+        unlink(hole);
+        if (at != nodes_.offset(hole)) {
+            const node rest = nodes_.split(hole, static_cast<Offset>(at - nodes_.offset(hole)));
+            link(hole);
+            hole = rest;
+        }
+        keep_front(hole, need);
+        return hole;
+    }
+    constexpr void keep_front(node n, Offset need) noexcept {
+        if (nodes_.size(n) - need >= nodes_type::min_hole) link(nodes_.split(n, need));
+        nodes_.mark_used(n);
+    }
+    constexpr void absorb_above(node n) noexcept {
+        if (const node above = nodes_.hole_after(n); above != none) {
+            unlink(above);
+            nodes_.join(n, above);
+        }
+    }
+
+    // The holes of a bin are a ring, newest first.
+    constexpr void link(node hole) noexcept {
+        nodes_.mark_hole(hole);
+        const bin b = bin_of(nodes_.size(hole));
+        const node head = bins_.head(b);
+        const node last = head == none ? hole : nodes_.prev(head);
+        nodes_.set_next(hole, head == none ? hole : head);
+        nodes_.set_prev(hole, last);
+        if (head != none) {
+            nodes_.set_next(last, hole);
+            nodes_.set_prev(head, hole);
+        }
+        bins_.set_head(b, hole);
+    }
+    constexpr void unlink(node hole) noexcept {
+        const bin b = bin_of(nodes_.size(hole));
+        const node next = nodes_.next(hole), prev = nodes_.prev(hole);
+        nodes_.set_next(prev, next);
+        nodes_.set_prev(next, prev);
+        if (bins_.head(b) == hole) bins_.set_head(b, next == hole ? none : next);
+    }
+
+    nodes_type nodes_;
+    bins bins_;
+};
+
+/// In band where the host has pointers and no count of records is asked for. In band over several regions, holes are
+/// not compared by offset: which region lies lower is the system's choice, and results are to be the same everywhere.
+template <best_fit_options Options, class Offset, class Memory, memory_traits Where>
+struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
+    static constexpr best_fit_options settle(best_fit_options options) noexcept {
+        if (options.store == node_store::automatic)
+            options.store = Where.host_pointers && options.records == 0 ? node_store::in_band : node_store::side_table;
+        if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
+        return options;
+    }
+    using type = best_fit<settle(Options), Offset, Memory>;
+};
+
+static_assert(strategy<best_fit<>> && claimable<best_fit<>> && resizable<best_fit<>> && removable<best_fit<>>);
+static_assert(!resettable<best_fit<>>);
+
+}  // namespace allot::inline v1

@@ -1,0 +1,120 @@
+// in_band_nodes: the node store that keeps its records inside the memory, where the host can reach it.
+//
+//     used   │ size·flags │ what the caller uses ………………… │
+//     hole   │ size·flags │ next │ prev │ ………………… │ size   │
+//                                                   └ read by the neighbour above, to join
+//
+// A node starts one word before what its holder uses. The two low bits of its size say "in use" and "the node below is
+// in use"; a hole repeats its size in its last word. A used word of size 0 ends every extent, so that nothing joins
+// across its end. Memory: one word a block, sizes rounded up to two words, one to three words an extent; the smallest
+// node is four words. A block needs no ticket. Not synchronised.
+// Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
+#pragma once
+
+#include <allot/core/extent.hpp>
+#include <allot/core/strategy.hpp>
+
+#include <cstring>
+
+namespace allot::inline v1 {
+
+/// The ticket of a block whose record is in front of it.
+struct in_band_ticket {
+    friend constexpr bool operator==(in_band_ticket, in_band_ticket) = default;
+};
+
+template <std::unsigned_integral Offset, class Memory>
+class in_band_nodes {
+    static constexpr Offset word = sizeof(Offset);
+
+public:
+    using node = Offset;  // the offset of the node's first word
+    using ticket_type = in_band_ticket;
+    using memory_type = Memory;
+    static constexpr node none = std::numeric_limits<Offset>::max();
+    static constexpr Offset header = word;
+    static constexpr Offset granule = 2 * word;
+    static constexpr Offset min_hole = 4 * word;
+    static constexpr Offset tail = word;
+
+    [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
+        Offset whole = 0;
+        if (!checked_add<Offset>(size, header, whole) || !checked_align_up<Offset>(whole, granule, whole)) return 0;
+        return whole < min_hole ? min_hole : whole;
+    }
+    [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
+        Offset first = 0;
+        if (!checked_add<Offset>(where.offset, word, first) || !checked_align_up<Offset>(first, granule, first))
+            return {};
+        first -= word;
+        const Offset last = align_down<Offset>(where.end(), granule);
+        if (last < where.offset || last < first + word || last - word - first < min_hole) return {};
+        return {first, static_cast<Offset>(last - word - first)};
+    }
+
+    [[nodiscard]] node insert(basic_extent<Offset> where, Memory memory) noexcept {
+        memory_ = memory;
+        write(where.end(), in_use | below_in_use);
+        write(where.offset, where.size | below_in_use);
+        return where.offset;
+    }
+    void remove(node) noexcept {}
+
+    [[nodiscard]] static constexpr bool room(unsigned) noexcept { return true; }
+    [[nodiscard]] static constexpr bool has_room(unsigned) noexcept { return true; }
+
+    [[nodiscard]] static constexpr node find(basic_grant<Offset, ticket_type> grant) noexcept {
+        return grant.where.offset - header;
+    }
+    [[nodiscard]] static constexpr ticket_type ticket(node) noexcept { return {}; }
+
+    [[nodiscard]] static constexpr Offset offset(node of) noexcept { return of; }
+    [[nodiscard]] Offset size(node of) const noexcept { return read(of) & ~flags; }
+    [[nodiscard]] node next(node of) const noexcept { return read(of + word); }
+    [[nodiscard]] node prev(node of) const noexcept { return read(of + 2 * word); }
+    void set_next(node of, node to) noexcept { write(of + word, to); }
+    void set_prev(node of, node to) noexcept { write(of + 2 * word, to); }
+
+    [[nodiscard]] node hole_before(node of) const noexcept {
+        return (read(of) & below_in_use) != 0 ? none : of - read(of - word);
+    }
+    [[nodiscard]] node hole_after(node of) const noexcept {
+        const node above = of + size(of);
+        return (read(above) & in_use) != 0 ? none : above;
+    }
+
+    void mark_used(node of) noexcept {
+        write(of, read(of) | in_use);
+        const node above = of + size(of);
+        write(above, read(above) | below_in_use);
+    }
+    void mark_hole(node of) noexcept {
+        write(of, read(of) & ~in_use);
+        const node above = of + size(of);
+        write(above - word, size(of));
+        write(above, read(above) & ~below_in_use);
+    }
+
+    /// Both parts keep the state of the whole until they are marked.
+    [[nodiscard]] node split(node of, Offset size) noexcept {
+        const Offset whole = read(of);
+        write(of, size | (whole & flags));
+        write(of + size, ((whole & ~flags) - size) | (whole & in_use) | below_in_use);
+        return of + size;
+    }
+    void join(node first, node second) noexcept { write(first, read(first) + size(second)); }
+
+private:
+    static constexpr Offset in_use = 1, below_in_use = 2, flags = 3;
+
+    [[nodiscard]] Offset read(Offset at) const noexcept {
+        Offset value;
+        std::memcpy(&value, memory_.at(at), sizeof value);
+        return value;
+    }
+    void write(Offset at, Offset value) noexcept { std::memcpy(memory_.at(at), &value, sizeof value); }
+
+    [[no_unique_address]] Memory memory_{};
+};
+
+}  // namespace allot::inline v1

@@ -1,0 +1,36 @@
+# Compiles CASE without MISUSE, which must succeed, and with it, which must fail and say the sentence after
+# '// refused: '. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
+cmake_minimum_required(VERSION 3.25)
+
+file(READ "${CASE}" text)
+string(REGEX MATCH "// refused: *([^\n]*[^ \n])" line "${text}")
+set(sentence "${CMAKE_MATCH_1}")
+if(NOT line OR NOT text MATCHES "#ifdef MISUSE")
+    message(FATAL_ERROR "${CASE} needs a line '// refused: <sentence>' and a part under '#ifdef MISUSE'")
+endif()
+
+# Naming a directory that the compiler searches anyway would reorder its search and break #include_next.
+list(REMOVE_ITEM INCLUDES ${IMPLICIT_INCLUDES})
+list(TRANSFORM INCLUDES PREPEND -I)
+# LC_ALL=C: plain quotes. NO_CARETS: no source text is shown, because the sentence has to come from a diagnostic.
+set(compile ${CMAKE_COMMAND} -E env LC_ALL=C ${COMPILER} -std=c++20 -fsyntax-only ${NO_CARETS} ${INCLUDES} "${CASE}")
+
+function(fail reason)
+    message("${output}")
+    message(FATAL_ERROR "${CASE} ${reason}")
+endfunction()
+
+execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+    fail("does not compile, even without MISUSE")
+endif()
+
+execute_process(COMMAND ${compile} -DMISUSE RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(status EQUAL 0)
+    fail("compiles with MISUSE, but should be refused: ${sentence}")
+endif()
+string(REPLACE "\\\"" "\"" output "${output}") # clang shows a static_assert's sentence as a quoted literal
+string(FIND "${output}" "${sentence}" position)
+if(position EQUAL -1)
+    fail("is refused with MISUSE, but not by the sentence: ${sentence}")
+endif()

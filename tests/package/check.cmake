@@ -1,0 +1,53 @@
+# Gets allot in one WAY and builds and runs a consumer with it, outside the source tree. Run by CTest with WAY, SOURCE,
+# BUILD (a configured build of allot), SCRATCH, VERSION, COMPILER and BOOST (its version).
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+    execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT status EQUAL 0)
+        list(JOIN ARGV " " command)
+        message("${output}")
+        message(FATAL_ERROR "failed (${status}): ${command}")
+    endif()
+endfunction()
+
+function(build_and_run_consumer)
+    run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/build -G Ninja
+        -DCMAKE_CXX_COMPILER=${COMPILER} ${ARGV})
+    run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+    run(${SCRATCH}/build/consumer)
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+file(MAKE_DIRECTORY ${SCRATCH})
+
+if(WAY STREQUAL "find_package")
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+    build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
+
+elseif(WAY STREQUAL "add_subdirectory")
+    build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
+
+elseif(WAY STREQUAL "conan")
+    # ./dev test installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
+    find_program(CONAN conan HINTS ${SOURCE}/build/tools/bin)
+    if(NOT CONAN)
+        message("skipped: Conan is not installed (./dev test installs it)")
+        return()
+    endif()
+    set(ENV{CONAN_HOME} ${SCRATCH}/home)
+    set(ENV{CXX} ${COMPILER})
+    run(${CONAN} profile detect)
+    file(APPEND ${SCRATCH}/home/profiles/default
+         "[platform_requires]\nboost/${BOOST}\n[conf]\ntools.cmake.cmaketoolchain:generator=Ninja\n")
+    file(COPY ${SOURCE}/tests/package DESTINATION ${SCRATCH}) # Conan builds beside the test's sources
+    run(${CONAN} create ${SOURCE} --no-remote --test-folder ${SCRATCH}/package/conan)
+
+elseif(WAY STREQUAL "vcpkg")
+    # vcpkg itself is not needed for what goes wrong most: its manifest and the project drifting apart.
+    file(READ ${SOURCE}/.vcpkg/ports/allot/vcpkg.json manifest)
+    string(JSON version GET "${manifest}" version)
+    if(NOT version STREQUAL VERSION)
+        message(FATAL_ERROR ".vcpkg/ports/allot/vcpkg.json says version ${version}, CMakeLists.txt ${VERSION}")
+    endif()
+endif()
