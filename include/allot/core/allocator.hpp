@@ -15,12 +15,12 @@ using block_of = typename std::remove_reference_t<Allocator>::block_type;
 
 template <class Allocator>
 concept allocator = address_model<typename std::remove_reference_t<Allocator>::address_model> &&
-    requires(Allocator& allocator, const std::remove_reference_t<Allocator>& constant, layout wanted,
+    requires(Allocator& allocator, layout wanted,
              block_of<Allocator> held) {
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::host_accessible), const bool>;
         { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
         { allocator.deallocate(held) } noexcept;
-        { constant.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+        { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
 /// Refinement: says whether a block lies in its memory.

@@ -1,0 +1,13 @@
+// All of allot that needs no vendor SDK. Devices with one are included by name, as <allot/device/opencl.hpp>.
+#pragma once
+
+#include <allot/address/handle_offset.hpp>
+#include <allot/address/pointer_table.hpp>
+#include <allot/address/raw_pointer.hpp>
+#include <allot/arena.hpp>
+#include <allot/compose/paged.hpp>
+#include <allot/core/literals.hpp>
+#include <allot/device/host.hpp>
+#include <allot/device/tightly_coupled.hpp>
+#include <allot/strategy/best_fit.hpp>
+#include <allot/strategy/bump.hpp>
