@@ -11,3 +11,6 @@
 #include <allot/device/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
+#include <allot/strategy/pool.hpp>
+#include <allot/strategy/ring.hpp>
+#include <allot/strategy/stack.hpp>

@@ -5,24 +5,22 @@
 #include <limits>
 
 namespace allot::inline v1 {
+
+namespace detail {
+void size_does_not_fit_on_this_target();  // not constexpr: a literal that calls it does not compile
+
+consteval std::size_t shifted(unsigned long long n, unsigned shift) {
+    if (n > std::numeric_limits<std::size_t>::max() >> shift) size_does_not_fit_on_this_target();
+    return static_cast<std::size_t>(n) << shift;
+}
+}  // namespace detail
+
 inline namespace literals {
 
-consteval std::size_t operator""_B(unsigned long long n) {
-    if (n > std::numeric_limits<std::size_t>::max()) throw "allot: this size does not fit std::size_t on this target";
-    return static_cast<std::size_t>(n);
-}
-consteval std::size_t operator""_KiB(unsigned long long n) {
-    if (n > std::numeric_limits<std::size_t>::max() >> 10) throw "allot: this size does not fit std::size_t here";
-    return static_cast<std::size_t>(n) << 10;
-}
-consteval std::size_t operator""_MiB(unsigned long long n) {
-    if (n > std::numeric_limits<std::size_t>::max() >> 20) throw "allot: this size does not fit std::size_t here";
-    return static_cast<std::size_t>(n) << 20;
-}
-consteval std::size_t operator""_GiB(unsigned long long n) {
-    if (n > std::numeric_limits<std::size_t>::max() >> 30) throw "allot: this size does not fit std::size_t here";
-    return static_cast<std::size_t>(n) << 30;
-}
+consteval std::size_t operator""_B(unsigned long long n) { return detail::shifted(n, 0); }
+consteval std::size_t operator""_KiB(unsigned long long n) { return detail::shifted(n, 10); }
+consteval std::size_t operator""_MiB(unsigned long long n) { return detail::shifted(n, 20); }
+consteval std::size_t operator""_GiB(unsigned long long n) { return detail::shifted(n, 30); }
 
 }  // namespace literals
 }  // namespace allot::inline v1

@@ -31,7 +31,7 @@ public:
     using grant_type = basic_grant<Offset, ticket_type>;
     static constexpr bool in_band = false;
     static constexpr reclaim reclaims = reclaim::never;
-    static constexpr bool exact = true;
+    static constexpr bool exact = false;  // what alignment skipped is not looked at again
     static constexpr bool several_extents = false;
 
     /// Remembers what is allocated now. Valid until an earlier mark, or none, is returned to.

@@ -9,7 +9,6 @@
 
 #include <allot/core/arithmetic.hpp>
 
-#include <memory>
 #include <new>
 #include <utility>
 

@@ -1,0 +1,118 @@
+// pool: slots of one size, given back in any order, with nothing to search and nothing to fragment.
+//
+//     using packets = allot::pool<allot::pool_options{.slot = 128}>;
+//
+//     │ slot │ free │ slot │ slot │ free │ free │ · │       · is less than a slot
+//
+// Which slots are free is kept in the free slots themselves, or beside them (slot_stores.hpp). Every request up to the
+// slot's size and alignment gets a whole slot; others are refused as over the limit or misaligned. Allocate and
+// deallocate are O(1). Memory: none in band; a bit or an index a slot beside. Not synchronised.
+#pragma once
+
+#include <allot/strategy/slot_stores.hpp>
+
+namespace allot::inline v1 {
+
+enum class pool_store : unsigned char {
+    automatic,    // in band where the host has pointers, an index stack otherwise; used on its own: an index stack
+    in_band,      // a free list in the free slots
+    bitmap,       // a bit for each slot: the least memory beside, the lowest slot first
+    index_stack,  // an index for each slot: the fewest instructions
+};
+
+struct pool_options {
+    std::size_t slot = 0;                            // bytes of a slot; rounded up to a multiple of `align`
+    std::size_t count = 0;                           // slots that are managed at most; 0, in band only, for no limit
+    std::size_t align = alignof(std::max_align_t);   // what every slot is aligned to
+    pool_store store = pool_store::automatic;
+};
+
+template <pool_options Options, std::unsigned_integral Offset = std::size_t>
+class pool {
+    static_assert(Options.slot > 0, "allot: a pool needs the size of its slots: pool_options{.slot = 128}");
+    static_assert(is_alignment(Options.align), "allot: pool_options::align is a power of two");
+
+public:
+    static constexpr bool in_band = Options.store == pool_store::in_band;
+
+private:
+    static_assert(in_band || Options.count > 0, "allot: a pool that keeps its free slots beside the memory needs their "
+                                                "number: pool_options{.slot = 128, .count = 64}");
+    static constexpr Offset align = static_cast<Offset>(Options.align);
+    static constexpr Offset slot = static_cast<Offset>(align_up(Options.slot, Options.align));
+    using store_type = std::conditional_t<
+        in_band, slot_free_list<Offset, slot, Options.count>,
+        std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, Options.count>,
+                           slot_index_stack<Offset, slot, Options.count>>>;
+
+public:
+    using offset_type = Offset;
+    using ticket_type = no_ticket<pool>;
+    using memory_type = typename store_type::memory_type;
+    using layout_type = basic_layout<Offset>;
+    using extent_type = basic_extent<Offset>;
+    using grant_type = basic_grant<Offset, ticket_type>;
+    static constexpr reclaim reclaims = reclaim::any;
+    static constexpr bool exact = false;  // a hole that is no slot is not used
+    static constexpr bool several_extents = store_type::several_extents;
+
+    /// As many slots as fit, at most `count` in all. False when there is not one, or the store manages an extent already.
+    constexpr bool insert(extent_type where, memory_type = {}) noexcept {
+        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
+        const extent_type slots = slots_in(where);
+        return slots && store_.insert(slots);
+    }
+    /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(free slots).
+    constexpr bool remove(extent_type inserted) noexcept {
+        const extent_type slots = slots_in(inserted);
+        return slots && store_.remove(slots);
+    }
+
+    constexpr grant_type allocate(layout_type wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > slot || wanted.align > align || store_.empty()) return {};
+        return {{store_.take(), wanted.size}, {}};
+    }
+    constexpr void deallocate(grant_type grant) noexcept { store_.give(grant.where.offset); }
+
+    [[nodiscard]] constexpr Offset capacity(grant_type) const noexcept { return slot; }
+
+    [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
+        const Offset largest = store_.empty() ? 0 : slot;
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (wanted.size > slot) return {refusal::over_limit, largest};
+        if (wanted.align > align) return {refusal::misaligned, largest};
+        return {largest == 0 ? refusal::exhausted : refusal::none, largest};
+    }
+
+    /// The size of the smallest extent, aligned as the slots, that holds `count` such allocations; 0 when none does.
+    [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
+        Offset total = 0;
+        if (!each.is_valid() || count == 0 || each.size > slot || each.align > align) return 0;
+        if (Options.count != 0 && count > Options.count) return 0;
+        return checked_multiply<Offset>(slot, count, total) ? total : 0;
+    }
+
+private:
+    [[nodiscard]] static constexpr extent_type slots_in(extent_type where) noexcept {
+        const Offset skipped = static_cast<Offset>(0 - where.offset) & static_cast<Offset>(align - 1);
+        if (skipped > where.size) return {};
+        auto count = static_cast<Offset>((where.size - skipped) / slot);
+        if (Options.count != 0 && count > Options.count) count = static_cast<Offset>(Options.count);
+        return {static_cast<Offset>(where.offset + skipped), static_cast<Offset>(count * slot)};
+    }
+
+    store_type store_;
+};
+
+/// In band where the host has pointers and a slot can hold one; an index stack otherwise.
+template <pool_options Options, class Offset, memory_traits Where>
+struct strategy_in<pool<Options, Offset>, Where> {
+    static constexpr pool_options settle(pool_options options) noexcept {
+        if (options.store == pool_store::automatic && Where.host_pointers && options.slot >= sizeof(void*))
+            options.store = pool_store::in_band;
+        return options;
+    }
+    using type = pool<settle(Options), Offset>;
+};
+
+}  // namespace allot::inline v1

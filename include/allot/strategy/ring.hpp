@@ -1,0 +1,117 @@
+// ring: blocks given back in the order in which they were allocated, as in a queue of messages or frames.
+//
+//     │ free │ oldest │ … │ newest │►  free   │       the newest end runs ahead of the oldest,
+//     │ … │ newest │►   free   │ oldest │ … │ · │     and starts again below it; · is skipped
+//
+// A block is never split over the end. A block that is not the oldest is not taken back: it stays, with all newer ones,
+// until `reset`, and nothing is corrupted. Every operation is O(1). Memory: five offsets and a count; up to one
+// block's size is skipped at the end of the extent. Not synchronised.
+#pragma once
+
+#include <allot/core/strategy.hpp>
+
+namespace allot::inline v1 {
+
+/// Where the block's own room begins, with what alignment skipped before it: what must be the oldest to be taken back.
+template <std::unsigned_integral Offset>
+struct ring_ticket {
+    Offset from = 0;
+    friend constexpr bool operator==(ring_ticket, ring_ticket) = default;
+};
+
+template <std::unsigned_integral Offset = std::size_t>
+class ring {
+public:
+    using offset_type = Offset;
+    using ticket_type = ring_ticket<Offset>;
+    using memory_type = no_memory;
+    using layout_type = basic_layout<Offset>;
+    using extent_type = basic_extent<Offset>;
+    using grant_type = basic_grant<Offset, ticket_type>;
+    static constexpr bool in_band = false;
+    static constexpr reclaim reclaims = reclaim::fifo;
+    static constexpr bool exact = false;  // what alignment and the end skipped is not looked at until it comes round
+    static constexpr bool several_extents = false;
+
+    /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps.
+    constexpr bool insert(extent_type where, no_memory = {}) noexcept {
+        if (whole_ || !where || where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
+        whole_ = where;
+        reset();
+        return true;
+    }
+
+    constexpr grant_type allocate(layout_type wanted) noexcept {
+        if (!wanted.is_valid()) return {};
+        if (wrapped_) return cut(newest_, oldest_, wanted);
+        if (const grant_type given = cut(newest_, whole_.end(), wanted)) return given;
+        const Offset upper_end = newest_;
+        const grant_type given = cut(whole_.offset, oldest_, wanted);
+        if (given) {
+            upper_end_ = upper_end;
+            wrapped_ = true;
+        }
+        return given;
+    }
+
+    /// Takes the oldest block back; any other is left where it is.
+    constexpr void deallocate(grant_type grant) noexcept {
+        if (grant.ticket.from != oldest_ || live_ == 0) return;
+        if (--live_ == 0) return reset();
+        oldest_ = grant.where.end();
+        if (wrapped_ && oldest_ == upper_end_) {
+            oldest_ = whole_.offset;
+            wrapped_ = false;
+        }
+    }
+
+    /// Forgets every block at once.
+    constexpr void reset() noexcept {
+        oldest_ = newest_ = whole_.offset;
+        wrapped_ = false;
+        live_ = 0;
+    }
+
+    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
+
+    [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
+        const auto above = static_cast<Offset>((wrapped_ ? oldest_ : whole_.end()) - newest_);
+        const auto below = static_cast<Offset>(wrapped_ ? 0 : oldest_ - whole_.offset);
+        const Offset largest = above > below ? above : below;
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (ring trial = *this; trial.allocate(wanted)) return {refusal::none, largest};
+        return {above + below < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
+    }
+
+    /// The size of the smallest extent, aligned as the layout, that holds `count` such allocations; 0 when none does.
+    [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
+        Offset stride = 0, total = 0;
+        if (!each.is_valid() || count == 0 || !checked_align_up(each.size, each.align, stride)) return 0;
+        if (!checked_multiply<Offset>(stride, count - 1, total) || !checked_add<Offset>(total, each.size, total))
+            return 0;
+        return total;
+    }
+
+private:
+    /// The newest block, cut from the start of [from, to).
+    constexpr grant_type cut(Offset from, Offset to, layout_type wanted) noexcept {
+        const Offset skipped = static_cast<Offset>(0 - from) & static_cast<Offset>(wanted.align - 1);
+        const auto room = static_cast<Offset>(to - from);
+        if (skipped > room || wanted.size > room - skipped) return {};
+        const auto at = static_cast<Offset>(from + skipped);
+        newest_ = static_cast<Offset>(at + wanted.size);
+        ++live_;
+        return {{at, wanted.size}, {from}};
+    }
+
+    extent_type whole_;
+    Offset oldest_ = 0, newest_ = 0;
+    Offset upper_end_ = 0;  // where the upper part ends while the ring is wrapped
+    Offset live_ = 0;
+    bool wrapped_ = false;
+};
+
+static_assert(strategy<ring<>> && resettable<ring<>>);
+static_assert(!markable<ring<>> && !claimable<ring<>> && !removable<ring<>>);
+
+}  // namespace allot::inline v1

@@ -1,0 +1,162 @@
+// Where a pool keeps which of its slots are free.
+//
+//     slot_free_list      in band: a free slot holds the link to the next one. Any number of slots and extents, no
+//                         memory beside them; a slot is at least a pointer. Newest first.
+//     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
+//     slot_index_stack    beside: one index a slot. Newest first, the fewest instructions.
+//
+// Taking and giving a slot are O(1); the bitmap looks through one summary bit per 4096 slots. Slots that were never
+// used are not touched. The two beside the memory run in constant expressions. Not synchronised.
+#pragma once
+
+#include <allot/core/strategy.hpp>
+
+#include <boost/intrusive/slist.hpp>
+
+#include <new>
+#include <utility>
+
+namespace allot::inline v1 {
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t>
+class slot_free_list {
+    struct slot : boost::intrusive::slist_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {};
+    static_assert(Slot >= sizeof(slot), "allot: a slot with its link in band is at least as large as a pointer: make it "
+                                        "larger, or use pool_store::bitmap");
+
+public:
+    using memory_type = addressed_memory;
+    static constexpr bool several_extents = true;
+
+    slot_free_list() noexcept = default;
+    slot_free_list(slot_free_list&& other) noexcept { *this = std::move(other); }
+    slot_free_list& operator=(slot_free_list&& other) noexcept {
+        free_.clear();
+        free_.swap(other.free_);
+        fresh_ = std::exchange(other.fresh_, {});
+        return *this;
+    }
+
+    bool insert(basic_extent<Offset> slots) noexcept {
+        while (fresh_) give(take_fresh());
+        fresh_ = slots;
+        return true;
+    }
+    bool remove(basic_extent<Offset> slots) noexcept {
+        const auto inside = [slots](const slot& s) { return slots.contains({offset_of(s), Slot}); };
+        auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
+        for (const slot& s : free_) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
+        if (free != slots.size) return false;
+        free_.remove_if(inside);
+        if (slots.contains(fresh_)) fresh_ = {};
+        return true;
+    }
+    [[nodiscard]] bool empty() const noexcept { return free_.empty() && !fresh_; }
+    /// Precondition: not empty.
+    [[nodiscard]] Offset take() noexcept {
+        if (free_.empty()) return take_fresh();
+        const Offset taken = offset_of(free_.front());
+        free_.pop_front();
+        return taken;
+    }
+    void give(Offset at) noexcept { free_.push_front(*::new (static_cast<void*>(addressed_memory::at(at))) slot); }
+
+private:
+    [[nodiscard]] static Offset offset_of(const slot& s) noexcept {
+        return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(&s));
+    }
+    [[nodiscard]] Offset take_fresh() noexcept {
+        fresh_.size = static_cast<Offset>(fresh_.size - Slot);
+        return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
+    }
+
+    boost::intrusive::slist<slot, boost::intrusive::constant_time_size<false>, boost::intrusive::linear<true>,
+                            boost::intrusive::cache_last<false>>
+        free_;
+    basic_extent<Offset> fresh_;  // slots that were never taken
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+class slot_bitmap {
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    constexpr bool insert(basic_extent<Offset> slots) noexcept {
+        if (whole_ || slots.size / Slot > Count) return false;
+        whole_ = slots;
+        for (std::size_t i = 0; i != slots.size / Slot; ++i) set_free(i);
+        return true;
+    }
+    constexpr bool remove(basic_extent<Offset> slots) noexcept {
+        std::size_t free = 0;
+        for (const std::uint64_t word : words_) free += static_cast<std::size_t>(std::popcount(word));
+        if (slots != whole_ || free != whole_.size / Slot) return false;
+        *this = {};
+        return true;
+    }
+    [[nodiscard]] constexpr bool empty() const noexcept { return first_summary() == summary_count; }
+    [[nodiscard]] constexpr Offset take() noexcept {
+        const std::size_t summary = first_summary();
+        const std::size_t word = summary * 64 + static_cast<std::size_t>(std::countr_zero(summary_[summary]));
+        const std::size_t index = word * 64 + static_cast<std::size_t>(std::countr_zero(words_[word]));
+        words_[word] &= words_[word] - 1;
+        if (words_[word] == 0) summary_[summary] &= summary_[summary] - 1;
+        return static_cast<Offset>(whole_.offset + index * Slot);
+    }
+    constexpr void give(Offset at) noexcept { set_free(static_cast<std::size_t>(at - whole_.offset) / Slot); }
+
+private:
+    static constexpr std::size_t word_count = Count / 64 + (Count % 64 != 0);
+    static constexpr std::size_t summary_count = word_count / 64 + (word_count % 64 != 0);
+
+    constexpr void set_free(std::size_t index) noexcept {
+        words_[index / 64] |= std::uint64_t{1} << index % 64;
+        summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
+    }
+    [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
+        std::size_t summary = 0;
+        while (summary != summary_count && summary_[summary] == 0) ++summary;
+        return summary;
+    }
+
+    basic_extent<Offset> whole_;
+    std::uint64_t words_[word_count]{};      // a set bit is a free slot
+    std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+class slot_index_stack {
+    using index = std::conditional_t<(Count <= 0x100), std::uint8_t,
+                                     std::conditional_t<(Count <= 0x1'0000), std::uint16_t, std::uint32_t>>;
+
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    constexpr bool insert(basic_extent<Offset> slots) noexcept {
+        if (whole_ || slots.size / Slot > Count) return false;
+        whole_ = slots;
+        return true;
+    }
+    constexpr bool remove(basic_extent<Offset> slots) noexcept {
+        if (slots != whole_ || freed_ != used_) return false;
+        whole_ = {};
+        freed_ = used_ = 0;
+        return true;
+    }
+    [[nodiscard]] constexpr bool empty() const noexcept { return freed_ == 0 && used_ == whole_.size / Slot; }
+    [[nodiscard]] constexpr Offset take() noexcept {
+        const std::size_t taken = freed_ != 0 ? free_[--freed_] : used_++;
+        return static_cast<Offset>(whole_.offset + taken * Slot);
+    }
+    constexpr void give(Offset at) noexcept { free_[freed_++] = static_cast<index>((at - whole_.offset) / Slot); }
+
+private:
+    basic_extent<Offset> whole_;
+    std::size_t freed_ = 0;  // indices on the stack
+    std::size_t used_ = 0;   // slots that were ever taken
+    index free_[Count]{};
+};
+
+}  // namespace allot::inline v1
