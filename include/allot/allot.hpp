@@ -1,10 +1,12 @@
-// All of allot that needs no vendor SDK. Devices with one are included by name, as <allot/device/opencl.hpp>.
+// All of allot that needs no vendor SDK and no operating system. Other devices are included by name, as
+// <allot/device/pages.hpp> and <allot/device/opencl.hpp>.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 #include <allot/address/raw_pointer.hpp>
 #include <allot/arena.hpp>
+#include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/device/host.hpp>

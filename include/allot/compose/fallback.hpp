@@ -1,0 +1,83 @@
+// fallback: one allocator first, another when it refuses. Fast memory, then slow.
+//
+//     allot::fallback memory{tightly_coupled, ddr};       // refers to both
+//     auto block = memory.allocate({.size = 4096});       // the block knows where it came from
+//
+// Lvalues are referred to and outlive the fallback; rvalues are moved in and owned. Both must name bytes in the same
+// way, since a block does not say which kind of address it holds. Complexity: that of the two. Memory: one byte and
+// both tickets in every block. As synchronised as the two.
+#pragma once
+
+#include <allot/core/allocator.hpp>
+
+#include <utility>
+
+namespace allot::inline v1 {
+
+/// Which allocator a block came from, and that one's ticket.
+template <class First, class Second>
+struct fallback_ticket {
+    [[no_unique_address]] First first{};
+    bool from_second = false;
+    [[no_unique_address]] Second second{};  // apart from `first`: empty ones of the same type do not share an address
+    friend constexpr bool operator==(const fallback_ticket&, const fallback_ticket&) = default;
+};
+
+template <allocator First, allocator Second>
+class fallback {
+    using first_type = std::remove_reference_t<First>;
+    using second_type = std::remove_reference_t<Second>;
+    using first_block = block_of<First>;
+    using second_block = block_of<Second>;
+    static_assert(std::same_as<typename first_type::address_model, typename second_type::address_model>,
+                  "allot: fallback needs two allocators with the same address model: choose between memories with "
+                  "different addresses where the block is used, not where it is allocated");
+
+public:
+    using address_model = typename first_type::address_model;
+    using ticket_type = fallback_ticket<decltype(first_block::ticket), decltype(second_block::ticket)>;
+    using block_type = block<decltype(first_block::address), ticket_type>;
+    static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
+
+    constexpr fallback(First&& first, Second&& second) noexcept
+        : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}
+
+    [[nodiscard]] block_type allocate(layout wanted) noexcept {
+        if (const first_block given = first_.allocate(wanted)) return {given.address, given.size, {given.ticket}};
+        const second_block given = second_.allocate(wanted);
+        return {given.address, given.size, {{}, true, given.ticket}};
+    }
+
+    /// Takes a block back to where it came from. An empty block is fine.
+    void deallocate(block_type held) noexcept {
+        if (!held) return;
+        if (held.ticket.from_second) {
+            second_.deallocate({held.address, held.size, held.ticket.second});
+        } else {
+            first_.deallocate({held.address, held.size, held.ticket.first});
+        }
+    }
+
+    /// True when the block came from the first allocator.
+    [[nodiscard]] static constexpr bool is_from_first(const block_type& held) noexcept {
+        return held && !held.ticket.from_second;
+    }
+
+    /// Why both would refuse: the second one's answer, with the largest hole of either.
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
+        const diagnosis first = first_.diagnose(wanted);
+        if (first.why == refusal::none) return first;
+        diagnosis second = second_.diagnose(wanted);
+        if (first.largest_hole > second.largest_hole) second.largest_hole = first.largest_hole;
+        return second;
+    }
+
+private:
+    First first_;
+    Second second_;
+};
+
+template <class First, class Second>
+fallback(First&&, Second&&) -> fallback<First, Second>;
+
+}  // namespace allot::inline v1
