@@ -1,0 +1,86 @@
+// run: takes one network through one memory, step by step, and gives the digest of what came out.
+//
+// A memory is a type with
+//     begin(t), end(t)                a tensor's life; what it holds at first does not matter
+//     start_step()                    the step's sum is 0 from here on
+//     absorb(t, number)               reads all of a tensor into the step's sum
+//     witness(t)                      reads all of a tensor into the final sum
+//     produce(t, salt), fill(t, salt) writes all of a tensor from the step's sum, or from the salt alone
+//     digest()                        the final sum
+// The final sum has every output, and also whatever no step reads, so that nothing is written in vain.
+#pragma once
+
+#include "mix.hpp"
+#include "network.hpp"
+
+namespace demo {
+
+/// What is missing on this machine: said to the user, and the rest runs.
+struct unavailable : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// `progress(step, steps)` is called before every step.
+template <class Memory, class Progress>
+[[nodiscard]] std::uint64_t run(const network& net, Memory& memory, Progress&& progress) {
+    const std::size_t duration = net.duration();
+    std::vector<std::vector<std::size_t>> begins(duration), ends(duration);
+    for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+        if (net.tensors[t].size == 0) continue;  // nothing to hold, and nothing to read or write
+        begins[net.tensors[t].first].push_back(t);
+        ends[net.tensors[t].last].push_back(t);
+    }
+    for (std::size_t now = 0; now != duration; ++now) {
+        progress(now, duration);
+        for (const std::size_t t : begins[now]) {
+            memory.begin(t);
+            if (net.tensors[t].is_input) memory.fill(t, mix::salt_of(duration, t));
+        }
+        if (now < net.steps.size()) {
+            const step& work = net.steps[now];
+            memory.start_step();
+            for (std::size_t i = 0; i != work.reads.size(); ++i) {
+                if (net.tensors[work.reads[i]].size != 0) memory.absorb(work.reads[i], i);
+            }
+            for (std::size_t i = 0; i != work.writes.size(); ++i) {
+                if (net.tensors[work.writes[i]].size != 0) memory.produce(work.writes[i], mix::salt_of(now, i));
+            }
+        }
+        for (const std::size_t t : ends[now]) {
+            if (net.tensors[t].is_output || !net.tensors[t].is_read) memory.witness(t);
+        }
+        for (const std::size_t t : ends[now]) memory.end(t);
+    }
+    return mix::key_of(memory.digest(), 0);
+}
+
+/// The half of a memory that mixes, for tensors that the host can reach: `Memory` gives `for_pieces(t, use)`, which calls
+/// `use(address, size, position)` for each run of bytes that a tensor lies in.
+template <class Memory>
+class mixed_by_host {
+public:
+    void start_step() { sum_ = 0; }
+    void absorb(std::size_t t, std::size_t number) { sum_ += sum_of(t, number); }
+    void witness(std::size_t t) { final_ += sum_of(t, t); }
+    void produce(std::size_t t, std::uint64_t salt) { write(t, mix::key_of(sum_, salt)); }
+    void fill(std::size_t t, std::uint64_t salt) { write(t, mix::key_of(0, salt)); }
+    [[nodiscard]] std::uint64_t digest() const { return final_; }
+
+private:
+    [[nodiscard]] std::uint64_t sum_of(std::size_t t, std::size_t number) {
+        std::uint64_t sum = 0;
+        static_cast<Memory*>(this)->for_pieces(t, [&](const void* at, std::size_t size, std::size_t position) {
+            sum += mix::absorb(at, size, position, number);
+        });
+        return sum;
+    }
+    void write(std::size_t t, std::uint64_t key) {
+        static_cast<Memory*>(this)->for_pieces(t, [&](void* at, std::size_t size, std::size_t position) {
+            mix::produce(at, size, position, key);
+        });
+    }
+
+    std::uint64_t sum_ = 0, final_ = 0;
+};
+
+}  // namespace demo

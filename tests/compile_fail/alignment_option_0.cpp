@@ -1,0 +1,14 @@
+// Every region's base is to be aligned to nothing at all.
+// refused: allot: arena_options::align is a power of two
+#include <allot/allot.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr std::size_t align = 0;
+#else
+    constexpr std::size_t align = 1;
+#endif
+    allot::arena<allot::host::static_storage<64>, allot::bump<>, allot::growth::none, allot::arena_options{.align = align}>
+        arena;
+    return static_cast<int>(arena.size());
+}

@@ -1,0 +1,14 @@
+// A count of records is the side table's; in band there is no table to count them in.
+// refused: allot: records counts the side table's records; an in-band best_fit keeps none
+#include <allot/allot.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr auto store = allot::node_store::in_band;
+#else
+    constexpr auto store = allot::node_store::side_table;
+#endif
+    using strategy = allot::best_fit<allot::best_fit_options{.store = store, .records = 16}>;
+    allot::arena<allot::host::static_storage<256>, strategy> arena;
+    return static_cast<int>(arena.size());
+}

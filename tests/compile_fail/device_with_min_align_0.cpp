@@ -1,0 +1,23 @@
+// A device with an alignment that is none.
+// refused: allot: a device's min_align is a power of two
+#include <allot/allot.hpp>
+
+struct my_memory {
+    using address_model = allot::raw_pointer;
+    using error = int;
+    static constexpr bool host_accessible = true;
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+#ifdef MISUSE
+    static constexpr std::size_t min_align = 0;
+#else
+    static constexpr std::size_t min_align = 16;
+#endif
+    static constexpr std::size_t granularity = 1;
+    allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return {{}}; }
+    void release(allot::region<void*>) noexcept {}
+};
+
+int main() {
+    allot::arena<my_memory, allot::bump<>> arena{my_memory{}, 64};
+    return static_cast<int>(arena.size());
+}

@@ -1,0 +1,22 @@
+// A device that does not say whether the host may touch its bytes.
+// refused: allot: a device states whether the host may touch its bytes
+#include <allot/allot.hpp>
+
+struct my_memory {
+    using address_model = allot::raw_pointer;
+    using error = int;
+#ifdef MISUSE
+#else
+    static constexpr bool host_accessible = true;
+#endif
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+    static constexpr std::size_t min_align = 16;
+    static constexpr std::size_t granularity = 1;
+    allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return {{}}; }
+    void release(allot::region<void*>) noexcept {}
+};
+
+int main() {
+    allot::arena<my_memory, allot::bump<>> arena{my_memory{}, 64};
+    return static_cast<int>(arena.size());
+}

@@ -1,0 +1,22 @@
+// A device that takes nothing back.
+// refused: allot: a device takes regions back
+#include <allot/allot.hpp>
+
+struct my_memory {
+    using address_model = allot::raw_pointer;
+    using error = int;
+    static constexpr bool host_accessible = true;
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+    static constexpr std::size_t min_align = 16;
+    static constexpr std::size_t granularity = 1;
+    allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return {{}}; }
+#ifdef MISUSE
+#else
+    void release(allot::region<void*>) noexcept {}
+#endif
+};
+
+int main() {
+    allot::arena<my_memory, allot::bump<>> arena{my_memory{}, 64};
+    return static_cast<int>(arena.size());
+}
