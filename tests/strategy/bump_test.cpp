@@ -1,0 +1,62 @@
+#include <allot/strategy/bump.hpp>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+template <allot::direction Direction>
+using bump = allot::bump<allot::bump_options{.direction = Direction}>;
+
+template <class Bump>
+constexpr bool hands_out_and_rolls_back() {
+    Bump strategy;
+    if (strategy.allocate({1, 1}) || !strategy.insert({100, 64}) || strategy.insert({200, 64})) return false;
+    const auto first = strategy.allocate({10, 4});
+    const auto mark = strategy.mark();
+    const auto second = strategy.allocate({20, 8});
+    if (!first || !second || second.where.offset % 8 != 0 || strategy.allocate({64, 1})) return false;
+    strategy.rollback(mark);
+    if (strategy.allocate({20, 8}).where != second.where) return false;
+    strategy.reset();
+    return strategy.allocate({64, 1}).where == allot::extent{100, 64} && !strategy.allocate({1, 1});
+}
+static_assert(hands_out_and_rolls_back<bump<allot::direction::up>>());
+static_assert(hands_out_and_rolls_back<bump<allot::direction::down>>());
+
+}  // namespace
+
+TEST_CASE("bump starts at the end that its direction says") {
+    bump<allot::direction::up> up;
+    bump<allot::direction::down> down;
+    REQUIRE(up.insert({1000, 100}));
+    REQUIRE(down.insert({1000, 100}));
+    CHECK(up.allocate({10, 1}).where == allot::extent{1000, 10});
+    CHECK(down.allocate({10, 1}).where == allot::extent{1090, 10});
+    CHECK(up.allocate({10, 16}).where == allot::extent{1024, 10});
+    CHECK(down.allocate({10, 16}).where == allot::extent{1072, 10});
+}
+
+TEST_CASE("bump refuses what would wrap, at the top of a 32-bit range and with the largest alignment") {
+    allot::bump<allot::bump_options{.direction = allot::direction::up}, std::uint32_t> up;
+    allot::bump<allot::bump_options{.direction = allot::direction::down}, std::uint32_t> down;
+    CHECK_FALSE(up.insert({0xFFFF'FFF0U, 0x20}));
+    REQUIRE(up.insert({0xFFFF'FF00U, 0xFF}));
+    REQUIRE(down.insert({0xFFFF'FF00U, 0xFF}));
+    CHECK_FALSE(up.allocate({1, 0x8000'0000U}));
+    CHECK_FALSE(down.allocate({1, 0x8000'0000U}));
+    CHECK_FALSE(up.allocate({0xFFFF'FFFFU, 1}));
+    CHECK_FALSE(down.allocate({0xFFFF'FFFFU, 1}));
+    CHECK(up.allocate({0xFF, 1}));
+    CHECK(down.allocate({0xFF, 1}));
+}
+
+TEST_CASE("bump says what is left") {
+    bump<allot::direction::down> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    REQUIRE(strategy.allocate({40, 1}));
+    CHECK(strategy.diagnose({60, 1}) == allot::diagnosis{allot::refusal::none, 60});
+    CHECK(strategy.diagnose({61, 1}) == allot::diagnosis{allot::refusal::exhausted, 60});
+    REQUIRE(strategy.allocate({1, 1}));
+    CHECK(strategy.diagnose({0, 1}).why == allot::refusal::empty_layout);
+    CHECK(strategy.diagnose({1, 3}).why == allot::refusal::bad_alignment);
+}

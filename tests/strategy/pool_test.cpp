@@ -1,0 +1,74 @@
+#include <allot/strategy/pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <vector>
+
+namespace {
+
+using allot::pool_options;
+using allot::pool_store;
+
+template <pool_store Store>
+constexpr bool serves_every_slot_once() {
+    using pool = allot::pool<pool_options{.slot = 10, .count = 70, .align = 4, .store = Store}>;
+    pool strategy;
+    if (!strategy.insert({1, 1000})) return false;  // 83 slots of 12 bytes would fit: 70 are managed
+    std::array<typename pool::grant_type, 70> grants{};
+    for (auto& grant : grants) {
+        grant = strategy.allocate({10, 4});
+        if (!grant || grant.where.offset % 4 != 0) return false;
+    }
+    if (strategy.allocate({1, 1})) return false;
+    for (std::size_t i = 1; i != 70; ++i) {
+        if (grants[i].where.offset != grants[i - 1].where.offset + 12) return false;
+    }
+    strategy.deallocate(grants[40]);
+    strategy.deallocate(grants[20]);
+    if (strategy.remove({1, 1000})) return false;
+    const auto again = strategy.allocate({12, 1});  // the lowest, and the newest
+    if (again.where.offset != grants[20].where.offset) return false;
+    strategy.deallocate(again);
+    for (std::size_t i = 0; i != 70; ++i) {
+        if (i != 20 && i != 40) strategy.deallocate(grants[i]);
+    }
+    return strategy.remove({1, 1000}) && !strategy.allocate({1, 1});
+}
+static_assert(serves_every_slot_once<pool_store::bitmap>());
+static_assert(serves_every_slot_once<pool_store::index_stack>());
+
+}  // namespace
+
+TEST_CASE("a pool says whether a request is too large, too aligned or one too many") {
+    allot::pool<pool_options{.slot = 64, .count = 2}> strategy;
+    REQUIRE(strategy.insert({0, 1000}));
+    CHECK(strategy.diagnose({65, 1}) == allot::diagnosis{allot::refusal::over_limit, 64});
+    CHECK(strategy.diagnose({64, 32}) == allot::diagnosis{allot::refusal::misaligned, 64});
+    CHECK(strategy.allocate({64, 16}).where.offset == 0);
+    CHECK(strategy.allocate({1, 16}).where.offset == 64);
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::exhausted, 0});
+}
+
+TEST_CASE("an in-band pool manages several extents and gives one up when all of it is free") {
+    alignas(64) std::byte low[256], high[512];
+    allot::pool<pool_options{.slot = 64, .align = 64, .store = pool_store::in_band}> strategy;
+    const auto extent_over = [](std::byte* bytes, std::size_t size) {
+        return allot::extent{reinterpret_cast<std::uintptr_t>(bytes), size};
+    };
+    REQUIRE(strategy.insert(extent_over(low, sizeof low)));
+    REQUIRE(strategy.insert(extent_over(high, sizeof high)));
+    std::vector<decltype(strategy)::grant_type> grants;
+    while (const auto grant = strategy.allocate({64, 64})) grants.push_back(grant);
+    CHECK(grants.size() == 12);
+    const auto kept = grants.back();
+    grants.pop_back();
+    for (const auto& grant : grants) strategy.deallocate(grant);
+    const bool kept_is_low = extent_over(low, sizeof low).contains(kept.where);
+    CHECK(strategy.remove(kept_is_low ? extent_over(high, sizeof high) : extent_over(low, sizeof low)));
+    CHECK_FALSE(strategy.remove(kept_is_low ? extent_over(low, sizeof low) : extent_over(high, sizeof high)));
+    std::size_t left = 0;
+    while (strategy.allocate({64, 64})) ++left;
+    CHECK(left == (kept_is_low ? 3 : 7));
+}

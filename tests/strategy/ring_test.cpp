@@ -1,0 +1,49 @@
+#include <allot/strategy/ring.hpp>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+constexpr bool goes_round() {
+    allot::ring<> strategy;
+    if (!strategy.insert({10, 100})) return false;
+    auto oldest = strategy.allocate({40, 1});
+    auto middle = strategy.allocate({40, 1});
+    if (strategy.allocate({21, 1})) return false;
+    strategy.deallocate(oldest);
+    const auto wrapped = strategy.allocate({30, 1});  // 20 are left at the end: it starts again below
+    if (wrapped.where != allot::extent{10, 30} || strategy.allocate({11, 1}) || !strategy.allocate({10, 1}))
+        return false;
+    strategy.deallocate(middle);  // the oldest is now the wrapped one, and the end is free again
+    return strategy.allocate({60, 1}).where == allot::extent{50, 60};
+}
+static_assert(goes_round());
+
+}  // namespace
+
+TEST_CASE("ring takes only the oldest block back") {
+    allot::ring<> strategy;
+    REQUIRE(strategy.insert({0, 30}));
+    const auto first = strategy.allocate({10, 1});
+    const auto second = strategy.allocate({10, 1});
+    strategy.deallocate(second);
+    CHECK_FALSE(strategy.allocate({11, 1}));
+    strategy.deallocate(first);
+    CHECK(strategy.allocate({10, 1}).where.offset == 20);
+    CHECK(strategy.allocate({10, 1}).where.offset == 0);
+    CHECK_FALSE(strategy.allocate({1, 1}));  // `second` stays until reset
+    strategy.reset();
+    CHECK(strategy.allocate({30, 1}).where == allot::extent{0, 30});
+}
+
+TEST_CASE("an empty ring is whole again") {
+    allot::ring<> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    for (int round = 0; round != 10; ++round) {
+        const auto block = strategy.allocate({70, 1});
+        REQUIRE(block);
+        strategy.deallocate(block);
+    }
+    CHECK(strategy.allocate({100, 1}));
+    CHECK(strategy.diagnose({1, 1}).why == allot::refusal::exhausted);
+}
