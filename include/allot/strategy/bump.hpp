@@ -49,17 +49,18 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        if (!wanted.is_valid()) return {};
+        if (!is_alignment(wanted.align)) return {};
         const auto mask = static_cast<Offset>(wanted.align - 1);
+        const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps, and is refused with the too large
         if constexpr (up) {
             const Offset skipped = static_cast<Offset>(0 - cursor_) & mask;
             const auto room = static_cast<Offset>(whole_.end() - cursor_);
-            if (skipped > room || wanted.size > room - skipped) return {};
+            if (skipped >= room || all_but_one >= room - skipped) return {};
             const auto at = static_cast<Offset>(cursor_ + skipped);
             cursor_ = static_cast<Offset>(at + wanted.size);
             return {{at, wanted.size}, {}};
         } else {
-            if (wanted.size > cursor_ - whole_.offset) return {};
+            if (all_but_one >= cursor_ - whole_.offset) return {};
             const auto at = static_cast<Offset>((cursor_ - wanted.size) & ~mask);
             if (at < whole_.offset) return {};
             cursor_ = at;

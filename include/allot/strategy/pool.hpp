@@ -69,8 +69,9 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        if (!wanted.is_valid() || wanted.size > slot || wanted.align > align || store_.empty()) return {};
-        return {{store_.take(), wanted.size}, {}};
+        Offset at = 0;
+        if (!wanted.is_valid() || wanted.size > slot || wanted.align > align || !store_.take(at)) return {};
+        return {{at, wanted.size}, {}};
     }
     constexpr void deallocate(grant_type grant) noexcept { store_.give(grant.where.offset); }
 

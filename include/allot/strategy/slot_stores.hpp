@@ -5,8 +5,9 @@
 //     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
 //     slot_index_stack    beside: one index a slot. Newest first, the fewest instructions.
 //
-// Taking and giving a slot are O(1); the bitmap looks through one summary bit per 4096 slots. Slots that were never
-// used are not touched. The two beside the memory run in constant expressions. Not synchronised.
+// `take` is false when no slot is free. Taking and giving are O(1); the bitmap looks through one summary word per 4096
+// slots. In band, slots that were never used are not touched. The two beside the memory run in constant expressions.
+// Not synchronised.
 #pragma once
 
 #include <allot/core/strategy.hpp>
@@ -38,7 +39,7 @@ public:
     }
 
     bool insert(basic_extent<Offset> slots) noexcept {
-        while (fresh_) give(take_fresh());
+        while (fresh_) give(next_fresh());
         fresh_ = slots;
         return true;
     }
@@ -51,13 +52,16 @@ public:
         if (slots.contains(fresh_)) fresh_ = {};
         return true;
     }
-    [[nodiscard]] bool empty() const noexcept { return free_.empty() && !fresh_; }
-    /// Precondition: not empty.
-    [[nodiscard]] Offset take() noexcept {
-        if (free_.empty()) return take_fresh();
-        const Offset taken = offset_of(free_.front());
-        free_.pop_front();
-        return taken;
+    [[nodiscard]] bool empty() const noexcept { return none_given_back() && !fresh_; }
+    [[nodiscard]] bool take(Offset& at) noexcept {
+        if (none_given_back()) {
+            if (!fresh_) return false;
+            at = next_fresh();
+        } else {
+            at = offset_of(free_.front());
+            free_.pop_front();
+        }
+        return true;
     }
     void give(Offset at) noexcept { free_.push_front(*::new (static_cast<void*>(addressed_memory::at(at))) slot); }
 
@@ -65,7 +69,9 @@ private:
     [[nodiscard]] static Offset offset_of(const slot& s) noexcept {
         return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(&s));
     }
-    [[nodiscard]] Offset take_fresh() noexcept {
+    /// One comparison where `slist::empty` makes two.
+    [[nodiscard]] bool none_given_back() const noexcept { return free_.begin() == free_.end(); }
+    [[nodiscard]] Offset next_fresh() noexcept {
         fresh_.size = static_cast<Offset>(fresh_.size - Slot);
         return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
     }
@@ -96,13 +102,15 @@ public:
         return true;
     }
     [[nodiscard]] constexpr bool empty() const noexcept { return first_summary() == summary_count; }
-    [[nodiscard]] constexpr Offset take() noexcept {
+    [[nodiscard]] constexpr bool take(Offset& at) noexcept {
         const std::size_t summary = first_summary();
+        if (summary == summary_count) return false;
         const std::size_t word = summary * 64 + static_cast<std::size_t>(std::countr_zero(summary_[summary]));
         const std::size_t index = word * 64 + static_cast<std::size_t>(std::countr_zero(words_[word]));
         words_[word] &= words_[word] - 1;
         if (words_[word] == 0) summary_[summary] &= summary_[summary] - 1;
-        return static_cast<Offset>(whole_.offset + index * Slot);
+        at = static_cast<Offset>(whole_.offset + index * Slot);
+        return true;
     }
     constexpr void give(Offset at) noexcept { set_free(static_cast<std::size_t>(at - whole_.offset) / Slot); }
 
@@ -137,26 +145,29 @@ public:
     constexpr bool insert(basic_extent<Offset> slots) noexcept {
         if (whole_ || slots.size / Slot > Count) return false;
         whole_ = slots;
+        for (std::size_t left = slots.size / Slot; left != 0;) free_[free_count_++] = static_cast<index>(--left);
         return true;
     }
     constexpr bool remove(basic_extent<Offset> slots) noexcept {
-        if (slots != whole_ || freed_ != used_) return false;
+        if (slots != whole_ || free_count_ != whole_.size / Slot) return false;
         whole_ = {};
-        freed_ = used_ = 0;
+        free_count_ = 0;
         return true;
     }
-    [[nodiscard]] constexpr bool empty() const noexcept { return freed_ == 0 && used_ == whole_.size / Slot; }
-    [[nodiscard]] constexpr Offset take() noexcept {
-        const std::size_t taken = freed_ != 0 ? free_[--freed_] : used_++;
-        return static_cast<Offset>(whole_.offset + taken * Slot);
+    [[nodiscard]] constexpr bool empty() const noexcept { return free_count_ == 0; }
+    [[nodiscard]] constexpr bool take(Offset& at) noexcept {
+        if (free_count_ == 0) return false;
+        at = static_cast<Offset>(whole_.offset + std::size_t{free_[--free_count_]} * Slot);
+        return true;
     }
-    constexpr void give(Offset at) noexcept { free_[freed_++] = static_cast<index>((at - whole_.offset) / Slot); }
+    constexpr void give(Offset at) noexcept {
+        free_[free_count_++] = static_cast<index>((at - whole_.offset) / Slot);
+    }
 
 private:
     basic_extent<Offset> whole_;
-    std::size_t freed_ = 0;  // indices on the stack
-    std::size_t used_ = 0;   // slots that were ever taken
-    index free_[Count]{};
+    std::size_t free_count_ = 0;
+    index free_[Count]{};  // the free slots, the next one last
 };
 
 }  // namespace allot::inline v1
