@@ -15,7 +15,7 @@ class Allot(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # the version is read from it
-    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "include/*"
     no_copy_source = True
 
     def set_version(self):

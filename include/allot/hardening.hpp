@@ -95,8 +95,8 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     /// Forgets the blocks that were added when `count` was `since` or more.
     void clear_since(std::uint64_t since) noexcept {
-        blocks_.remove_and_dispose_if([since](const record& r) { return r.order >= since; },
-                                      [](record* r) { delete r; });
+        for (auto r = blocks_.begin(); r != blocks_.end();)
+            r = r->order < since ? ++r : blocks_.erase_and_dispose(r, [](record* gone) { delete gone; });
     }
     void clear() noexcept {
         blocks_.clear_and_dispose([](record* r) { delete r; });

@@ -1,0 +1,26 @@
+// fallback between two allocators whose blocks have different addresses.
+// refused: allot: fallback needs two allocators with the same address model
+#include <allot/allot.hpp>
+
+struct fake_buffer {
+    using address_model = allot::handle_offset<int>;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = allot::offset_use::carried;
+    static constexpr std::size_t min_align = 64;
+    static constexpr std::size_t granularity = 1;
+    allot::acquired<fake_buffer> acquire(allot::layout) noexcept { return allot::acquired<fake_buffer>::failure(1); }
+    void release(allot::region<address_model::address>) noexcept {}
+};
+
+int main() {
+    using host_arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<>>;
+    host_arena host;
+#ifdef MISUSE
+    allot::arena<fake_buffer, allot::best_fit<>, allot::growth::fixed<>> second;
+#else
+    host_arena second;
+#endif
+    allot::fallback memory{host, second};
+    memory.deallocate({});
+}
