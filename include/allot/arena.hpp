@@ -6,13 +6,8 @@
 //     layout ─► arena ─► strategy ─► extent ─► address model ─► block
 //                 └────► device: a region, rarely
 //
-// The device gives regions, the strategy cuts them, and the device's address model names what was cut. How regions lie
-// in the strategy's offset space follows from the types:
-//
-//     growth::none            one region; an offset is a position: an address, or the offset beside the handle
-//     records in band         several regions; an offset is an address
-//     records beside          several regions, each in a segment of its own; the ticket says which
-//     a bump                  several regions, one after the other
+// The device gives regions, the strategy cuts them, and the device's address model names what was cut; offset_space.hpp
+// says how regions lie in the strategy's offsets.
 //
 // Complexity: the strategy's; a few instructions more where regions are several. Memory: the strategy, the device, and
 // 24 bytes a region. Not synchronised.
@@ -24,6 +19,7 @@
 #include <allot/core/strategy.hpp>
 #include <allot/growth.hpp>
 #include <allot/hardening.hpp>
+#include <allot/offset_space.hpp>
 
 #include <cstring>
 #include <utility>
@@ -33,14 +29,6 @@ namespace allot::inline v1 {
 struct arena_options {
     allot::hardening hardening = allot::hardening::none;
     std::size_t align = 1;  // what every region's base is asked to be aligned to, at least
-};
-
-/// The ticket of an arena over several segments: the strategy's own, and which region.
-template <class Ticket>
-struct segment_ticket {
-    [[no_unique_address]] Ticket of_strategy{};
-    std::uint32_t region = 0;
-    friend constexpr bool operator==(const segment_ticket&, const segment_ticket&) = default;
 };
 
 /// What an arena remembers in a mark.
@@ -92,19 +80,14 @@ private:
     static_assert(arena_requirements<Device, strategy_type, Growth>());
     static_assert(is_alignment(Options.align), "allot: arena_options::align is a power of two");
 
+    using space = offset_space<Device, strategy_type, Growth>;
     using model = typename Device::address_model;
-    using region_type = region_of<Device>;
     using offset = typename strategy_type::offset_type;
     using grant = grant_of<strategy_type>;
-    using strategy_layout = layout_for<strategy_type>;
-    using strategy_extent = extent_of<strategy_type>;
 
-    static constexpr bool one_region = !where.grows;
-    static constexpr bool one_by_one = where.grows && !strategy_type::several_extents;
-    static constexpr bool segmented = where.grows && strategy_type::several_extents && !strategy_type::in_band;
+    static constexpr bool one_region = space::order == region_order::one_region;
+    static constexpr bool one_by_one = space::order == region_order::one_by_one;
     static constexpr bool checked = Options.hardening != hardening::none;
-    static constexpr unsigned segment_shift =
-        std::numeric_limits<offset>::digits - static_cast<unsigned>(std::bit_width(Growth::regions) - 1);
 
     template <int>
     struct nothing {};
@@ -115,9 +98,9 @@ private:
 
 public:
     using address_model = model;
-    using ticket_type = std::conditional_t<segmented, segment_ticket<typename strategy_type::ticket_type>,
-                                           typename strategy_type::ticket_type>;
-    using block_type = block<typename model::address, ticket_type>;
+    using region_type = typename space::region_type;
+    using ticket_type = typename space::ticket_type;
+    using block_type = typename space::block_type;
     static constexpr bool host_accessible = Device::host_accessible;
 
     /// Over a device with a window, the arena takes all of it; an arena that grows acquires nothing before it is needed.
@@ -139,9 +122,8 @@ public:
           strategy_{std::exchange(other.strategy_, strategy_type{})},
           refused_with_{other.refused_with_},
           growth_{std::exchange(other.growth_, {})},
-          live_{std::move(other.live_)} {
-        for (std::size_t i = 0; i != Growth::regions; ++i) regions_[i] = std::exchange(other.regions_[i], {});
-    }
+          space_{std::exchange(other.space_, {})},
+          live_{std::move(other.live_)} {}
     arena& operator=(arena&&) = delete;
 
     ~arena() {
@@ -150,7 +132,7 @@ public:
                 OnMisuse{}(misuse::leaked, position, held.size);
             });
         }
-        for (const region_type& held : regions_) {
+        for (const region_type& held : space_.regions) {
             if (held) device_.release(held);
         }
     }
@@ -170,15 +152,15 @@ public:
         if constexpr (checked) live_.remove(held, model::position(held.address));
         if constexpr (Options.hardening == hardening::debug && where.host_pointers)
             std::memset(held.address, freed_byte, held.size);
-        strategy_.deallocate(grant_for(held));
+        strategy_.deallocate(space_.grant_for(held));
     }
 
     /// Gives exactly these bytes, counted from the region's base, if they are free.
     [[nodiscard]] block_type claim(extent wanted) noexcept
         requires one_region && claimable<strategy_type>
     {
-        if (!extent{0, regions_[0].size}.contains(wanted)) return {};
-        const std::size_t at = model::position(regions_[0].base) + wanted.offset;
+        if (!extent{0, space_.regions[0].size}.contains(wanted)) return {};
+        const std::size_t at = model::position(space_.regions[0].base) + wanted.offset;
         return admit(strategy_.claim({static_cast<offset>(at), static_cast<offset>(wanted.size)}));
     }
 
@@ -187,7 +169,7 @@ public:
         requires resizable<strategy_type>
     {
         if (!held || size > std::numeric_limits<offset>::max() || !is_live(held)) return false;
-        if (!strategy_.resize(grant_for(held), static_cast<offset>(size))) return false;
+        if (!strategy_.resize(space_.grant_for(held), static_cast<offset>(size))) return false;
         if constexpr (checked) live_.resize(held, model::position(held.address), size);
         held.size = size;
         return true;
@@ -195,16 +177,12 @@ public:
 
     /// What the holder of a block may use, in bytes: at least its size.
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
-        return held ? static_cast<std::size_t>(strategy_.capacity(grant_for(held))) : 0;
+        return held ? static_cast<std::size_t>(strategy_.capacity(space_.grant_for(held))) : 0;
     }
 
     /// True when the block lies in a region of this arena, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept {
-        if (!held) return false;
-        for (std::size_t i = 0; i != Growth::regions; ++i) {
-            if (lies_in(i, held)) return true;
-        }
-        return false;
+        return held && space_.contains(held);
     }
 
     /// Forgets every block at once and keeps the regions.
@@ -246,7 +224,7 @@ public:
     {
         std::size_t released = 0;
         for (std::size_t i = 0; i != Growth::regions; ++i) {
-            region_type& held = regions_[i];
+            region_type& held = space_.regions[i];
             if (!held || !give_up(i)) continue;
             released += held.size;
             device_.release(std::exchange(held, {}));
@@ -257,7 +235,10 @@ public:
     /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
-        if (one_region && !regions_[0]) return {refusal::device_refused, 0, static_cast<long>(refused_with_)};
+        if (one_region && !space_.regions[0]) {
+            const long code = static_cast<long>(refused_with_);  // 0 when the region was too small to be cut at all
+            return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
+        }
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
         if (wanted.size > std::numeric_limits<offset>::max()) return {refusal::over_limit};
         diagnosis answer = strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
@@ -274,14 +255,10 @@ public:
     }
 
     /// Bytes held from the device, over all regions.
-    [[nodiscard]] std::size_t size() const noexcept {
-        std::size_t sum = 0;
-        for (const region_type& held : regions_) sum += held.size;
-        return sum;
-    }
+    [[nodiscard]] std::size_t size() const noexcept { return space_.size(); }
 
     /// The regions, in the order in which they are used; one that is not held is empty.
-    [[nodiscard]] const region_type (&regions() const noexcept)[Growth::regions] { return regions_; }
+    [[nodiscard]] const region_type (&regions() const noexcept)[Growth::regions] { return space_.regions; }
 
     [[nodiscard]] const Device& device() const noexcept { return device_; }
     [[nodiscard]] const strategy_type& strategy() const noexcept { return strategy_; }
@@ -303,29 +280,15 @@ private:
         if constexpr (model::absolute) {
             return true;
         } else if constexpr (one_region) {
-            return align <= Device::min_align || align <= regions_[0].align;
+            return align <= Device::min_align || align <= space_.regions[0].align;
         } else {
             return align <= Device::min_align || growth_.base_align == 0 || align <= growth_.base_align;
         }
     }
 
-    // ── regions in offset space ──────────────────────────────────────────────────────────────────────────────────
-
-    /// Where a region starts in the strategy's offset space; congruent to its base where positions are addresses.
-    [[nodiscard]] static strategy_extent extent_in_strategy(std::size_t index, const region_type& held) noexcept {
-        std::size_t start = model::position(held.base);
-        if constexpr (segmented) {
-            constexpr offset half = offset{1} << (segment_shift - 1);
-            const auto phase = model::absolute ? static_cast<offset>(start) & (half - 1) : offset{0};
-            return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | phase),
-                    held.size > half ? offset{0} : static_cast<offset>(held.size)};
-        }
-        return {static_cast<offset>(start), static_cast<offset>(held.size)};
-    }
-
     [[nodiscard]] block_type admit(grant given) noexcept {
         if (!given) return {};
-        const block_type fresh = block_for(given);
+        const block_type fresh = space_.block_for(given, current_region());
         if constexpr (checked) {
             if (!live_.add(fresh, model::position(fresh.address))) {
                 strategy_.deallocate(given);
@@ -333,42 +296,6 @@ private:
             }
         }
         return fresh;
-    }
-
-    [[nodiscard]] block_type block_for(grant given) const noexcept {
-        const auto at = static_cast<std::size_t>(given.where.offset);
-        const auto size = static_cast<std::size_t>(given.where.size);
-        if constexpr (segmented) {
-            const auto index = static_cast<std::uint32_t>(given.where.offset >> segment_shift);
-            const region_type& held = regions_[index];
-            return {model::locate(held.base, given.where.offset - extent_in_strategy(index, held).offset), size,
-                    {given.ticket, index}};
-        } else if constexpr (!one_region && !one_by_one) {
-            return {addressed_memory::at(at), size, given.ticket};
-        } else {
-            const auto base = regions_[current_region()].base;
-            return {model::locate(base, at - model::position(base)), size, given.ticket};
-        }
-    }
-
-    [[nodiscard]] grant grant_for(const block_type& held) const noexcept {
-        const std::size_t position = model::position(held.address);
-        if constexpr (segmented) {
-            const region_type& in = regions_[held.ticket.region];
-            return {{static_cast<offset>(extent_in_strategy(held.ticket.region, in).offset +
-                                         (position - model::position(in.base))),
-                     static_cast<offset>(held.size)},
-                    held.ticket.of_strategy};
-        } else {
-            return {{static_cast<offset>(position), static_cast<offset>(held.size)}, held.ticket};
-        }
-    }
-
-    [[nodiscard]] bool lies_in(std::size_t index, const block_type& held) const noexcept {
-        const region_type& in = regions_[index];
-        const std::size_t from = model::position(in.base), at = model::position(held.address);
-        return in && at >= from && extent{0, in.size}.contains({at - from, held.size}) &&
-               model::locate(in.base, at - from) == held.address;
     }
 
     [[nodiscard]] bool is_live(const block_type& held) const noexcept {
@@ -396,8 +323,7 @@ private:
 
     /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
     [[nodiscard]] bool acquire(layout wanted) noexcept {
-        std::size_t slot = 0;
-        while (slot != Growth::regions && regions_[slot]) ++slot;
+        const std::size_t slot = space_.free_region();
         if (slot == Growth::regions) return false;
         if (wanted.align < Device::min_align) wanted.align = Device::min_align;
         if constexpr (!one_region) {
@@ -410,9 +336,9 @@ private:
             return false;
         }
         refused_with_ = {};
-        regions_[slot] = *answer;
+        space_.regions[slot] = *answer;
         if (!start_using(slot)) {
-            device_.release(std::exchange(regions_[slot], {}));
+            device_.release(std::exchange(space_.regions[slot], {}));
             return false;
         }
         if constexpr (!one_region && !model::absolute) {
@@ -426,7 +352,7 @@ private:
             use_region(slot);
             return true;
         } else {
-            return strategy_.insert(extent_in_strategy(slot, regions_[slot]), {});
+            return strategy_.insert(space_.extent(slot), {});
         }
     }
 
@@ -450,8 +376,8 @@ private:
         const layout more = growth_for(wanted);
         if (more.size == 0) return false;
         if constexpr (one_by_one) {
-            for (std::size_t next = growth_.current + 1; next < Growth::regions && regions_[next]; ++next) {
-                if (regions_[next].size >= more.size) {
+            for (std::size_t next = growth_.current + 1; next < Growth::regions && space_.regions[next]; ++next) {
+                if (space_.regions[next].size >= more.size) {
                     use_region(next);
                     return true;
                 }
@@ -470,8 +396,8 @@ private:
     void use_region(std::size_t index) noexcept {
         growth_.current = index;
         strategy_ = strategy_type{};
-        if (index < Growth::regions && regions_[index])
-            static_cast<void>(strategy_.insert(extent_in_strategy(index, regions_[index]), {}));
+        if (index < Growth::regions && space_.regions[index])
+            static_cast<void>(strategy_.insert(space_.extent(index), {}));
     }
 
     /// Takes a region out of use; false when something in it is live.
@@ -479,15 +405,15 @@ private:
         if constexpr (one_by_one) {
             return growth_.current == Growth::regions || index > growth_.current;
         } else {
-            return strategy_.remove(extent_in_strategy(index, regions_[index]));
+            return strategy_.remove(space_.extent(index));
         }
     }
 
     [[no_unique_address]] Device device_{};
     strategy_type strategy_{};
-    region_type regions_[Growth::regions]{};
     [[no_unique_address]] typename Device::error refused_with_{};
     [[no_unique_address]] std::conditional_t<one_region, nothing<0>, growth_state> growth_{};
+    space space_{};
     [[no_unique_address]] std::conditional_t<checked, live_blocks<block_type>, nothing<1>> live_{};
 };
 

@@ -50,11 +50,15 @@ static_assert(keeps_extents_apart());
 TEST_CASE("best_fit refuses when its fixed table is full, says so, and has changed nothing") {
     allot::best_fit<best_fit_options{.records = 3}> strategy;
     REQUIRE(strategy.insert({0, 100}));
-    const auto a = strategy.allocate({10, 1});
-    REQUIRE(a);
+    const auto a = strategy.allocate({10, 1}), b = strategy.allocate({10, 1});  // and one record for the rest
+    REQUIRE(b);
     CHECK_FALSE(strategy.allocate({10, 1}));
     CHECK(strategy.diagnose({10, 1}).why == allot::refusal::out_of_records);
+    const auto rest = strategy.allocate({80, 1});  // takes a hole as it is, and no record
+    REQUIRE(rest);
     strategy.deallocate(a);
+    strategy.deallocate(rest);
+    strategy.deallocate(b);
     CHECK(strategy.remove({0, 100}));
 }
 

@@ -29,11 +29,18 @@ struct heap {
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
         if (!wanted.is_valid()) return acquired<heap>::failure(error::no_memory);
         if (wanted.align < min_align) wanted.align = min_align;
+        // The C++ library rounds the size up to the alignment, and not every one checks that this fits.
+        std::size_t rounded = 0;
+        if (!checked_add(wanted.size, wanted.align, rounded) || rounded > largest)
+            return acquired<heap>::failure(error::no_memory);
         void* const base = ::operator new(wanted.size, std::align_val_t{wanted.align}, std::nothrow);
         if (base == nullptr) return acquired<heap>::failure(error::no_memory);
         return region<void*>{base, wanted.size, wanted.align};
     }
     void release(region<void*> held) noexcept { ::operator delete(held.base, std::align_val_t{held.align}); }
+
+private:
+    static constexpr std::size_t largest = std::numeric_limits<std::ptrdiff_t>::max();
 };
 
 /// Why a device with one window refuses.

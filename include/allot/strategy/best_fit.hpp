@@ -88,10 +88,9 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        const auto [hole, at] = find(wanted);
-        if (hole == none || !nodes_.room(2)) return {};
-        return {{static_cast<Offset>(at + header), wanted.size},
-                nodes_.ticket(carve(hole, at, nodes_type::node_size(wanted.size)))};
+        const placement found = find(wanted);
+        if (found.hole == none || !nodes_.room(cuts(found))) return {};
+        return {{static_cast<Offset>(found.at + header), wanted.size}, nodes_.ticket(carve(found))};
     }
 
     constexpr void deallocate(grant_type grant) noexcept {
@@ -118,8 +117,9 @@ public:
                        is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
             });
             if (hole == none) continue;
-            if (!nodes_.room(2)) return {};
-            return {wanted, nodes_.ticket(carve(hole, cut.offset, need))};
+            const placement found{hole, cut.offset, need};
+            if (!nodes_.room(cuts(found))) return {};
+            return {wanted, nodes_.ticket(carve(found))};
         }
         return {};
     }
@@ -160,8 +160,8 @@ public:
             });
         }
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
-        if (find(wanted).hole != none)
-            return {nodes_.has_room(2) ? refusal::none : refusal::out_of_records, largest};
+        if (const placement found = find(wanted); found.hole != none)
+            return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records, largest};
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
@@ -190,7 +190,8 @@ private:
 
     struct placement {
         node hole = none;
-        Offset at = 0;  // where the node that is cut out begins
+        Offset at = 0;    // where the node that is cut out begins
+        Offset need = 0;  // its size
     };
 
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
@@ -231,7 +232,7 @@ private:
             first_hole(b, [&](node n) {
                 const Offset at = place(n, need, wanted.align, from_top);
                 if (at == no_place) return false;
-                if (best.hole == none || (from_top ? at > best.at : at < best.at)) best = {n, at};
+                if (best.hole == none || (from_top ? at > best.at : at < best.at)) best = {n, at, need};
                 return --left == 0;
             });
             if (best.hole != none) return best;
@@ -252,17 +253,25 @@ private:
         return none;
     }
 
-    /// Cuts a used node of `need` out of a hole; what is left on either side stays a hole. Takes up to two records.
-    [[nodiscard]] constexpr node carve(node hole, Offset at, Offset need) noexcept {
-        unlink(hole);
-        if (at != nodes_.offset(hole)) {
-            const node rest = nodes_.split(hole, static_cast<Offset>(at - nodes_.offset(hole)));
-            link(hole);
-            hole = rest;
-        }
-        keep_front(hole, need);
-        return hole;
+    /// How many new nodes cutting it out makes: a hole in front, a hole behind.
+    [[nodiscard]] constexpr unsigned cuts(placement found) const noexcept {
+        const auto front = static_cast<Offset>(found.at - nodes_.offset(found.hole));
+        const auto behind = static_cast<Offset>(nodes_.size(found.hole) - front - found.need);
+        return (front != 0 ? 1U : 0U) + (behind >= nodes_type::min_hole ? 1U : 0U);
     }
+
+    /// Cuts a used node out of a hole; what is left on either side stays a hole. Precondition: room for the cuts.
+    [[nodiscard]] constexpr node carve(placement found) noexcept {
+        unlink(found.hole);
+        node cut = found.hole;
+        if (found.at != nodes_.offset(cut)) {
+            cut = nodes_.split(found.hole, static_cast<Offset>(found.at - nodes_.offset(cut)));
+            link(found.hole);
+        }
+        keep_front(cut, found.need);
+        return cut;
+    }
+    /// Marks a node that is no hole as used, and makes a hole of what is over `need`.
     constexpr void keep_front(node n, Offset need) noexcept {
         if (nodes_.size(n) - need >= nodes_type::min_hole) link(nodes_.split(n, need));
         nodes_.mark_used(n);

@@ -41,7 +41,7 @@ private:
     static constexpr Offset align = static_cast<Offset>(Options.align);
     static constexpr Offset slot = static_cast<Offset>(align_up(Options.slot, Options.align));
     using store_type = std::conditional_t<
-        in_band, slot_free_list<Offset, slot, Options.count>,
+        in_band, slot_free_list<Offset, slot, align>,
         std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, Options.count>,
                            slot_index_stack<Offset, slot, Options.count>>>;
 
@@ -105,11 +105,12 @@ private:
     store_type store_;
 };
 
-/// In band where the host has pointers and a slot can hold one; an index stack otherwise.
+/// In band where the host has pointers and a slot can hold one, aligned; an index stack otherwise.
 template <pool_options Options, class Offset, memory_traits Where>
 struct strategy_in<pool<Options, Offset>, Where> {
     static constexpr pool_options settle(pool_options options) noexcept {
-        if (options.store == pool_store::automatic && Where.host_pointers && options.slot >= sizeof(void*))
+        if (options.store == pool_store::automatic && Where.host_pointers && options.slot >= sizeof(void*) &&
+            options.align >= alignof(void*))
             options.store = pool_store::in_band;
         return options;
     }

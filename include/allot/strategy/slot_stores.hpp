@@ -19,11 +19,12 @@
 
 namespace allot::inline v1 {
 
-template <std::unsigned_integral Offset, Offset Slot, std::size_t>
+template <std::unsigned_integral Offset, Offset Slot, Offset Align>
 class slot_free_list {
     struct slot : boost::intrusive::slist_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {};
-    static_assert(Slot >= sizeof(slot), "allot: a slot with its link in band is at least as large as a pointer: make it "
-                                        "larger, or use pool_store::bitmap");
+    static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
+                  "allot: a slot with its link in band is at least as large and as aligned as a pointer: make it so, or "
+                  "use pool_store::bitmap");
 
 public:
     using memory_type = addressed_memory;
