@@ -22,7 +22,7 @@ enum class pool_store : unsigned char {
 
 struct pool_options {
     std::size_t slot = 0;                            // bytes of a slot; rounded up to a multiple of `align`
-    std::size_t count = 0;                           // slots that are managed at most; 0, in band only, for no limit
+    std::size_t count = 0;                           // slots of one extent at most; 0, in band only, for no limit
     std::size_t align = alignof(std::max_align_t);   // what every slot is aligned to
     pool_store store = pool_store::automatic;
 };
@@ -56,7 +56,7 @@ public:
     static constexpr bool exact = false;  // a hole that is no slot is not used
     static constexpr bool several_extents = store_type::several_extents;
 
-    /// As many slots as fit, at most `count` in all. False when there is not one, or the store manages an extent already.
+    /// As many slots as fit, at most `count`. False when there is not one, or the store manages an extent already.
     constexpr bool insert(extent_type where, memory_type = {}) noexcept {
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
         const extent_type slots = slots_in(where);
