@@ -70,6 +70,18 @@ inline std::size_t network::sum() const {
 }
 inline std::size_t network::lower_bound() const { return most_live(tensors, duration()); }
 
+/// The tensors that begin and end to live, by step; without those of no bytes, which need no memory.
+struct schedule {
+    explicit schedule(const network& net) : begins(net.duration()), ends(net.duration()) {
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+            if (net.tensors[t].size == 0) continue;
+            begins[net.tensors[t].first].push_back(t);
+            ends[net.tensors[t].last].push_back(t);
+        }
+    }
+    std::vector<std::vector<std::size_t>> begins, ends;
+};
+
 /// What is wrong with a file, in one sentence.
 struct input_error : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -2,10 +2,10 @@
 // the interface that a real planner takes over: `plan(requests, spaces)`.
 //
 // Memories are given in order of preference, fast ones first. Two kinds:
-//     row == 0     contiguous: a tensor has one offset. The lowest gap among the tensors it lives together with, or the
-//                  smallest gap, whichever order and rule ends best.
+//     row == 0     contiguous: a tensor has one offset, in the lowest gap among the tensors that it lives together with,
+//                  or in the smallest one; whichever rule, and order of the tensors, ends best
 //     row  > 0     in rows: a tensor needs as many free rows as hold it, wherever they are. Which ones is the row
-//                  allocator's business when it runs, so only their number is planned.
+//                  allocator's business when it runs, so that only their number is planned
 //
 // `first_mistake` is written apart from the planner and checks every plan: in capacity, aligned, and no byte shared by
 // two tensors that live at the same time. O(n²) in the number of tensors, a few times over.
@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace demo {
@@ -43,120 +44,128 @@ struct placement {
 
 namespace detail {
 
-[[nodiscard]] inline bool together(const request& a, const request& b) { return a.first <= b.last && b.first <= a.last; }
-[[nodiscard]] inline std::size_t rows_of(std::size_t size, std::size_t row) { return size / row + (size % row != 0); }
-
-/// One pass of the greedy, in a given order of the tensors.
-class greedy {
-public:
-    greedy(std::span<const request> wanted, std::span<const space> spaces) : wanted_{wanted}, spaces_{spaces} {}
-
-    /// Empty when a tensor fits nowhere.
-    [[nodiscard]] std::optional<placement> run(std::vector<std::size_t> order, bool smallest_gap) {
-        placement made{std::vector<place>(wanted_.size()), std::vector<std::size_t>(spaces_.size(), 0)};
-        for (std::size_t s = 0; s != spaces_.size(); ++s) {
-            std::vector<std::size_t> left_over, placed, rows;
-            for (const std::size_t t : order) {
-                std::optional<std::size_t> at;
-                if (wanted_[t].align <= spaces_[s].align)
-                    at = spaces_[s].row != 0 ? in_rows(rows, wanted_[t], spaces_[s])
-                                             : in_gap(placed, made.places, wanted_[t], spaces_[s], smallest_gap);
-                if (at) {
-                    made.places[t] = {s, *at};
-                    placed.push_back(t);
-                    if (spaces_[s].row == 0) made.peaks[s] = std::max(made.peaks[s], *at + wanted_[t].size);
-                } else {
-                    left_over.push_back(t);
-                }
-            }
-            if (!rows.empty()) made.peaks[s] = *std::max_element(rows.begin(), rows.end()) * spaces_[s].row;
-            order = std::move(left_over);
-        }
-        if (!order.empty()) return {};
-        return made;
-    }
-
-private:
-    /// `rows` is how many are taken in each step. Gives 0 when there are enough in every step of the life.
-    [[nodiscard]] std::optional<std::size_t> in_rows(std::vector<std::size_t>& rows, const request& t,
-                                                     const space& in) const {
-        const std::size_t need = rows_of(t.size, in.row), all = in.capacity / in.row;
-        if (rows.size() <= t.last) rows.resize(t.last + 1, 0);
-        for (std::size_t now = t.first; now <= t.last; ++now) {
-            if (need > all - rows[now]) return {};
-        }
-        for (std::size_t now = t.first; now <= t.last; ++now) rows[now] += need;
-        return 0;
-    }
-
-    [[nodiscard]] std::optional<std::size_t> in_gap(const std::vector<std::size_t>& placed,
-                                                    const std::vector<place>& places, const request& t, const space& in,
-                                                    bool smallest) const {
-        std::vector<std::size_t> beside;
-        for (const std::size_t other : placed) {
-            if (wanted_[other].size != 0 && together(wanted_[other], t)) beside.push_back(other);
-        }
-        std::sort(beside.begin(), beside.end(),
-                  [&](std::size_t a, std::size_t b) { return places[a].offset < places[b].offset; });
-        std::optional<std::size_t> best;
-        std::size_t best_gap = std::numeric_limits<std::size_t>::max(), low = 0;
-        const auto offer = [&](std::size_t high) {
-            const std::size_t at = (low + (t.align - 1)) / t.align * t.align;
-            if (at > high || t.size > high - at || high - low >= best_gap) return false;
-            best = at;
-            best_gap = high - low;
-            return !smallest;
-        };
-        for (const std::size_t other : beside) {
-            if (offer(places[other].offset)) return best;
-            low = std::max(low, places[other].offset + wanted_[other].size);
-        }
-        if (!best) offer(in.capacity);  // on top only when no gap will do
-        return best;
-    }
-
-    std::span<const request> wanted_;
-    std::span<const space> spaces_;
+/// What one memory takes of some tensors, and what it leaves over.
+struct filling {
+    std::vector<place> places;  // of every request; those in `left_over` have none yet
+    std::vector<std::size_t> left_over;
+    std::size_t left_bytes = 0, peak = 0;
 };
+
+/// As many rows as a tensor needs in every step of its life, for as long as there are any.
+[[nodiscard]] inline filling fill_rows(std::span<const request> wanted, const std::vector<std::size_t>& order,
+                                       const space& in) {
+    filling made{std::vector<place>(wanted.size()), {}};
+    std::vector<std::size_t> taken;  // rows, by step
+    for (const std::size_t t : order) {
+        const request& mine = wanted[t];
+        const std::size_t need = mine.size / in.row + (mine.size % in.row != 0), all = in.capacity / in.row;
+        if (taken.size() <= mine.last) taken.resize(mine.last + 1, 0);
+        const auto first = taken.begin() + static_cast<std::ptrdiff_t>(mine.first);
+        const auto end = taken.begin() + static_cast<std::ptrdiff_t>(mine.last) + 1;
+        if (mine.align > in.align || need > all || *std::max_element(first, end) > all - need) {
+            made.left_over.push_back(t);
+            continue;
+        }
+        std::for_each(first, end, [&](std::size_t& rows) { made.peak = std::max(made.peak, (rows += need) * in.row); });
+    }
+    return made;
+}
+
+/// The lowest gap that fits among those placed before that live at the same time; or the smallest one.
+[[nodiscard]] inline std::optional<std::size_t> find_gap(std::span<const request> wanted, std::size_t t,
+                                                         const std::vector<std::size_t>& placed,
+                                                         const std::vector<place>& places, const space& in,
+                                                         bool smallest) {
+    const request& mine = wanted[t];
+    std::vector<std::size_t> beside;
+    for (const std::size_t u : placed) {
+        if (wanted[u].size != 0 && wanted[u].first <= mine.last && mine.first <= wanted[u].last) beside.push_back(u);
+    }
+    std::sort(beside.begin(), beside.end(),
+              [&](std::size_t a, std::size_t b) { return places[a].offset < places[b].offset; });
+    std::optional<std::size_t> best;
+    std::size_t best_gap = 0, low = 0;
+    const auto consider = [&](std::size_t high) {
+        const std::size_t at = (low + (mine.align - 1)) / mine.align * mine.align;
+        if (at > high || mine.size > high - at || (best && (!smallest || high - low >= best_gap))) return;
+        best = at;
+        best_gap = high - low;
+    };
+    for (const std::size_t u : beside) {
+        consider(places[u].offset);
+        low = std::max(low, places[u].offset + wanted[u].size);
+    }
+    if (!best) consider(in.capacity);  // above all of them only when no gap will do
+    return best;
+}
+
+[[nodiscard]] inline filling fill_gaps(std::span<const request> wanted, const std::vector<std::size_t>& order,
+                                       const space& in, bool smallest) {
+    filling made{std::vector<place>(wanted.size()), {}};
+    std::vector<std::size_t> placed;
+    for (const std::size_t t : order) {
+        const auto at = wanted[t].align <= in.align ? find_gap(wanted, t, placed, made.places, in, smallest)
+                                                    : std::optional<std::size_t>{};
+        if (!at) {
+            made.left_over.push_back(t);
+            continue;
+        }
+        made.places[t].offset = *at;
+        made.peak = std::max(made.peak, *at + wanted[t].size);
+        placed.push_back(t);
+    }
+    return made;
+}
+
+/// The orders that are tried: the program's, and large, long-lived, large and long, and so on first.
+[[nodiscard]] inline std::vector<std::vector<std::size_t>> orders_of(std::span<const request> wanted,
+                                                                     const std::vector<std::size_t>& tensors) {
+    const auto size = [&](std::size_t t) { return static_cast<double>(wanted[t].size); };
+    const auto life = [&](std::size_t t) { return static_cast<double>(wanted[t].last - wanted[t].first + 1); };
+    std::vector<std::vector<std::size_t>> orders;
+    const auto most_first = [&](auto key) {
+        orders.push_back(tensors);
+        std::stable_sort(orders.back().begin(), orders.back().end(),
+                         [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
+    };
+    most_first([&](std::size_t t) { return -static_cast<double>(wanted[t].first); });
+    most_first([&](std::size_t t) { return size(t); });
+    most_first([&](std::size_t t) { return -size(t); });
+    most_first([&](std::size_t t) { return life(t); });
+    most_first([&](std::size_t t) { return -life(t); });
+    most_first([&](std::size_t t) { return size(t) * life(t); });
+    most_first([&](std::size_t t) { return size(t) / life(t); });
+    return orders;
+}
 
 }  // namespace detail
 
-/// A place for every request; empty when one fits in none of the spaces.
-/// Best is the plan with the fewest bytes outside the first space, and among those the one that uses the fewest bytes.
+/// A place for every request; empty when one fits in none of the spaces. Each space in turn takes what leaves the
+/// fewest bytes to those behind it, and then what uses the fewest bytes of it.
 [[nodiscard]] inline std::optional<placement> plan(std::span<const request> wanted, std::span<const space> spaces) {
-    const auto life = [](const request& t) { return t.last - t.first + 1; };
-    const auto by = [&](auto key) {
-        std::vector<std::size_t> order(wanted.size());
-        for (std::size_t t = 0; t != order.size(); ++t) order[t] = t;
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return key(wanted[a]) > key(wanted[b]); });
-        return order;
-    };
-    const std::vector<std::size_t> orders[] = {
-        by([](const request& t) { return t.size; }),
-        by([&](const request& t) { return static_cast<double>(t.size) * static_cast<double>(life(t)); }),
-        by([&](const request& t) { return life(t); }),
-        by([&](const request& t) { return static_cast<double>(t.size) / static_cast<double>(life(t)); }),
-        by([](const request& t) { return std::numeric_limits<std::size_t>::max() - t.size; }),
-        by([](const request& t) { return std::numeric_limits<std::size_t>::max() - t.first; }),
-    };
-    std::optional<placement> best;
-    std::pair<std::size_t, std::size_t> best_cost;
-    for (const auto& order : orders) {
-        for (const bool smallest_gap : {false, true}) {
-            auto made = detail::greedy{wanted, spaces}.run(order, smallest_gap);
-            if (!made) continue;
-            std::pair<std::size_t, std::size_t> cost{0, 0};
-            for (std::size_t t = 0; t != wanted.size(); ++t) {
-                if (made->places[t].memory != 0) cost.first += wanted[t].size;
+    placement made{std::vector<place>(wanted.size()), std::vector<std::size_t>(spaces.size(), 0)};
+    std::vector<std::size_t> left(wanted.size());
+    for (std::size_t t = 0; t != left.size(); ++t) left[t] = t;
+    for (std::size_t s = 0; s != spaces.size() && !left.empty(); ++s) {
+        std::optional<detail::filling> best;
+        const auto keep_better = [&](detail::filling next) {
+            for (const std::size_t t : next.left_over) next.left_bytes += wanted[t].size;
+            if (!best || std::pair{next.left_bytes, next.peak} < std::pair{best->left_bytes, best->peak})
+                best = std::move(next);
+        };
+        for (const auto& order : detail::orders_of(wanted, left)) {
+            if (spaces[s].row != 0) {
+                keep_better(detail::fill_rows(wanted, order, spaces[s]));
+            } else {
+                keep_better(detail::fill_gaps(wanted, order, spaces[s], false));
+                keep_better(detail::fill_gaps(wanted, order, spaces[s], true));
             }
-            for (const std::size_t peak : made->peaks) cost.second += peak;
-            if (best && cost >= best_cost) continue;
-            best = std::move(made);
-            best_cost = cost;
         }
+        for (const std::size_t t : left) made.places[t] = {s, best->places[t].offset};
+        made.peaks[s] = best->peak;
+        left = std::move(best->left_over);
     }
-    return best;
+    return left.empty() ? std::optional{std::move(made)} : std::nullopt;
 }
 
 /// What is wrong with a plan, in one sentence; empty when nothing is.

@@ -46,7 +46,7 @@ public:
         : arena_{counting<Device>{std::move(device), counts}, size}, blocks_(tensors) {
         if (size != 0 && arena_.size() == 0)
             throw unavailable{"the device gives no " + std::to_string(size) + " bytes at once (its error: " +
-                              std::to_string(arena_.diagnose({}).device_error) + ")"};
+                              std::to_string(arena_.diagnose({.size = size}).device_error) + ")"};
     }
 
     void claim(std::size_t tensor, allot::extent where) {

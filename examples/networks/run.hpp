@@ -24,15 +24,10 @@ struct unavailable : std::runtime_error {
 template <class Memory, class Progress>
 [[nodiscard]] std::uint64_t run(const network& net, Memory& memory, Progress&& progress) {
     const std::size_t duration = net.duration();
-    std::vector<std::vector<std::size_t>> begins(duration), ends(duration);
-    for (std::size_t t = 0; t != net.tensors.size(); ++t) {
-        if (net.tensors[t].size == 0) continue;  // nothing to hold, and nothing to read or write
-        begins[net.tensors[t].first].push_back(t);
-        ends[net.tensors[t].last].push_back(t);
-    }
+    const schedule lives{net};
     for (std::size_t now = 0; now != duration; ++now) {
         progress(now, duration);
-        for (const std::size_t t : begins[now]) {
+        for (const std::size_t t : lives.begins[now]) {
             memory.begin(t);
             if (net.tensors[t].is_input) memory.fill(t, mix::salt_of(duration, t));
         }
@@ -46,10 +41,10 @@ template <class Memory, class Progress>
                 if (net.tensors[work.writes[i]].size != 0) memory.produce(work.writes[i], mix::salt_of(now, i));
             }
         }
-        for (const std::size_t t : ends[now]) {
+        for (const std::size_t t : lives.ends[now]) {
             if (net.tensors[t].is_output || !net.tensors[t].is_read) memory.witness(t);
         }
-        for (const std::size_t t : ends[now]) memory.end(t);
+        for (const std::size_t t : lives.ends[now]) memory.end(t);
     }
     return mix::key_of(memory.digest(), 0);
 }

@@ -1,0 +1,298 @@
+// network_demo: runs real networks through one arena on several kinds of memory and compares what they compute.
+//
+//     network_demo --svg pictures squeezenet.network alexnet.network
+//
+// Every network runs in every memory; all must come to the same digest. See `network_demo --help`.
+#include "buckets.hpp"
+#include "host_memory.hpp"
+#include "progress.hpp"
+#include "separate_memory.hpp"
+#include "svg.hpp"
+#include "table.hpp"
+#include "tightly_coupled_memory.hpp"
+#ifdef ALLOT_DEMO_OPENCL
+#include "opencl_memory.hpp"
+#endif
+
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <set>
+
+namespace {
+
+constexpr const char* help = R"(usage: network_demo [OPTIONS] FILE.network...
+
+Runs each network in each kind of memory. Every operator reads every byte of its inputs and writes every byte of its
+outputs, mixed with position and content, so that all memories come to the same digest only when no two tensors ever
+shared a byte, and no offset and no row was wrong.
+
+  --memory NAME   host, opencl, tightly_coupled or separate; may be given again (default: all)
+  --svg DIR       write a picture of each network: time across, addresses up, a rectangle for each tensor
+  --json FILE     write the table as a list of objects
+  --help          this text
+
+Columns of the table, sizes in bytes:
+  sum of sizes    all tensors, as if each had memory of its own
+  lower bound     most bytes live at once: no placement can need less
+  arena used      most memory that the tensors took, fast and slow together (opencl: and 1 KiB of partial sums)
+  peak in fast    of it, in the fast memory, in whole rows
+  spilled         tensors that found no place in the fast memory
+  acquired        regions acquired from devices, as counted by a device in between
+  ratio           arena used to lower bound
+
+Exits with 1 when two digests of a network differ or a memory fails, and with 2 on bad usage or a file that is no network.
+)";
+
+const std::vector<std::string> all_memories{"host", "opencl", "tightly_coupled", "separate"};
+
+struct options {
+    std::vector<std::string> files, memories;
+    std::string svg, json;
+    bool help = false;
+};
+
+struct usage_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+[[nodiscard]] options parse(const std::vector<std::string>& arguments) {
+    options chosen;
+    for (std::size_t i = 0; i != arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const std::size_t equals = argument.find('=');
+        const std::string name = argument.substr(0, equals);
+        const auto value = [&] {
+            if (equals != std::string::npos) return argument.substr(equals + 1);
+            if (i + 1 == arguments.size()) throw usage_error{name + " needs a value"};
+            return arguments[++i];
+        };
+        if (argument.empty() || argument[0] != '-') {
+            chosen.files.push_back(argument);
+        } else if (name == "--svg") {
+            chosen.svg = value();
+        } else if (name == "--json") {
+            chosen.json = value();
+        } else if (name == "--memory") {
+            chosen.memories.push_back(value());
+            if (std::find(all_memories.begin(), all_memories.end(), chosen.memories.back()) == all_memories.end())
+                throw usage_error{"there is no memory \"" + chosen.memories.back() + "\""};
+        } else if (argument == "--help" || argument == "-h") {
+            chosen.help = true;
+        } else {
+            throw usage_error{"there is no option " + argument};
+        }
+    }
+    if (chosen.memories.empty()) chosen.memories = all_memories;
+    if (!chosen.help && chosen.files.empty()) throw usage_error{"no network is given"};
+    return chosen;
+}
+
+class demonstration {
+public:
+    explicit demonstration(const options& chosen) : chosen_{chosen} {}
+
+    [[nodiscard]] int run(const std::vector<demo::network>& networks) {
+        for (const demo::network& net : networks) in_all_memories(net);
+        shown_.clear();
+        if (!results_.empty()) demo::print(std::cout, results_);
+        if (!comparisons_.empty()) {
+            std::cout << "\nBuckets of exact sizes, as in a graph runtime of today, and one arena:\n\n";
+            demo::print(std::cout, comparisons_);
+        }
+        std::cout << std::flush;
+        return failed_ ? 1 : 0;
+    }
+
+    [[nodiscard]] const std::vector<demo::outcome>& results() const { return results_; }
+
+private:
+    void in_all_memories(const demo::network& net) {
+        const std::size_t first = results_.size();
+        panels_.clear();
+        for (const std::string& name : all_memories) {
+            if (std::find(chosen_.memories.begin(), chosen_.memories.end(), name) == chosen_.memories.end()) continue;
+            if (missing_.count(name) != 0) continue;
+            shown_.begin(net.name + "  " + name);
+            try {
+                in_memory(net, name);
+                shown_.end();
+            } catch (const demo::unavailable& why) {
+                shown_.say(name + " is left out: " + why.what());
+            } catch (const std::exception& why) {
+                shown_.say("error: " + net.name + " in " + name + ": " + why.what());
+                failed_ = true;
+            }
+        }
+        if (results_.size() == first) {
+            shown_.say("error: " + net.name + " ran in no memory");
+            failed_ = true;
+        }
+        compare_digests(net, first);
+        if (!chosen_.svg.empty() && !panels_.empty()) draw(net);
+    }
+
+    /// Against the last of a network's results from `first` on: the reference, where that is chosen.
+    void compare_digests(const demo::network& net, std::size_t first) {
+        for (std::size_t i = first; i < results_.size(); ++i) {
+            const demo::outcome &mine = results_[i], &reference = results_.back();
+            if (mine.digest == reference.digest) continue;
+            shown_.say("error: the digests of " + net.name + " differ: " + mine.memory + " has " +
+                       demo::hexadecimal(mine.digest) + ", and " + reference.memory + " has " +
+                       demo::hexadecimal(reference.digest));
+            failed_ = true;
+        }
+    }
+
+    void in_memory(const demo::network& net, const std::string& name) {
+        demo::tally counts;
+        if (name == "host") {
+            demo::host_memory memory{net, counts};
+            demo::outcome& result = finish(net, name, memory, counts);
+            result.arena = memory.arena_bytes();
+            compare(net, result);
+            panels_.push_back({"host: one arena, every tensor at its planned offset", false,
+                               planned(net, memory.places(), 0), result.arena,
+                               demo::fixed(static_cast<double>(result.arena) / 1048576, 2) + " MiB arena",
+                               net.lower_bound()});
+        } else if (name == "opencl") {
+            in_opencl(net, counts);
+        } else if (name == "tightly_coupled") {
+            demo::tightly_coupled_memory memory{net, counts};
+            demo::outcome& result = finish(net, name, memory, counts);
+            result.arena = memory.arena_bytes();
+            result.peak_fast = memory.peak_fast();
+            result.spilled = spilled(net, memory.places());
+            add_panels(net, memory);
+        } else {
+            demo::separate_memory memory{net, counts};
+            demo::outcome& result = finish(net, name, memory, counts);
+            result.arena = counts.most;
+        }
+    }
+
+#ifdef ALLOT_DEMO_OPENCL
+    void in_opencl(const demo::network& net, demo::tally& counts) {
+        try {
+            if (!opencl_) opencl_.emplace();
+        } catch (const demo::unavailable&) {
+            missing_.insert("opencl");
+            throw;
+        }
+        demo::opencl_memory memory{net, counts, *opencl_};
+        finish(net, "opencl", memory, counts).arena = memory.arena_bytes();
+    }
+    std::optional<demo::opencl::system> opencl_;
+#else
+    void in_opencl(const demo::network&, demo::tally&) {
+        missing_.insert("opencl");
+        throw demo::unavailable{"this program was built without OpenCL and its C++ header"};
+    }
+#endif
+
+    template <class Memory>
+    demo::outcome& finish(const demo::network& net, const std::string& name, Memory& memory,
+                          const demo::tally& counts) {
+        demo::outcome result{net.name, name, net.tensors.size(), net.sum(), net.lower_bound()};
+        result.digest = demo::run(net, memory, [&](std::size_t now, std::size_t all) { shown_.at(now, all); });
+        result.acquisitions = counts.acquisitions;
+        return results_.emplace_back(std::move(result));
+    }
+
+    void compare(const demo::network& net, const demo::outcome& ours) {
+        const demo::tally theirs = demo::through_buckets(net);
+        if (theirs.acquisitions == 0) return;  // the heap gave out
+        comparisons_.push_back({net.name, theirs.most, ours.arena, theirs.acquisitions, ours.acquisitions});
+    }
+
+    // ── pictures ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] static std::size_t spilled(const demo::network& net, const demo::placement& places) {
+        std::size_t bytes = 0;
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) bytes += places.places[t].memory == 0 ? 0 : net.tensors[t].size;
+        return bytes;
+    }
+
+    [[nodiscard]] static std::vector<demo::drawn_tensor> planned(const demo::network& net,
+                                                                 const demo::placement& made, std::size_t memory) {
+        std::vector<demo::drawn_tensor> drawn;
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+            if (net.tensors[t].size != 0 && made.places[t].memory == memory)
+                drawn.push_back({t, {{made.places[t].offset, net.tensors[t].size}}});
+        }
+        return drawn;
+    }
+
+    void add_panels(const demo::network& net, const demo::tightly_coupled_memory& memory) {
+        demo::panel fast{"tightly coupled: a window of rows, in which a tensor lies wherever rows are free", true, {},
+                         demo::window_bytes, "2.00 MiB capacity", 0};
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+            if (!memory.runs()[t].empty()) fast.tensors.push_back({t, memory.runs()[t]});
+        }
+        panels_.push_back(std::move(fast));
+        const std::size_t slow = memory.arena_bytes() - memory.peak_fast();
+        if (slow == 0) return;
+        std::vector<demo::tensor> left_over;
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+            if (!memory.is_fast(t)) left_over.push_back(net.tensors[t]);
+        }
+        panels_.push_back({"tightly coupled: what is spilled to an arena in host memory", false,
+                           planned(net, memory.places(), 1), slow,
+                           demo::fixed(static_cast<double>(slow) / 1048576, 2) + " MiB arena",
+                           demo::most_live(left_over, net.duration())});
+    }
+
+    void draw(const demo::network& net) {
+        std::string file;
+        for (const char c : net.name) {
+            const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+            file += plain ? c : '_';
+        }
+        while (!pictures_.insert(file).second) file += "_again";
+        const std::filesystem::path path = std::filesystem::path{chosen_.svg} / (file + ".svg");
+        std::ofstream out{path};
+        demo::picture{net, panels_}.write(out);
+        if (!out.flush()) {
+            shown_.say("error: " + path.string() + " cannot be written");
+            failed_ = true;
+        }
+    }
+
+    const options& chosen_;
+    demo::progress shown_;
+    std::vector<demo::outcome> results_;
+    std::vector<demo::comparison> comparisons_;
+    std::vector<demo::panel> panels_;  // of the network at hand
+    std::set<std::string> missing_, pictures_;
+    bool failed_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    const options chosen = parse({argv + 1, argv + argc});
+    if (chosen.help) {
+        std::cout << help;
+        return 0;
+    }
+    std::vector<demo::network> networks;
+    for (const std::string& file : chosen.files) networks.push_back(demo::load(file));
+    std::error_code problem;
+    if (!chosen.svg.empty()) std::filesystem::create_directories(chosen.svg, problem);
+    if (problem) throw std::runtime_error{chosen.svg + ": " + problem.message()};
+
+    demonstration shown{chosen};
+    const int result = shown.run(networks);
+    if (!chosen.json.empty()) {
+        std::ofstream json{chosen.json};
+        demo::write_json(json, shown.results());
+        if (!json.flush()) throw std::runtime_error{chosen.json + " cannot be written"};
+    }
+    return result;
+} catch (const usage_error& why) {
+    std::cerr << "network_demo: " << why.what() << "; see network_demo --help\n";
+    return 2;
+} catch (const std::exception& why) {
+    std::cerr << "network_demo: " << why.what() << '\n';
+    return 2;
+}
