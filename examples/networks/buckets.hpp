@@ -1,6 +1,6 @@
-// buckets: what a graph runtime does today, written for the comparison. Requests are rounded up to 4 KiB; a block that is
-// given back waits in the bucket of exactly its size for a request of exactly that size. Nothing is split, nothing is
-// joined, and nothing goes back to the device before the end.
+// buckets: what a graph runtime does today, written for the comparison. Requests are rounded up to 4 KiB; a block that
+// is given back waits in the bucket of exactly its size for a request of exactly that size. Nothing is split, nothing
+// is joined, and nothing goes back to the device before the end.
 //
 //     request 5000 ──► 8 KiB bucket: │ block │ block │      empty? then from the device
 #pragma once

@@ -41,7 +41,8 @@ Columns of the table, sizes in bytes:
   acquired        regions acquired from devices, as counted by a device in between
   ratio           arena used to lower bound
 
-Exits with 1 when two digests of a network differ or a memory fails, and with 2 on bad usage or a file that is no network.
+Exits with 1 when two digests of a network differ or a memory fails, and with 2 on bad usage or a file that is no
+network.
 )";
 
 const std::vector<std::string> all_memories{"host", "opencl", "tightly_coupled", "separate"};
@@ -209,7 +210,9 @@ private:
 
     [[nodiscard]] static std::size_t spilled(const demo::network& net, const demo::placement& places) {
         std::size_t bytes = 0;
-        for (std::size_t t = 0; t != net.tensors.size(); ++t) bytes += places.places[t].memory == 0 ? 0 : net.tensors[t].size;
+        for (std::size_t t = 0; t != net.tensors.size(); ++t) {
+            if (places.places[t].memory != 0) bytes += net.tensors[t].size;
+        }
         return bytes;
     }
 

@@ -1,6 +1,6 @@
 // mix: what every operator of the demo computes. It reads every byte of its inputs into a 64-bit sum in which each
-// 32-bit word counts by its content, its position and the number of the input, and writes every byte of its outputs as a
-// function of that sum, the step, the output's number and the word's position. One byte that was lost, moved or
+// 32-bit word counts by its content, its position and the number of the input, and writes every byte of its outputs as
+// a function of that sum, the step, the output's number and the word's position. One byte that was lost, moved or
 // overwritten therefore changes all that is computed from it, up to the final digest.
 //
 //     sum = Σ weighed(word, position, input)          a sum, so that parallel work items may add in any order

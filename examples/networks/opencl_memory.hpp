@@ -91,7 +91,8 @@ public:
         if (final_is_fresh_) return 0;
         const auto& at = blocks_[final_sums_].address;
         const cl::Buffer buffer{at.handle, true};  // the arena's handle, borrowed
-        opencl::check(queue_.enqueueReadBuffer(buffer, CL_TRUE, at.offset, sums_bytes, sums.data()), "reading the sums");
+        opencl::check(queue_.enqueueReadBuffer(buffer, CL_TRUE, at.offset, sums_bytes, sums.data()),
+                      "reading the sums");
         std::uint64_t sum = 0;
         for (const cl_ulong partial : sums) sum += partial;
         return sum;

@@ -1,6 +1,6 @@
-// planned_arena: the tensors that a plan gives an offset, in one arena that is exactly as large as the plan needs. Every
-// tensor is claimed at its offset when its life begins and given back when it ends: the allocator refuses a claim on a
-// byte that is taken, so that it proves the plan once more.
+// planned_arena: the tensors that a plan gives an offset, in one arena that is exactly as large as the plan needs.
+// Every tensor is claimed at its offset when its life begins and given back when it ends: the allocator refuses a claim
+// on a byte that is taken, so that it proves the plan once more.
 #pragma once
 
 #include "counting.hpp"

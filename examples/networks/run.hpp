@@ -49,8 +49,8 @@ template <class Memory, class Progress>
     return mix::key_of(memory.digest(), 0);
 }
 
-/// The half of a memory that mixes, for tensors that the host can reach: `Memory` gives `for_pieces(t, use)`, which calls
-/// `use(address, size, position)` for each run of bytes that a tensor lies in.
+/// The half of a memory that mixes, for tensors that the host can reach: `Memory` gives `for_pieces(t, use)`, which
+/// calls `use(address, size, position)` for each run of bytes that a tensor lies in.
 template <class Memory>
 class mixed_by_host {
 public:

@@ -1,5 +1,5 @@
-// separate: every tensor has a region of its own from the heap, acquired when its life begins. The reference: nothing is
-// planned, so nothing can be planned wrong.
+// separate: every tensor has a region of its own from the heap, acquired when its life begins. The reference: nothing
+// is planned, so nothing can be planned wrong.
 #pragma once
 
 #include "counting.hpp"

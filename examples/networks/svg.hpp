@@ -61,14 +61,17 @@ private:
     static constexpr double width = 1200, left = 84, plot_width = 946, top = 84, title_room = 32, gap = 26;
     static constexpr double mebibyte = 1048576;
     static constexpr const char* style =
-        "<style>line{shape-rendering:crispEdges}text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#4a5560}"
+        "<style>line{shape-rendering:crispEdges}"
+        "text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#4a5560}"
         ".name{font-size:22px;font-weight:bold;fill:#1f2a33}.note{font-size:13px}"
         ".title{font-size:13px;font-weight:bold;fill:#1f2a33}.tag{font-size:10px;fill:#fff}.dark{fill:#1f2a33}"
         ".grid{stroke:#e6e9ec;stroke-width:1}.axis{stroke:#9aa5ae;stroke-width:1}"
         ".top{stroke:#1f2a33;stroke-width:1}.bound{stroke:#c2502e;stroke-width:2;stroke-dasharray:7 5}"
-        ".bound-text{fill:#c2502e}g.t:hover rect{stroke:#1f2a33;stroke-width:1.5}</style>\n";
+        ".bound-text{fill:#c2502e}g.t text{stroke:none}g.t:hover rect{stroke:#1f2a33;stroke-width:1.5}</style>\n";
 
-    [[nodiscard]] static std::string mebibytes(std::size_t bytes) { return number(static_cast<double>(bytes) / mebibyte); }
+    [[nodiscard]] static std::string mebibytes(std::size_t bytes) {
+        return number(static_cast<double>(bytes) / mebibyte);
+    }
     [[nodiscard]] static std::string number(double value) {
         char shown[32];
         std::snprintf(shown, sizeof shown, "%.2f", value);
@@ -107,11 +110,10 @@ private:
         return std::max(30.0, static_cast<double>(p.height) * per_byte_ + 8);
     }
     [[nodiscard]] static const char* colour(bool fast, std::size_t tensor) {
-        static constexpr const char* slow_tints[] = {"#4f7ca8", "#6a93bb", "#86a9cb", "#3f6a94", "#9dbad6"};
-        static constexpr const char* fast_tints[] = {"#d08b2c", "#dca04d", "#e6b670", "#bd7a1e", "#ecc68d"};
-        return (fast ? fast_tints : slow_tints)[tensor % 5];
+        static constexpr const char* tints[2][5] = {{"#4f7ca8", "#6a93bb", "#86a9cb", "#3f6a94", "#9dbad6"},
+                                                    {"#d08b2c", "#dca04d", "#e6b670", "#bd7a1e", "#ecc68d"}};
+        return tints[fast ? 1 : 0][tensor % 5];
     }
-
     [[nodiscard]] static bool is_light(std::size_t tensor) { return tensor % 5 != 0 && tensor % 5 != 3; }
 
     void legend(std::ostream& out) const {
@@ -188,10 +190,9 @@ private:
         const allot::extent& largest = *std::max_element(
             t.pieces.begin(), t.pieces.end(), [](auto a, auto b) { return a.size < b.size; });
         const double high = static_cast<double>(largest.size) * per_byte_;
+        const double middle = floor - static_cast<double>(largest.offset) * per_byte_ - high / 2;
         if (high >= 14 && wide >= 6.6 * static_cast<double>(what.name.size()) + 8)
-            out << "<text class=\"tag" << (is_light(t.tensor) ? " dark" : "") << "\" stroke=\"none\" text-anchor=\"middle\" x=\"" << number(x + wide / 2)
-                << "\" y=\"" << number(floor - static_cast<double>(largest.offset) * per_byte_ - high / 2 + 3.5)
-                << "\">" << escaped(what.name) << "</text>\n";
+            text(out, x + wide / 2, middle + 3.5, is_light(t.tensor) ? "tag dark" : "tag", what.name, "middle");
         out << "</g>\n";
     }
 

@@ -35,7 +35,7 @@ struct comparison {
 /// 1234567 as 1,234,567.
 [[nodiscard]] inline std::string grouped(std::size_t number) {
     std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
     return text;
 }
 [[nodiscard]] inline std::string fixed(double number, int digits) {
