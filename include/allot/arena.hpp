@@ -161,6 +161,8 @@ public:
     {
         if (!extent{0, space_.regions[0].size}.contains(wanted)) return {};
         const std::size_t at = model::position(space_.regions[0].base) + wanted.offset;
+        constexpr std::size_t most = space::last_offset;
+        if (at > most || wanted.size > most) return {};
         return admit(strategy_.claim({static_cast<offset>(at), static_cast<offset>(wanted.size)}));
     }
 
@@ -168,7 +170,7 @@ public:
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable<strategy_type>
     {
-        if (!held || size > std::numeric_limits<offset>::max() || !is_live(held)) return false;
+        if (!held || size > space::last_offset || !is_live(held)) return false;
         if (!strategy_.resize(space_.grant_for(held), static_cast<offset>(size))) return false;
         if constexpr (checked) live_.resize(held, model::position(held.address), size);
         held.size = size;
@@ -190,7 +192,7 @@ public:
         requires resettable<strategy_type>
     {
         if constexpr (one_by_one) {
-            use_region(0);
+            use_region(Growth::regions);  // none: the next request starts with the first
         } else {
             strategy_.reset();
         }
@@ -240,9 +242,12 @@ public:
             return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
         }
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
-        if (wanted.size > std::numeric_limits<offset>::max()) return {refusal::over_limit};
-        diagnosis answer = strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
-        if (one_region || answer.why == refusal::none) return answer;
+        if (wanted.size > space::last_offset) return {refusal::over_limit};
+        diagnosis answer = why_not(wanted);
+        if (one_region || answer.why == refusal::none || answer.why == refusal::out_of_records) return answer;
+        if constexpr (one_by_one) {
+            if (spare_region_for(wanted) != Growth::regions) return {refusal::none, answer.largest_hole};
+        }
         if (growth_for(wanted).size == 0) {
             answer.why = refusal::over_limit;
         } else if (static_cast<long>(refused_with_) != 0) {
@@ -268,10 +273,13 @@ private:
 
     [[nodiscard]] grant ask(layout wanted) noexcept {
         if constexpr (sizeof(offset) < sizeof(std::size_t)) {
-            constexpr std::size_t most = std::numeric_limits<offset>::max();
-            if (wanted.size > most || wanted.align > most) return {};
+            if (wanted.size > space::last_offset || wanted.align > space::last_offset) return {};
         }
         return strategy_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
+        return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
     /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
@@ -318,7 +326,7 @@ private:
     void acquire_window() noexcept {
         static_assert(!one_region || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
-        if constexpr (one_region) static_cast<void>(acquire({device_.capacity(), Options.align}));
+        if constexpr (one_region) static_cast<void>(acquire({1, Options.align}));
     }
 
     /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
@@ -356,34 +364,38 @@ private:
         }
     }
 
+    /// A region that the request is sure to fit, at least as large as asked for; size 0 when there is none.
+    [[nodiscard]] static constexpr layout region_for(layout wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > space::last_offset) return {0, 1};
+        // A base aligned to what records in band need too, so that `bytes_for` holds.
+        if (strategy_type::in_band && wanted.align < alignof(std::max_align_t)) wanted.align = alignof(std::max_align_t);
+        const auto need = static_cast<std::size_t>(
+            strategy_type::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
+        return {need <= space::largest_region ? need : 0, wanted.align};
+    }
+
     /// What to acquire so that the request fits; size 0 when a limit forbids it.
     [[nodiscard]] layout growth_for(layout wanted) const noexcept {
-        if (!wanted.is_valid() || wanted.size > std::numeric_limits<offset>::max()) return {0, 1};
-        // A base aligned to what records in band need too, so that `bytes_for` holds.
-        const std::size_t align = wanted.align < alignof(std::max_align_t) && strategy_type::in_band
-                                      ? alignof(std::max_align_t)
-                                      : wanted.align;
-        const std::size_t need =
-            strategy_type::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
+        layout more = region_for(wanted);
         const std::size_t held = size();
-        if (need == 0 || held > Growth::limit || need > Growth::limit - held) return {0, 1};
-        std::size_t next = Growth::next(held);
-        if (next > Growth::limit - held) next = Growth::limit - held;
-        return {next < need ? need : next, align < Options.align ? Options.align : align};
+        const std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
+        if (more.size == 0 || more.size > left || space_.free_region() == Growth::regions) return {0, 1};
+        const std::size_t next = Growth::next(held);
+        if (more.size < next) more.size = next < left ? next : left;
+        if (more.align < Options.align) more.align = Options.align;
+        return more;
     }
 
     [[nodiscard]] bool grow_for(layout wanted) noexcept {
-        const layout more = growth_for(wanted);
-        if (more.size == 0) return false;
+        if (why_not(wanted).why == refusal::out_of_records) return false;  // more memory would not help
         if constexpr (one_by_one) {
-            for (std::size_t next = growth_.current + 1; next < Growth::regions && space_.regions[next]; ++next) {
-                if (space_.regions[next].size >= more.size) {
-                    use_region(next);
-                    return true;
-                }
+            if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
+                use_region(spare);
+                return true;
             }
         }
-        return acquire(more);
+        const layout more = growth_for(wanted);
+        return more.size != 0 && acquire(more);
     }
 
     // ── one region after the other ───────────────────────────────────────────────────────────────────────────────
@@ -391,6 +403,16 @@ private:
     [[nodiscard]] std::size_t current_region() const noexcept {
         if constexpr (one_by_one) return growth_.current;
         return 0;
+    }
+
+    /// A region after the one in use that the request fits, left from before a reset or rollback.
+    [[nodiscard]] std::size_t spare_region_for(layout wanted) const noexcept {
+        const layout needed = region_for(wanted);
+        std::size_t next = growth_.current == Growth::regions ? 0 : growth_.current + 1;
+        while (next < Growth::regions && (space_.regions[next].size < needed.size || needed.size == 0 ||
+                                          space_.regions[next].align < needed.align))
+            ++next;
+        return next < Growth::regions ? next : Growth::regions;
     }
 
     void use_region(std::size_t index) noexcept {

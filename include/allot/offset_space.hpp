@@ -32,6 +32,8 @@ class offset_space {
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
     using grant = grant_of<Strategy>;
+    static constexpr unsigned segment_bits = static_cast<unsigned>(std::bit_width(Growth::regions) - 1);
+    static constexpr unsigned segment_shift = std::numeric_limits<offset>::digits - segment_bits;
 
 public:
     static constexpr region_order order = Growth::regions == 1           ? region_order::one_region
@@ -48,17 +50,24 @@ public:
     /// The regions; one that is not held is empty.
     region_type regions[capacity]{};
 
-    /// Where region `index` lies in offset space; empty when it is larger than a segment can take.
+    /// The last offset, as far as a size can count.
+    static constexpr auto last_offset = static_cast<std::size_t>(std::numeric_limits<offset>::max());
+    /// The most bytes of one region that the strategy can have offsets for.
+    static constexpr std::size_t largest_region = static_cast<std::size_t>(
+        std::numeric_limits<offset>::max() >> (order == region_order::segments ? segment_bits + 1 : 0));
+
+    /// Where region `index` lies in offset space, as far as offsets reach.
     [[nodiscard]] extent_of<Strategy> extent(std::size_t index) const noexcept {
         const region_type& held = regions[index];
-        const auto start = static_cast<offset>(model::position(held.base));
+        const std::size_t at = model::position(held.base);
         if constexpr (order == region_order::segments) {
-            constexpr offset half = offset{1} << (segment_shift - 1);
-            const offset phase = model::absolute ? start & (half - 1) : offset{0};
-            return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | phase),
-                    held.size > half ? offset{0} : static_cast<offset>(held.size)};
+            const std::size_t phase = model::absolute ? at & largest_region : 0;
+            return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | static_cast<offset>(phase)),
+                    static_cast<offset>(held.size < largest_region ? held.size : largest_region)};
         }
-        return {start, static_cast<offset>(held.size)};
+        if (at > largest_region) return {};
+        const std::size_t reach = largest_region - at;
+        return {static_cast<offset>(at), static_cast<offset>(held.size < reach ? held.size : reach)};
     }
 
     /// The block of a grant. `current` is the region in use, where they are used one by one.
@@ -115,10 +124,6 @@ public:
         for (const region_type& held : regions) sum += held.size;
         return sum;
     }
-
-private:
-    static constexpr unsigned segment_shift =
-        std::numeric_limits<offset>::digits - static_cast<unsigned>(std::bit_width(capacity) - 1);
 };
 
 }  // namespace allot::inline v1

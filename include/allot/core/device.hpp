@@ -54,7 +54,8 @@ concept device = address_model<typename Device::address_model> && requires(Devic
     { device.release(held) } noexcept;
 };
 
-/// Refinement: a device with one window of memory that is there from the start; an arena over it takes all of it.
+/// Refinement: a device with one window of memory that is there from the start. However little is asked for, `acquire`
+/// gives all of it, from its first byte that is aligned as asked.
 template <class Device>
 concept bounded_device = device<Device> && requires(const Device device) {
     { device.capacity() } noexcept -> std::same_as<std::size_t>;

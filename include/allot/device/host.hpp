@@ -64,7 +64,7 @@ public:
         if (in_use_) return acquired<Device>::failure(window_error::in_use);
         const std::size_t from = raw_pointer::position(base_);
         const std::size_t skipped = (std::size_t{0} - from) & (wanted.align - 1);
-        if (!wanted.is_valid() || skipped >= size_ || (wanted.size > size_ - skipped && wanted.size != size_))
+        if (!wanted.is_valid() || skipped >= size_ || wanted.size > size_ - skipped)
             return acquired<Device>::failure(window_error::too_small);
         in_use_ = true;
         return region<void*>{raw_pointer::locate(base_, skipped), size_ - skipped, alignment_of(from + skipped)};
@@ -119,7 +119,7 @@ public:
     [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Size; }
     [[nodiscard]] acquired<static_storage> acquire(layout wanted) noexcept {
         if (in_use_) return acquired<static_storage>::failure(window_error::in_use);
-        if (wanted.size > Size || wanted.align > Align)
+        if (!wanted.is_valid() || wanted.size > Size || wanted.align > Align)
             return acquired<static_storage>::failure(window_error::too_small);
         in_use_ = true;
         return region<void*>{bytes_, Size, Align};

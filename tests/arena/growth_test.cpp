@@ -1,0 +1,320 @@
+// Arenas that grow: how much they ask for and when, what they give back, marks over several regions, and limits.
+#include "helpers.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace helpers;
+using allot::growth_options;
+using allot::refusal;
+namespace growth = allot::growth;
+
+template <class Arena>
+std::vector<std::size_t> region_sizes(const Arena& arena) {
+    std::vector<std::size_t> sizes;
+    for (const auto& region : arena.regions())
+        if (region) sizes.push_back(region.size);
+    return sizes;
+}
+using sizes = std::vector<std::size_t>;
+
+using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
+
+}  // namespace
+
+TEST_CASE("growth: steps are as stated") {
+    static_assert(growth::none::next(5) == 0);
+    static_assert(growth::fixed<growth_options{.step = 7}>::next(0) == 7 && growth::fixed<growth_options{.step = 7}>::next(99) == 7);
+    using geometric = growth::geometric<growth_options{.step = 8}>;
+    static_assert(geometric::next(0) == 8 && geometric::next(8) == 8 && geometric::next(16) == 16 && geometric::next(32) == 32);
+    static_assert(geometric::next(most) == most);
+}
+
+TEST_CASE_TEMPLATE("growth: nothing is acquired before it is needed", Strategy, up, down, allot::best_fit<>) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    CHECK(from.acquired == 0);
+    CHECK(arena.size() == 0);
+    CHECK(arena.diagnose({100, 16}).why == refusal::none);
+    CHECK(from.acquired == 0);
+    CHECK(arena.trim() == 0);
+}
+
+TEST_CASE_TEMPLATE("growth: regions are as large as the policy says, or as one request needs", Strategy, up, down,
+                   allot::best_fit<>) {
+    supply from;
+    allot::arena<handles<>, Strategy, growth::geometric<growth_options{.step = 1024, .regions = 8}>> arena{handles<>{from}};
+    for (int i = 0; i != 7; ++i) REQUIRE(arena.allocate({1024, 16}));
+    CHECK(region_sizes(arena) == sizes{1024, 1024, 2048, 4096});
+    REQUIRE(arena.allocate({100'000, 16}));
+    CHECK(region_sizes(arena) == sizes{1024, 1024, 2048, 4096, 100'000});
+    CHECK(arena.size() == from.bytes_held);
+}
+
+TEST_CASE_TEMPLATE("growth: the number of regions is a limit, and diagnose says so", Strategy, up, down,
+                   allot::best_fit<>) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    for (int i = 0; i != 4; ++i) REQUIRE(arena.allocate({1000, 16}));
+    CHECK_FALSE(arena.allocate({1000, 16}));
+    CHECK(from.acquired == 4);
+    CHECK(arena.diagnose({1000, 16}).why == refusal::over_limit);
+}
+
+TEST_CASE_TEMPLATE("growth: the limit in bytes is kept, and diagnose says so", Strategy, up, down, allot::best_fit<>) {
+    supply from;
+    allot::arena<handles<>, Strategy, growth::fixed<growth_options{.step = 1000, .limit = 2500, .regions = 8}>> arena{
+        handles<>{from}};
+    REQUIRE(arena.allocate({1000, 16}));
+    REQUIRE(arena.allocate({1000, 16}));
+    REQUIRE(arena.allocate({400, 16}));  // of the 500 that are left
+    CHECK(region_sizes(arena) == sizes{1000, 1000, 500});
+    CHECK_FALSE(arena.allocate({101, 1}));
+    CHECK(arena.diagnose({101, 1}).why == refusal::over_limit);
+    CHECK(arena.allocate({90, 1}));
+    CHECK(from.bytes_held == 2500);
+}
+
+TEST_CASE_TEMPLATE("growth: the limit in bytes is kept by a device of large granularity", Strategy, up, down,
+                   allot::best_fit<>) {
+    supply from;
+    allot::arena<handles<4096>, Strategy, growth::fixed<growth_options{.step = 4096, .limit = 6000, .regions = 8}>> arena{
+        handles<4096>{from}};
+    REQUIRE(arena.allocate({4096, 16}));
+    CHECK_FALSE(arena.allocate({1000, 16}));
+    CHECK(arena.diagnose({1000, 16}).why == refusal::over_limit);
+    CHECK(from.bytes_held <= 6000);
+}
+
+TEST_CASE_TEMPLATE("growth: what the device refuses is told by its own code", Strategy, up, down, allot::best_fit<>) {
+    for (std::size_t refused_from = 0; refused_from != 4; ++refused_from) {
+        supply from{.regions = refused_from};
+        allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+        for (std::size_t i = 0; i != refused_from; ++i) REQUIRE(arena.allocate({1000, 16}));
+        CHECK_FALSE(arena.allocate({1000, 16}));
+        CHECK(arena.diagnose({1000, 16}).why == refusal::device_refused);
+        CHECK(arena.diagnose({1000, 16}).device_error == supply::used_up);
+        CHECK(arena.size() == refused_from * 1000);
+        from.regions = 1;  // and when there is memory again, it goes on
+        CHECK(arena.allocate({1000, 16}));
+    }
+}
+
+TEST_CASE_TEMPLATE("growth: a refusal of something else does not make diagnose refuse what fits", Strategy, up, down,
+                   allot::best_fit<>) {
+    supply from{.largest = 2000};
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    REQUIRE(arena.allocate({100, 16}));
+    CHECK_FALSE(arena.allocate({3000, 16}));
+    CHECK(arena.diagnose({3000, 16}).device_error == supply::too_large);
+    CHECK(arena.diagnose({100, 16}).why == refusal::none);
+    CHECK(arena.allocate({100, 16}));
+}
+
+TEST_CASE_TEMPLATE("growth: an alignment beyond the first base's is misaligned", Strategy, up, down, allot::best_fit<>) {
+    supply from{.align = 64};
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    CHECK_FALSE(arena.allocate({100, 128}));  // nothing is held: the device is asked, and says no
+    CHECK(arena.diagnose({100, 128}).why == refusal::device_refused);
+    CHECK(arena.diagnose({100, 128}).device_error == supply::unaligned);
+    REQUIRE(arena.allocate({100, 64}));
+    CHECK_FALSE(arena.allocate({100, 128}));
+    CHECK(arena.diagnose({100, 128}).why == refusal::misaligned);
+    CHECK(from.acquired == 1);
+}
+
+TEST_CASE("growth: regions of unequal alignment keep every block aligned") {
+    supply from{.align = 64};
+    allot::arena<handles<>, allot::best_fit<>, four_by_1000> arena{handles<>{from}};
+    REQUIRE(arena.allocate({900, 64}));
+    from.align = 32;  // the next buffer would be worse than the blocks may be asked for
+    CHECK_FALSE(arena.allocate({900, 64}));
+    CHECK(arena.diagnose({900, 64}).why == refusal::device_refused);
+    from.align = 4096;
+    const auto block = arena.allocate({900, 64});
+    REQUIRE(block);
+    CHECK(block.address.offset % 64 == 0);
+}
+
+TEST_CASE("growth: a full side table is out of records, and no region is acquired for nothing") {
+    supply from;
+    using few_records = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .records = 4}>;
+    allot::arena<handles<>, few_records, growth::fixed<growth_options{.step = 1024, .regions = 8}>> arena{handles<>{from}};
+    int served = 0;
+    while (arena.allocate({16, 16})) ++served;
+    CHECK(served > 0);
+    const std::size_t held = from.held, acquired = from.acquired;
+    for (int i = 0; i != 5; ++i) CHECK_FALSE(arena.allocate({16, 16}));
+    CHECK(arena.diagnose({16, 16}).why == refusal::out_of_records);
+    CHECK(from.held == held);
+    CHECK(from.acquired == acquired);
+    CHECK(from.held == 1);
+}
+
+TEST_CASE("growth: a request larger than a segment is refused with a reason") {
+    supply from;
+    allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>,
+                 growth::fixed<growth_options{.step = 1024, .regions = 64}>>
+        arena{handles<>{from}};
+    const allot::layout large{std::size_t{1} << 27, 16};  // 64 regions share 2^32 offsets
+    CHECK_FALSE(arena.allocate(large));
+    CHECK(from.held == 0);
+    CHECK(arena.diagnose(large).why == refusal::over_limit);
+    CHECK(arena.allocate({1000, 16}));
+}
+
+// ── giving back ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE_TEMPLATE("trim gives back the regions in which nothing is live, and only those", Strategy,
+                   allot::best_fit<side_table>, allot::best_fit<>) {
+    supply from;
+    {
+        allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+        std::vector<typename decltype(arena)::block_type> blocks;
+        for (int i = 0; i != 4; ++i) blocks.push_back(arena.allocate({1000, 16}));
+        CHECK(arena.trim() == 0);
+        arena.deallocate(blocks[1]);
+        arena.deallocate(blocks[2]);
+        CHECK(arena.trim() == 2000);
+        CHECK(from.held == 2);
+        CHECK(arena.owns(blocks[0]));
+        CHECK_FALSE(arena.owns(blocks[1]));
+        CHECK(arena.owns(blocks[3]));
+        CHECK(arena.trim() == 0);
+        blocks[1] = arena.allocate({500, 16});
+        CHECK(arena.owns(blocks[1]));
+        CHECK(from.held == 3);
+        arena.deallocate(blocks[0]);
+        arena.deallocate(blocks[1]);
+        arena.deallocate(blocks[3]);
+        CHECK(arena.trim() == 3000);
+        CHECK(arena.size() == 0);
+        CHECK(from.held == 0);
+        CHECK(arena.allocate({1000, 16}));
+    }
+    CHECK(from.held == 0);
+}
+
+TEST_CASE("trim: in-band regions of the host heap come and go") {
+    allot::arena<allot::host::heap, allot::best_fit<in_band>, growth::fixed<growth_options{.step = 512, .regions = 8}>>
+        arena;
+    for (int round = 0; round != 50; ++round) {
+        std::vector<decltype(arena)::block_type> blocks;
+        for (std::size_t i = 0; i != 20; ++i) {
+            blocks.push_back(arena.allocate({100, 16}));
+            REQUIRE(blocks.back());
+        }
+        for (std::size_t i = 0; i != 20; ++i) arena.deallocate(blocks[(i * 7) % 20]);
+        const std::size_t held = arena.size();
+        CHECK(arena.trim() == held);
+    }
+}
+
+TEST_CASE_TEMPLATE("trim after reset gives back every region of a bump arena", Strategy, up, down) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    for (int i = 0; i != 4; ++i) REQUIRE(arena.allocate({1000, 16}));
+    CHECK(arena.trim() == 0);
+    arena.reset();
+    CHECK(arena.trim() == 4000);
+    CHECK(from.held == 0);
+    CHECK(arena.size() == 0);
+    CHECK(arena.allocate({1000, 16}));
+}
+
+TEST_CASE_TEMPLATE("reset makes every region of a bump arena usable again, in the same order", Strategy, up, down) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    for (int round = 0; round != 5; ++round) {
+        for (int i = 0; i != 4; ++i) {
+            const auto block = arena.allocate({1000, 16});
+            REQUIRE(block);
+            CHECK(block.address.handle == i + 1);
+        }
+        CHECK_FALSE(arena.allocate({1, 1}));
+        arena.reset();
+    }
+    CHECK(from.acquired == 4);
+}
+
+TEST_CASE_TEMPLATE("reset makes every region usable again when the limit in bytes is reached", Strategy, up, down) {
+    supply from;
+    allot::arena<handles<>, Strategy, growth::fixed<growth_options{.step = 1000, .limit = 4000, .regions = 8}>> arena{
+        handles<>{from}};
+    for (int round = 0; round != 3; ++round) {
+        for (int i = 0; i != 4; ++i) {
+            CHECK(arena.diagnose({1000, 16}).why == refusal::none);
+            REQUIRE(arena.allocate({1000, 16}));
+        }
+        CHECK_FALSE(arena.allocate({1000, 16}));
+        arena.reset();
+    }
+    CHECK(from.acquired == 4);
+}
+
+TEST_CASE_TEMPLATE("rollback returns to a mark in an earlier region", Strategy, up, down) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    REQUIRE(arena.allocate({500, 4}));
+    const auto first_mark = arena.mark();
+    std::vector<allot::handle_offset<int>::address> addresses;
+    for (int i = 0; i != 5; ++i) addresses.push_back(arena.allocate({400, 4}).address);
+    const auto second_mark = arena.mark();
+    const auto beyond = arena.allocate({600, 4});
+    REQUIRE(beyond);
+    arena.rollback(second_mark);
+    CHECK(arena.allocate({600, 4}).address == beyond.address);
+    arena.rollback(first_mark);
+    for (const auto& address : addresses) CHECK(arena.allocate({400, 4}).address == address);
+    CHECK(from.acquired <= 4);
+    arena.rollback(first_mark);
+    CHECK(arena.trim() == (from.acquired - 1) * 1000);
+    CHECK(from.held == 1);
+    CHECK(arena.allocate({400, 4}).address == addresses[0]);
+}
+
+TEST_CASE_TEMPLATE("rollback to a mark of an arena that held nothing yet", Strategy, up, down) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    const auto mark = arena.mark();
+    for (int round = 0; round != 10; ++round) {
+        for (int i = 0; i != 2; ++i) REQUIRE(arena.allocate({1000, 16}));
+        arena.rollback(mark);
+    }
+    CHECK(from.acquired == 2);
+    CHECK(arena.trim() == 2000);
+    CHECK(from.held == 0);
+    CHECK(arena.allocate({1000, 16}));
+}
+
+TEST_CASE_TEMPLATE("a bump arena skips a held region that is too small, and uses it again after reset", Strategy, up,
+                   down) {
+    supply from;
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    for (int i = 0; i != 3; ++i) REQUIRE(arena.allocate({1000, 16}));
+    arena.reset();
+    REQUIRE(arena.allocate({1000, 16}));
+    const auto large = arena.allocate({5000, 16});
+    REQUIRE(large);
+    CHECK(large.address.handle == 4);
+    arena.reset();
+    for (int i = 0; i != 4; ++i) CHECK(arena.allocate({1000, 16}).address.handle == i + 1);
+    CHECK(from.acquired == 4);
+}
+
+TEST_CASE("every region goes back to the device in the end, whatever is live") {
+    supply from;
+    {
+        allot::arena<handles<>, up, four_by_1000> one{handles<>{from}};
+        allot::arena<handles<>, allot::best_fit<>, four_by_1000> two{handles<>{from}};
+        allot::arena<handles<>, up> three{handles<>{from}, 100};
+        for (int i = 0; i != 3; ++i) {
+            REQUIRE(one.allocate({1000, 16}));
+            REQUIRE(two.allocate({1000, 16}));
+        }
+        CHECK(from.held == 7);
+    }
+    CHECK(from.held == 0);
+    CHECK(from.bytes_held == 0);
+}

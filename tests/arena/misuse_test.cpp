@@ -1,0 +1,386 @@
+// Blocks that are given back wrongly, of checked arenas: the handler is called with what happened, nothing else
+// happens, and the arena still works.
+#include "helpers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+namespace {
+
+using namespace helpers;
+using allot::misuse;
+
+constexpr std::size_t capacity = 4096;
+constexpr allot::layout small{64, 16};
+using some_growth = allot::growth::fixed<allot::growth_options{.step = 512, .regions = 8}>;
+using few_slots = allot::pool<allot::pool_options{.slot = 128, .count = 32}>;
+
+template <class Strategy, class Growth = allot::growth::none>
+struct on_host {
+    using arena_type = allot::arena<allot::host::heap, Strategy, Growth, checked, noted>;
+    static constexpr bool has_pointers = true;
+    static constexpr bool reclaims = Strategy::reclaims == allot::reclaim::any;
+    arena_type arena = make();
+    static arena_type make() {
+        if constexpr (Growth::regions > 1) {
+            return arena_type{};
+        } else {
+            return arena_type{{}, capacity};
+        }
+    }
+};
+template <class Strategy, class Growth = allot::growth::none>
+struct on_handles {
+    using arena_type = allot::arena<handles<>, Strategy, Growth, checked, noted>;
+    static constexpr bool has_pointers = false;
+    static constexpr bool reclaims = Strategy::reclaims == allot::reclaim::any;
+    supply from{};
+    arena_type arena = make();
+    arena_type make() {
+        if constexpr (Growth::regions > 1) {
+            return arena_type{handles<>{from}};
+        } else {
+            return arena_type{handles<>{from}, capacity};
+        }
+    }
+};
+
+#define ALL_ARENAS                                                                                                     \
+    on_host<up>, on_host<down>, on_host<allot::stack<>>, on_host<allot::ring<>>, on_host<few_slots>,                   \
+        on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>, on_handles<up>, on_handles<few_slots>, \
+        on_handles<allot::best_fit<>>, on_host<up, some_growth>, on_host<allot::best_fit<in_band>, some_growth>,       \
+        on_host<allot::best_fit<side_table>, some_growth>, on_handles<up, some_growth>,                                \
+        on_handles<allot::best_fit<>, some_growth>
+
+template <class Arena>
+std::size_t position(const typename Arena::block_type& block) {
+    return Arena::address_model::position(block.address);
+}
+
+/// Twelve live blocks, filled where that is possible; `still_works` checks that all of them are as they were, gives
+/// them back properly and finds the arena whole.
+template <class Kind>
+struct in_use {
+    using arena_type = typename Kind::arena_type;
+    using block_type = typename arena_type::block_type;
+
+    in_use() {
+        noted::take();
+        if constexpr (Kind::reclaims) {
+            const auto first = kind.arena.allocate(small);
+            kind.arena.deallocate(first);
+        }
+        for (int i = 0; i != 12; ++i) {
+            blocks.push_back(kind.arena.allocate(small));
+            REQUIRE(blocks.back());
+            if constexpr (Kind::has_pointers) std::memset(blocks.back().address, i, small.size);
+        }
+        REQUIRE(noted::calls.empty());
+    }
+
+    void still_works() {
+        CHECK(noted::calls.empty());
+        for (std::size_t i = 0; i != blocks.size(); ++i) {
+            CHECK(kind.arena.owns(blocks[i]));
+            CHECK(kind.arena.capacity(blocks[i]) >= blocks[i].size);
+            if constexpr (Kind::has_pointers) {
+                for (std::size_t byte = 0; byte != small.size; ++byte)
+                    REQUIRE(static_cast<unsigned char*>(blocks[i].address)[byte] == i);
+            }
+        }
+        const auto more = kind.arena.allocate(small);
+        REQUIRE(more);
+        for (const auto& other : blocks) CHECK(other.address != more.address);
+        blocks.push_back(more);
+        for (const auto& block : blocks) kind.arena.deallocate(block);
+        CHECK(noted::take().empty());
+        if constexpr (Kind::reclaims) {
+            const std::size_t held = kind.arena.size();
+            for (auto& block : blocks) block = kind.arena.allocate(small);
+            CHECK(kind.arena.size() == held);
+            for (const auto& block : blocks) {
+                CHECK(block);
+                kind.arena.deallocate(block);
+            }
+            if constexpr (requires { kind.arena.trim(); }) {
+                CHECK(kind.arena.trim() == held);
+                CHECK(kind.arena.size() == 0);
+            } else {
+                Kind fresh;
+                CHECK(room_for(kind.arena, small) == room_for(fresh.arena, small));
+            }
+        }
+        CHECK(noted::take().empty());
+    }
+
+    Kind kind;
+    std::vector<block_type> blocks;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("freeing a block of another arena is reported and changes nothing", Kind, ALL_ARENAS) {
+    in_use<Kind> used, other;
+    if constexpr (Kind::has_pointers) {
+        const auto foreign = other.blocks[3];
+        used.kind.arena.deallocate(foreign);
+        CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(foreign), foreign.size));
+    } else {
+        auto foreign = other.blocks[3];
+        foreign.address.handle = 77;  // a buffer that this arena does not have, at an offset that it has
+        used.kind.arena.deallocate(foreign);
+        CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(foreign), foreign.size));
+    }
+    used.still_works();
+    other.still_works();
+}
+
+TEST_CASE_TEMPLATE("freeing memory that no arena gave is reported and changes nothing", Kind, ALL_ARENAS) {
+    in_use<Kind> used;
+    typename Kind::arena_type::block_type made_up{};
+    made_up.size = 64;  // at a null address, with a null handle
+    used.kind.arena.deallocate(made_up);
+    CHECK(noted::only(misuse::foreign_block, 0, 64));
+    made_up.size = most;
+    used.kind.arena.deallocate(made_up);
+    CHECK(noted::only(misuse::foreign_block, 0, most));
+    if constexpr (Kind::has_pointers) {
+        std::byte on_the_stack[64];
+        made_up = used.blocks[0];
+        made_up.address = on_the_stack;
+        used.kind.arena.deallocate(made_up);
+        CHECK(noted::only(misuse::foreign_block, allot::raw_pointer::position(on_the_stack), made_up.size));
+    }
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("freeing a block twice is reported and changes nothing", Kind, ALL_ARENAS) {
+    in_use<Kind> used;
+    const auto twice = used.blocks[5];
+    used.kind.arena.deallocate(twice);
+    CHECK(noted::take().empty());
+    used.blocks.erase(used.blocks.begin() + 5);
+    if constexpr (Kind::has_pointers) std::memset(used.blocks[5].address, 5, small.size);
+    for (std::size_t i = 5; i != used.blocks.size(); ++i)
+        if constexpr (Kind::has_pointers) std::memset(used.blocks[i].address, static_cast<int>(i), small.size);
+    for (int again = 0; again != 3; ++again) {
+        used.kind.arena.deallocate(twice);
+        CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(twice), twice.size));
+    }
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("freeing a block with a wrong size is reported and changes nothing", Kind, ALL_ARENAS) {
+    in_use<Kind> used;
+    for (const std::size_t size : {std::size_t{1}, small.size - 1, small.size + 1, 2 * small.size, most}) {
+        auto wrong = used.blocks[2];
+        wrong.size = size;
+        used.kind.arena.deallocate(wrong);
+        CHECK(noted::only(misuse::wrong_size, position<typename Kind::arena_type>(wrong), size));
+    }
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("freeing an address inside a block is reported and changes nothing", Kind, ALL_ARENAS) {
+    in_use<Kind> used;
+    auto inside = used.blocks[2];
+    inside.address = Kind::arena_type::address_model::locate(inside.address, 16);
+    inside.size = 16;
+    used.kind.arena.deallocate(inside);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(inside), 16));
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("freeing a block of a region that was given back is reported", Kind,
+                   on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
+                   on_handles<allot::best_fit<>, some_growth>) {
+    in_use<Kind> used;
+    const auto alone = used.kind.arena.allocate({3000, 16});
+    REQUIRE(alone);
+    used.kind.arena.deallocate(alone);
+    REQUIRE(used.kind.arena.trim() > 0);
+    used.kind.arena.deallocate(alone);
+    CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(alone), alone.size));
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("a resized block is live with its new size only", Kind, on_host<allot::best_fit<in_band>>,
+                   on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>,
+                   on_host<allot::best_fit<in_band>, some_growth>, on_handles<allot::best_fit<>, some_growth>) {
+    in_use<Kind> used;
+    auto resized = used.kind.arena.allocate({200, 16});
+    REQUIRE(resized);
+    const auto before = resized;
+    REQUIRE(used.kind.arena.resize(resized, 100));
+    CHECK(resized.address == before.address);
+    CHECK(resized.size == 100);
+    used.kind.arena.deallocate(before);
+    CHECK(noted::only(misuse::wrong_size, position<typename Kind::arena_type>(before), 200));
+    auto stale = before;
+    CHECK_FALSE(used.kind.arena.resize(stale, 150));
+    CHECK(stale == before);
+    CHECK(noted::only(misuse::wrong_size, position<typename Kind::arena_type>(before), 200));
+    used.kind.arena.deallocate(resized);
+    CHECK(noted::take().empty());
+    used.kind.arena.deallocate(resized);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(before), 100));
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("resizing a foreign or freed block is reported and changes nothing", Kind,
+                   on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
+                   on_handles<allot::best_fit<>>, on_host<allot::best_fit<in_band>, some_growth>,
+                   on_handles<allot::best_fit<>, some_growth>) {
+    in_use<Kind> used;
+    auto gone = used.kind.arena.allocate({200, 16});
+    used.kind.arena.deallocate(gone);
+    const auto before = gone;
+    CHECK_FALSE(used.kind.arena.resize(gone, 100));
+    CHECK(gone == before);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(gone), 200));
+    typename Kind::arena_type::block_type foreign{};
+    foreign.size = 8;
+    CHECK_FALSE(used.kind.arena.resize(foreign, 100));
+    CHECK(noted::only(misuse::foreign_block, 0, 8));
+    typename Kind::arena_type::block_type empty{};
+    CHECK_FALSE(used.kind.arena.resize(empty, 100));
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("a block with the ticket of another is reported and changes nothing", Kind,
+                   on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>, on_host<allot::stack<>>,
+                   on_host<allot::ring<>>, on_host<allot::best_fit<side_table>, some_growth>,
+                   on_handles<allot::best_fit<>, some_growth>) {
+    in_use<Kind> used;
+    auto mixed = used.blocks[2];
+    mixed.ticket = used.blocks[3].ticket;
+    used.kind.arena.deallocate(mixed);
+    CHECK(noted::only(misuse::wrong_size, position<typename Kind::arena_type>(mixed), mixed.size));
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("after reset no earlier block is live", Kind, on_host<up>, on_host<down>, on_host<allot::stack<>>,
+                   on_host<allot::ring<>>, on_host<up, some_growth>, on_handles<up, some_growth>) {
+    in_use<Kind> used;
+    used.kind.arena.reset();
+    for (const auto& block : used.blocks) {
+        used.kind.arena.deallocate(block);
+        CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(block), block.size));
+    }
+    const auto next = used.kind.arena.allocate(small);
+    CHECK(next.address == used.blocks[0].address);
+    used.kind.arena.deallocate(next);
+    CHECK(noted::take().empty());
+}
+
+TEST_CASE_TEMPLATE("after rollback only earlier blocks are live", Kind, on_host<up>, on_host<down>,
+                   on_host<allot::stack<>>, on_host<up, some_growth>, on_handles<up, some_growth>) {
+    in_use<Kind> used;
+    const auto mark = used.kind.arena.mark();
+    std::vector<typename Kind::arena_type::block_type> later;
+    for (int i = 0; i != 12; ++i) later.push_back(used.kind.arena.allocate(small));
+    used.kind.arena.rollback(mark);
+    for (const auto& block : later) {
+        used.kind.arena.deallocate(block);
+        CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(block), block.size));
+    }
+    used.still_works();
+}
+
+TEST_CASE("an unchecked arena stores nothing for the checks") {
+    using plain = allot::arena<allot::host::heap, up>;
+    using with_handler = allot::arena<allot::host::heap, up, allot::growth::none, allot::arena_options{}, noted>;
+    using with_checks = allot::arena<allot::host::heap, up, allot::growth::none, checked, noted>;
+    CHECK(sizeof(plain) == sizeof(with_handler));
+    CHECK(sizeof(plain) < sizeof(with_checks));
+}
+
+// ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others", Strategy, up, down, allot::stack<>,
+                   allot::ring<>, allot::best_fit<side_table>) {
+    noted::take();
+    alignas(64) std::byte bytes[1024];
+    {
+        allot::arena<allot::host::buffer, Strategy, allot::growth::none, debug, noted> arena{allot::host::buffer{bytes}};
+        const auto a = arena.allocate({100, 16}), b = arena.allocate({100, 16}), c = arena.allocate({100, 16});
+        REQUIRE((a && b && c));
+        std::memset(bytes, 0x11, sizeof bytes);
+        arena.deallocate(b);
+        const auto* const first = static_cast<std::byte*>(b.address);
+        for (const std::byte& byte : bytes) {
+            const bool inside = &byte >= first && &byte < first + 100;
+            REQUIRE(byte == std::byte{static_cast<unsigned char>(inside ? 0xDD : 0x11)});
+        }
+        arena.deallocate(a);
+        arena.deallocate(c);
+        CHECK(noted::take().empty());
+    }
+    CHECK(noted::take().empty());
+}
+
+TEST_CASE("debug: a freed block's bytes are overwritten but for the records of an in-band store") {
+    noted::take();
+    allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none, debug, noted> arena{{}, 4096};
+    const auto guard = arena.allocate({64, 16});
+    const auto block = arena.allocate({1024, 16});
+    const auto above = arena.allocate({64, 16});
+    REQUIRE((guard && block && above));
+    std::memset(guard.address, 0x11, 64);
+    std::memset(block.address, 0x22, 1024);
+    std::memset(above.address, 0x33, 64);
+    arena.deallocate(block);
+    const auto* const bytes = static_cast<unsigned char*>(block.address);
+    for (std::size_t i = 2 * sizeof(void*); i != 1024 - sizeof(void*); ++i) REQUIRE(bytes[i] == 0xDD);
+    for (std::size_t i = 0; i != 64; ++i) {
+        REQUIRE(static_cast<unsigned char*>(guard.address)[i] == 0x11);
+        REQUIRE(static_cast<unsigned char*>(above.address)[i] == 0x33);
+    }
+    arena.deallocate(guard);
+    arena.deallocate(above);
+    CHECK(noted::take().empty());
+}
+
+TEST_CASE_TEMPLATE("debug: what is still live when the arena ends is reported, each once", Strategy, up, allot::stack<>,
+                   allot::ring<>, allot::best_fit<in_band>, allot::best_fit<side_table>) {
+    noted::take();
+    std::size_t leaked[2] = {};
+    {
+        allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
+        const auto a = arena.allocate({10, 16}), b = arena.allocate({20, 16}), c = arena.allocate({30, 16});
+        REQUIRE((a && b && c));
+        arena.deallocate(b);
+        leaked[0] = allot::raw_pointer::position(a.address);
+        leaked[1] = allot::raw_pointer::position(c.address);
+        CHECK(noted::take().empty());
+    }
+    const auto calls = noted::take();
+    REQUIRE(calls.size() == 2);
+    CHECK(calls[0] == noted::call{misuse::leaked, leaked[0], 10});
+    CHECK(calls[1] == noted::call{misuse::leaked, leaked[1], 30});
+}
+
+TEST_CASE("debug: leaks beside a handle and in several regions are reported by their offsets") {
+    noted::take();
+    supply from;
+    {
+        allot::arena<handles<>, allot::best_fit<>, some_growth, debug, noted> arena{handles<>{from}};
+        REQUIRE(arena.allocate({512, 16}));
+        REQUIRE(arena.allocate({512, 16}));
+    }
+    CHECK(noted::take() == std::vector<noted::call>{{misuse::leaked, 0, 512}, {misuse::leaked, 0, 512}});
+    CHECK(from.held == 0);
+}
+
+TEST_CASE("debug: nothing leaks after reset, and a checked arena reports no leaks") {
+    noted::take();
+    {
+        allot::arena<allot::host::heap, up, allot::growth::none, debug, noted> arena{{}, 4096};
+        REQUIRE(arena.allocate({10, 16}));
+        arena.reset();
+        allot::arena<allot::host::heap, up, allot::growth::none, checked, noted> other{{}, 4096};
+        REQUIRE(other.allocate({10, 16}));
+    }
+    CHECK(noted::take().empty());
+}
