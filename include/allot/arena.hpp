@@ -160,7 +160,7 @@ public:
         requires one_region && claimable<strategy_type>
     {
         if (!extent{0, space_.regions[0].size}.contains(wanted)) return {};
-        const std::size_t at = model::position(space_.regions[0].base) + wanted.offset;
+        const std::size_t at = static_cast<std::size_t>(space_.extent(0).offset) + wanted.offset;
         constexpr std::size_t most = space::last_offset;
         if (at > most || wanted.size > most) return {};
         return admit(strategy_.claim({static_cast<offset>(at), static_cast<offset>(wanted.size)}));

@@ -1,9 +1,9 @@
 // offset_space: where an arena's regions lie in its strategy's space of offsets, and what a grant there is called.
 //
-//     one region          an offset is a position: an address, or the offset beside the handle
+//     one region          an offset is an address, or counts from the base where only the device knows its alignment
 //     addresses           records in band, several regions: an offset is an address
 //     segments            records beside, several regions: each lies in a segment of its own, the ticket says which
-//     one_by_one          a strategy that never takes back, several regions: an offset is a position in the one in use
+//     one_by_one          a strategy that never takes back, several regions: the same, in the one in use
 //
 //     segments   │ region 0 │      │  region 1  │    │         │       top bits of an offset: the region
 //                └ congruent to the region's address, so that an aligned offset is an aligned address
@@ -65,9 +65,10 @@ public:
             return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | static_cast<offset>(phase)),
                     static_cast<offset>(held.size < largest_region ? held.size : largest_region)};
         }
-        if (at > largest_region) return {};
-        const std::size_t reach = largest_region - at;
-        return {static_cast<offset>(at), static_cast<offset>(held.size < reach ? held.size : reach)};
+        const std::size_t start = model::absolute ? at : 0;
+        if (start > largest_region) return {};
+        const std::size_t reach = largest_region - start;
+        return {static_cast<offset>(start), static_cast<offset>(held.size < reach ? held.size : reach)};
     }
 
     /// The block of a grant. `current` is the region in use, where they are used one by one.
@@ -82,7 +83,7 @@ public:
             return {addressed_memory::at(at), size, given.ticket};
         } else {
             const auto base = regions[current].base;
-            return {model::locate(base, at - model::position(base)), size, given.ticket};
+            return {model::locate(base, model::absolute ? at - model::position(base) : at), size, given.ticket};
         }
     }
 
@@ -95,7 +96,8 @@ public:
             const std::size_t inside = position - model::position(regions[index].base);
             return {{static_cast<offset>(extent(index).offset + inside), size}, held.ticket.of_strategy};
         } else {
-            return {{static_cast<offset>(position), size}, held.ticket};
+            const std::size_t start = model::absolute ? 0 : model::position(regions[0].base);
+            return {{static_cast<offset>(position - start), size}, held.ticket};
         }
     }
 

@@ -130,10 +130,10 @@ struct table_error {
 /// one entry for each offset, every row inside the storage, aligned to `align`, apart from every other, and within
 /// reach of the entry's type. On refusal nothing is written. O(rows) when the offsets ascend, O(rows²) otherwise.
 template <class Table>
-[[nodiscard]] result<row_table<Table>, table_error> write_table(std::span<typename Table::value> table,
-                                                                region<typename Table::row_address> rows,
-                                                                std::span<const std::int64_t> offsets,
-                                                                std::size_t align = 1) noexcept {
+[[nodiscard]] constexpr result<row_table<Table>, table_error> write_table(std::span<typename Table::value> table,
+                                                                          region<typename Table::row_address> rows,
+                                                                          std::span<const std::int64_t> offsets,
+                                                                          std::size_t align = 1) noexcept {
     using model = typename Table::row_model;
     using answer = result<row_table<Table>, table_error>;
     const auto offset_of = [&](std::size_t row) { return static_cast<std::size_t>(offsets[row]); };

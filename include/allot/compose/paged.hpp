@@ -55,11 +55,29 @@ public:
     /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis why;
+        const undo before{rows_, tables_};
         deallocate(try_allocate(wanted, &why));
+        before.restore(rows_, tables_);
         return why;
     }
 
 private:
+    /// Where allocators that never take a block back stood, so that a failure leaves nothing used.
+    struct undo {
+        undo(Rows& rows, Tables& tables) noexcept : rows_mark{mark_of(rows)}, tables_mark{mark_of(tables)} {}
+        void restore(Rows& rows, Tables& tables) const noexcept {
+            if constexpr (markable_allocator<Rows>) rows.rollback(rows_mark);
+            if constexpr (markable_allocator<Tables>) tables.rollback(tables_mark);
+        }
+        template <class Allocator>
+        [[nodiscard]] static auto mark_of([[maybe_unused]] Allocator& allocator) noexcept {
+            if constexpr (markable_allocator<Allocator>) return allocator.mark();
+            else return false;
+        }
+        decltype(mark_of(std::declval<Rows&>())) rows_mark;
+        decltype(mark_of(std::declval<Tables&>())) tables_mark;
+    };
+
     [[nodiscard]] static layout table_layout(std::size_t rows) noexcept {
         layout whole{0, alignof(value)};
         if (!checked_multiply(rows, sizeof(value), whole.size)) return {};
@@ -90,6 +108,7 @@ private:
         const std::size_t count = Table::rows_for(wanted.size);
         const layout for_table = table_layout(count), for_row{Table::row_bytes, wanted.align};
         if (for_table.size == 0) return refuse({refusal::over_limit});
+        const undo before{rows_, tables_};
         const ticket_type table = tables_.allocate(for_table);
         if (!table) return refuse(why == nullptr ? diagnosis{} : tables_.diagnose(for_table));
 
@@ -110,6 +129,7 @@ private:
             }
             give_back_rows(table, row, count);
             tables_.deallocate(table);
+            before.restore(rows_, tables_);
             return refuse(answer);
         }
         return {{entries(table), count, origin_}, wanted.size, table};

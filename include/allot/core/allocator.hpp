@@ -30,4 +30,10 @@ concept owning = allocator<Allocator> && requires(const std::remove_reference_t<
     { allocator.owns(held) } noexcept -> std::same_as<bool>;
 };
 
+/// Refinement: gives marks, and rolls back to one.
+template <class Allocator>
+concept markable_allocator = allocator<Allocator> && requires(Allocator& allocator) {
+    { allocator.rollback(allocator.mark()) } noexcept;
+};
+
 }  // namespace allot::inline v1

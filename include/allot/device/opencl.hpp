@@ -39,10 +39,12 @@ public:
           largest_{device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()} {}
 
     /// A buffer object. Refused with the driver's code, or CL_INVALID_BUFFER_SIZE (-61) for a size of 0 or over
-    /// the device's limit, or CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment beyond the device's own.
+    /// the device's limit, or CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is no power of two or beyond the
+    /// device's own.
     [[nodiscard]] acquired<buffer> acquire(layout wanted) noexcept {
         if (wanted.size == 0 || wanted.size > largest_) return acquired<buffer>::failure(CL_INVALID_BUFFER_SIZE);
-        if (wanted.align > base_align_) return acquired<buffer>::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+        if (!is_alignment(wanted.align) || wanted.align > base_align_)
+            return acquired<buffer>::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
         cl_int status = CL_SUCCESS;
         const cl_mem handle = ::clCreateBuffer(context_(), flags_, wanted.size, nullptr, &status);
         if (status != CL_SUCCESS) return acquired<buffer>::failure(status);
