@@ -36,14 +36,13 @@ public:
     static constexpr bool in_band = Options.store == pool_store::in_band;
 
 private:
-    static_assert(in_band || Options.count > 0, "allot: a pool that keeps its free slots beside the memory needs their "
-                                                "number: pool_options{.slot = 128, .count = 64}");
     static constexpr Offset align = static_cast<Offset>(Options.align);
     static constexpr Offset slot = static_cast<Offset>(align_up(Options.slot, Options.align));
+    static constexpr std::size_t beside = Options.count > 0 ? Options.count : 1;
     using store_type = std::conditional_t<
         in_band, slot_free_list<Offset, slot, align>,
-        std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, Options.count>,
-                           slot_index_stack<Offset, slot, Options.count>>>;
+        std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, beside>,
+                           slot_index_stack<Offset, slot, beside>>>;
 
 public:
     using offset_type = Offset;
@@ -58,6 +57,10 @@ public:
 
     /// As many slots as fit, at most `count`. False when there is not one, or the store manages an extent already.
     constexpr bool insert(extent_type where, memory_type = {}) noexcept {
+        // Not in the class: an `automatic` pool must be nameable before an arena settles where its slots are kept.
+        static_assert(in_band || Options.count > 0,
+                      "allot: a pool that keeps its free slots beside the memory needs their number: "
+                      "pool_options{.slot = 128, .count = 64}");
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
         const extent_type slots = slots_in(where);
         return slots && store_.insert(slots);
