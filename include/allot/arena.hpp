@@ -357,7 +357,7 @@ private:
 
     [[nodiscard]] bool start_using(std::size_t slot) noexcept {
         if constexpr (one_by_one) {
-            use_region(slot);
+            use_next(slot);
             return true;
         } else {
             return strategy_.insert(space_.extent(slot), {});
@@ -390,7 +390,7 @@ private:
         if (why_not(wanted).why == refusal::out_of_records) return false;  // more memory would not help
         if constexpr (one_by_one) {
             if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
-                use_region(spare);
+                use_next(spare);
                 return true;
             }
         }
@@ -408,11 +408,22 @@ private:
     /// A region after the one in use that the request fits, left from before a reset or rollback.
     [[nodiscard]] std::size_t spare_region_for(layout wanted) const noexcept {
         const layout needed = region_for(wanted);
-        std::size_t next = growth_.current == Growth::regions ? 0 : growth_.current + 1;
-        while (next < Growth::regions && (space_.regions[next].size < needed.size || needed.size == 0 ||
-                                          space_.regions[next].align < needed.align))
-            ++next;
-        return next < Growth::regions ? next : Growth::regions;
+        std::size_t spare = needed.size == 0 ? Growth::regions : next_region();
+        while (spare != Growth::regions &&
+               (space_.regions[spare].size < needed.size || space_.regions[spare].align < needed.align))
+            ++spare;
+        return spare;
+    }
+
+    [[nodiscard]] std::size_t next_region() const noexcept {
+        return growth_.current == Growth::regions ? 0 : growth_.current + 1;
+    }
+
+    /// Goes on in a spare region. Those that it overtakes stay behind it, spare still.
+    void use_next(std::size_t spare) noexcept {
+        const std::size_t next = next_region();
+        std::swap(space_.regions[spare], space_.regions[next]);
+        use_region(next);
     }
 
     void use_region(std::size_t index) noexcept {

@@ -124,8 +124,8 @@ TEST_CASE("an arena over an odd buffer of any size stays inside it") {
                 std::memset(bytes, 0x5A, sizeof bytes);
                 allot::arena<allot::host::buffer, Strategy> arena{allot::host::buffer{bytes + skip, size}};
                 while (const auto block = arena.allocate({8, 4})) std::memset(block.address, 1, block.size);
-                for (std::size_t i = 0; i != sizeof bytes; ++i)
-                    if (i < skip || i >= skip + size) REQUIRE(bytes[i] == std::byte{0x5A});
+                CHECK(all_bytes(bytes, skip, 0x5A));
+                CHECK(all_bytes(bytes + skip + size, sizeof bytes - skip - size, 0x5A));
             };
             stays_inside(up{});
             stays_inside(down{});
@@ -181,7 +181,7 @@ TEST_CASE("a tightly coupled window is one arena's alone, from its address on") 
     const auto rest = arena.allocate({6144, 128});
     CHECK((row && rest && is_aligned(row.address, 2048) && is_aligned(rest.address, 128)));
     arena.deallocate(row);
-    for (const std::byte byte : window) REQUIRE(byte == std::byte{0x5A});  // a side table touches nothing
+    CHECK(all_bytes(window, sizeof window, 0x5A));  // a side table touches nothing
 }
 
 // ── one region ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -229,22 +229,22 @@ TEST_CASE("claim refuses what is empty, outside or wraps") {
 
 TEST_CASE("claim never gives other bytes than asked for where offsets are narrower than the region") {
     supply from;
-    allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>> arena{handles<>{from}, 5_GiB};
-    const auto beyond = arena.claim({4_GiB, 16});
-    if (beyond) CHECK(beyond.address.offset == 4_GiB);
-    const auto far_beyond = arena.claim({4_GiB + 64, 16});
-    if (far_beyond) CHECK(far_beyond.address.offset == 4_GiB + 64);
-    CHECK_FALSE(arena.claim({0, 4_GiB + 16}));
+    allot::arena<handles<>, allot::best_fit<side_table, std::uint16_t>> arena{handles<>{from}, 80_KiB};
+    const auto beyond = arena.claim({64_KiB, 16});
+    if (beyond) CHECK(beyond.address.offset == 64_KiB);
+    const auto far_beyond = arena.claim({64_KiB + 64, 16});
+    if (far_beyond) CHECK(far_beyond.address.offset == 64_KiB + 64);
+    CHECK_FALSE(arena.claim({0, 64_KiB + 16}));
 }
 
 TEST_CASE("a region larger than its offsets is used as far as they reach, or not at all") {
     supply from;
-    allot::arena<handles<>, allot::bump<allot::bump_options{}, std::uint32_t>> arena{handles<>{from}, 5_GiB};
-    CHECK(static_cast<bool>(arena.allocate({3_GiB, 16})) == (arena.size() != 0));
-    CHECK_FALSE(arena.allocate({4_GiB, 16}));
-    CHECK_FALSE(arena.allocate({4_GiB + 16, 16}));
-    CHECK_FALSE(arena.allocate({16, 4_GiB}));
-    CHECK(arena.diagnose({4_GiB, 16}).why != refusal::none);
+    allot::arena<handles<>, allot::bump<allot::bump_options{}, std::uint16_t>> arena{handles<>{from}, 80_KiB};
+    CHECK(static_cast<bool>(arena.allocate({48_KiB, 16})) == (arena.size() != 0));
+    CHECK_FALSE(arena.allocate({64_KiB, 16}));
+    CHECK_FALSE(arena.allocate({64_KiB + 16, 16}));
+    CHECK_FALSE(arena.allocate({16, 64_KiB}));
+    CHECK(arena.diagnose({64_KiB, 16}).why != refusal::none);
 }
 
 TEST_CASE_TEMPLATE("resize grows and shrinks where it stands, or changes nothing", Strategy, allot::best_fit<in_band>,
@@ -266,7 +266,7 @@ TEST_CASE_TEMPLATE("resize grows and shrinks where it stands, or changes nothing
     CHECK(a.size == 64);
     CHECK(arena.capacity(a) >= 64);
     CHECK(arena.resize(a, 256));
-    for (std::size_t i = 0; i != 64; ++i) REQUIRE(static_cast<unsigned char*>(a.address)[i] == 7);
+    CHECK(all_bytes(a.address, 64, 7));
     arena.deallocate(b);
     CHECK(arena.resize(a, 3000));
     std::memset(a.address, 8, a.size);
@@ -286,9 +286,7 @@ TEST_CASE("capacity is what may be used") {
         CHECK(arena.capacity(block) >= block.size);
         std::memset(block.address, static_cast<int>(block.size), arena.capacity(block));
     }
-    for (const auto& block : blocks)
-        for (std::size_t i = 0; i != arena.capacity(block); ++i)
-            REQUIRE(static_cast<unsigned char*>(block.address)[i] == block.size);
+    for (const auto& block : blocks) CHECK(all_bytes(block.address, arena.capacity(block), block.size));
     for (const auto& block : blocks) arena.deallocate(block);
     CHECK(arena.diagnose({4000, 1}).why == refusal::none);
     allot::arena<allot::host::heap, up> exact{{}, 100};
@@ -352,7 +350,7 @@ TEST_CASE_TEMPLATE("a moved arena goes on, and what it was moved from holds noth
     const auto after = to.allocate({100, 16});
     REQUIRE(after);
     CHECK(after.address != before.address);
-    for (std::size_t i = 0; i != 100; ++i) REQUIRE(static_cast<unsigned char*>(before.address)[i] == 9);
+    CHECK(all_bytes(before.address, 100, 9));
     to.deallocate(before);
     to.deallocate(after);
     CHECK(noted::take().empty());

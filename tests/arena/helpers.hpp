@@ -102,6 +102,14 @@ std::size_t room_for(Arena& arena, allot::layout each) {
     return blocks.size();
 }
 
+/// True when each of these bytes has this value.
+[[nodiscard]] inline bool all_bytes(const void* from, std::size_t size, std::size_t value) {
+    const auto* const bytes = static_cast<const unsigned char*>(from);
+    for (std::size_t i = 0; i != size; ++i)
+        if (bytes[i] != value) return false;
+    return true;
+}
+
 [[nodiscard]] inline bool is_aligned(void* address, std::size_t align) {
     return allot::raw_pointer::position(address) % align == 0;
 }
