@@ -244,11 +244,13 @@ public:
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
         if (wanted.size > space::last_offset) return {refusal::over_limit};
         diagnosis answer = why_not(wanted);
-        if (one_region || answer.why == refusal::none || answer.why == refusal::out_of_records) return answer;
+        if (one_region || answer.why == refusal::none) return answer;
         if constexpr (one_by_one) {
             if (spare_region_for(wanted) != Growth::regions) return {refusal::none, answer.largest_hole};
         }
-        if (growth_for(wanted).size == 0) {
+        if (is_out_of_records(wanted)) {
+            answer.why = refusal::out_of_records;
+        } else if (growth_for(wanted).size == 0) {
             answer.why = refusal::over_limit;
         } else if (static_cast<long>(refused_with_) != 0) {
             answer.why = refusal::device_refused;
@@ -280,6 +282,14 @@ private:
 
     [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
         return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    /// True when no region would help, because the strategy could not keep records of it.
+    [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
+        if constexpr (strategy_type::several_extents) {
+            if (!strategy_.can_insert()) return true;
+        }
+        return why_not(wanted).why == refusal::out_of_records;
     }
 
     /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
@@ -387,7 +397,7 @@ private:
     }
 
     [[nodiscard]] bool grow_for(layout wanted) noexcept {
-        if (why_not(wanted).why == refusal::out_of_records) return false;  // more memory would not help
+        if (is_out_of_records(wanted)) return false;  // more memory would not help
         if constexpr (one_by_one) {
             if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
                 use_next(spare);

@@ -21,8 +21,9 @@ static_assert(sizeof(in_band_fit::block_type) == 2 * sizeof(void*));
 static_assert(sizeof(void*) != 8 || (sizeof(bumps::block_type) == 16 && sizeof(in_band_fit::block_type) == 16));
 static_assert(std::same_as<automatic_fit::strategy_type, in_band_fit::strategy_type>);
 static_assert(sizeof(allot::arena<allot::host::heap, up, allot::growth::fixed<>>::block_type) == 2 * sizeof(void*));
-static_assert(sizeof(allot::arena<allot::host::heap, automatic_fit::strategy_type, allot::growth::fixed<>>::block_type) ==
-              2 * sizeof(void*));
+static_assert(
+    sizeof(allot::arena<allot::host::heap, automatic_fit::strategy_type, allot::growth::fixed<>>::block_type) ==
+    2 * sizeof(void*));
 static_assert(std::is_trivially_copyable_v<bumps::block_type>);
 // An arena is its strategy, its region and nothing else: not a byte for a growth or for checks that are not asked for.
 static_assert(sizeof(bumps) <= sizeof(allot::bump<>) + sizeof(allot::region<void*>) + sizeof(void*));
@@ -319,7 +320,8 @@ TEST_CASE("two arenas that make the same calls give the same offsets") {
     const std::size_t base_two = allot::raw_pointer::position(two.regions()[0].base);
     CHECK(base_one % 4096 == 0);
     for (std::size_t i = 1; i != 40; ++i) {
-        const auto a = one.allocate({i * 7, std::size_t{1} << i % 7}), b = two.allocate({i * 7, std::size_t{1} << i % 7});
+        const auto a = one.allocate({i * 7, std::size_t{1} << i % 7}),
+                   b = two.allocate({i * 7, std::size_t{1} << i % 7});
         REQUIRE((a && b));
         CHECK(position(a) - base_one == position(b) - base_two);
         if (i % 3 == 0) {

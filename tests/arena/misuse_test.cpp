@@ -301,7 +301,8 @@ TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others"
     noted::take();
     alignas(64) std::byte bytes[1024];
     {
-        allot::arena<allot::host::buffer, Strategy, allot::growth::none, debug, noted> arena{allot::host::buffer{bytes}};
+        allot::arena<allot::host::buffer, Strategy, allot::growth::none, debug, noted> arena{
+            allot::host::buffer{bytes}};
         const auto a = arena.allocate({100, 16}), b = arena.allocate({100, 16}), c = arena.allocate({100, 16});
         REQUIRE((a && b && c));
         std::memset(bytes, 0x11, sizeof bytes);

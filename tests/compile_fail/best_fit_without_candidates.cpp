@@ -8,6 +8,7 @@ int main() {
 #else
     constexpr unsigned candidates = 1;
 #endif
-    allot::arena<allot::host::static_storage<256>, allot::best_fit<allot::best_fit_options{.candidates = candidates}>> arena;
+    allot::arena<allot::host::static_storage<256>, allot::best_fit<allot::best_fit_options{.candidates = candidates}>>
+        arena;
     return static_cast<int>(arena.size());
 }

@@ -8,6 +8,7 @@ int main() {
 #else
     constexpr std::size_t regions = 4;
 #endif
-    allot::arena<allot::host::heap, allot::bump<>, allot::growth::fixed<allot::growth_options{.regions = regions}>> arena;
+    allot::arena<allot::host::heap, allot::bump<>, allot::growth::fixed<allot::growth_options{.regions = regions}>>
+        arena;
     return static_cast<int>(arena.size());
 }

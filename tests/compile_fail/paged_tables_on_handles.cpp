@@ -9,7 +9,9 @@ struct mapped_buffer {
     static constexpr auto offsets = allot::offset_use::carried;
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
-    allot::acquired<mapped_buffer> acquire(allot::layout) noexcept { return allot::acquired<mapped_buffer>::failure(1); }
+    allot::acquired<mapped_buffer> acquire(allot::layout) noexcept {
+        return allot::acquired<mapped_buffer>::failure(1);
+    }
     void release(allot::region<address_model::address>) noexcept {}
 };
 

@@ -46,7 +46,8 @@ constexpr bool products() {
 
 template <class T>
 constexpr bool roundings() {
-    if (allot::align_down<T>(0, 8) != 0 || allot::align_down<T>(7, 8) != 0 || allot::align_down<T>(8, 8) != 8) return false;
+    if (allot::align_down<T>(0, 8) != 0 || allot::align_down<T>(7, 8) != 0 || allot::align_down<T>(8, 8) != 8)
+        return false;
     if (allot::align_down(most<T>, half<T>) != half<T> || allot::align_down<T>(most<T>, 1) != most<T>) return false;
     if (allot::align_up<T>(0, 8) != 0 || allot::align_up<T>(1, 8) != 8 || allot::align_up<T>(8, 8) != 8) return false;
     T rounded = 42;

@@ -60,9 +60,11 @@ struct throwing_position : model {
     static size_t position(int) { return 0; }
 };
 static_assert(allot::address_model<base_is_no_address> && !allot::linear_address_model<base_is_no_address>);
-static_assert(!allot::linear_address_model<absolute_not_constant> && !allot::linear_address_model<absolute_is_a_number>);
+static_assert(!allot::linear_address_model<absolute_not_constant> &&
+              !allot::linear_address_model<absolute_is_a_number>);
 static_assert(!allot::linear_address_model<no_position> && !allot::linear_address_model<throwing_position>);
-static_assert(allot::linear_address_model<allot::raw_pointer> && allot::linear_address_model<allot::handle_offset<long>>);
+static_assert(allot::linear_address_model<allot::raw_pointer> &&
+              allot::linear_address_model<allot::handle_offset<long>>);
 static_assert(allot::address_model<allot::pointer_table<64>> && !allot::linear_address_model<allot::pointer_table<64>>);
 
 // ── devices: each of these hides one thing of `memory` ───────────────────────────────────────────────────────────────

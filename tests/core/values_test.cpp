@@ -25,10 +25,13 @@ static_assert(allot::layout_of<wide> == allot::layout{128, 64});
 
 // ── extent ──
 using allot::extent;
-static_assert(extent{10, 20}.contains({10, 20}) && extent{10, 20}.contains({29, 1}) && extent{10, 20}.contains({10, 0}));
+static_assert(extent{10, 20}.contains({10, 20}) && extent{10, 20}.contains({29, 1}) &&
+              extent{10, 20}.contains({10, 0}));
 static_assert(extent{10, 20}.contains({30, 0}));  // an empty one at the very end
-static_assert(!extent{10, 20}.contains({31, 0}) && !extent{10, 20}.contains({9, 1}) && !extent{10, 20}.contains({9, 30}));
-static_assert(!extent{10, 20}.contains({29, 2}) && !extent{10, 20}.contains({10, 21}) && !extent{10, 20}.contains({0, 0}));
+static_assert(!extent{10, 20}.contains({31, 0}) && !extent{10, 20}.contains({9, 1}) &&
+              !extent{10, 20}.contains({9, 30}));
+static_assert(!extent{10, 20}.contains({29, 2}) && !extent{10, 20}.contains({10, 21}) &&
+              !extent{10, 20}.contains({0, 0}));
 static_assert(!extent{10, 20}.contains({29, most}) && !extent{10, 20}.contains({most, 1}));
 static_assert(!extent{10, 20}.contains({11, most - 10}));  // its end wraps to 0
 static_assert(!extent{10, 20}.contains({20, most - 4}));   // its end wraps to 15

@@ -23,7 +23,8 @@
 // grant, empty on failure, and then nothing has changed; `deallocate(grant)` takes one back, as it was handed out;
 // `capacity(grant)` is what the holder may use, at least the size asked for; `diagnose(layout)` says why `allocate`
 // would refuse; `bytes_for(count, layout)` is the exact size of the smallest extent, aligned as the layout, that holds
-// `count` such allocations at once (0 when no extent does).
+// `count` such allocations at once (0 when no extent does). One that manages several extents also has `can_insert()`:
+// whether it has the records to take one more and to cut a block from it.
 #pragma once
 
 #include <allot/core/diagnosis.hpp>
@@ -67,6 +68,7 @@ concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
         requires std::same_as<decltype(Strategy::reclaims), const reclaim>;
         requires std::same_as<decltype(Strategy::exact), const bool>;
         requires std::same_as<decltype(Strategy::several_extents), const bool>;
+        requires !Strategy::several_extents || requires { { constant.can_insert() } noexcept -> std::same_as<bool>; };
         { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
         { strategy.allocate(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
         { strategy.deallocate(grant) } noexcept;
@@ -169,6 +171,13 @@ consteval bool strategy_requirements() {
                          }) {
         static_assert(!sizeof(Strategy), "allot: a strategy says why it would refuse: allot::diagnosis "
                                          "diagnose(basic_layout) const noexcept");
+    } else if constexpr (!requires(const Strategy strategy) {
+                             requires !Strategy::several_extents || requires {
+                                 { strategy.can_insert() } noexcept -> std::same_as<bool>;
+                             };
+                         }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy with several extents says whether it can take one more: bool "
+                                         "can_insert() const noexcept");
     } else if constexpr (!strategy<Strategy>) {
         static_assert(!sizeof(Strategy), "allot: a strategy's capacity is predictable: static offset_type "
                                          "bytes_for(offset_type count, basic_layout) noexcept");

@@ -74,6 +74,9 @@ public:
         return true;
     }
 
+    /// Whether there are records for one more extent and for the holes beside a block in it.
+    [[nodiscard]] constexpr bool can_insert() const noexcept { return nodes_.has_room(3); }
+
     /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(holes of its size).
     constexpr bool remove(extent_type inserted) noexcept {
         const extent_type usable = nodes_type::usable(inserted);

@@ -65,6 +65,9 @@ public:
         const extent_type slots = slots_in(where);
         return slots && store_.insert(slots);
     }
+    /// Whether one more extent can be managed: in band always, and then it takes no record.
+    [[nodiscard]] static constexpr bool can_insert() noexcept { return several_extents; }
+
     /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(free slots).
     constexpr bool remove(extent_type inserted) noexcept {
         const extent_type slots = slots_in(inserted);

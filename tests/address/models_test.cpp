@@ -1,0 +1,49 @@
+// raw_pointer and handle_offset: a byte's name tells where it stands.
+#include <allot/address/handle_offset.hpp>
+#include <allot/address/raw_pointer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+namespace {
+
+using handle = allot::handle_offset<int>;
+
+static_assert(handle::locate({7, 64}, 16) == handle::address{7, 80});
+static_assert(handle::position(handle::locate({7, 64}, 16)) == 80 && handle::position({7, 0}) == 0);
+static_assert(handle::address{7, 64} != handle::address{8, 64} && handle::address{7, 64} != handle::address{7, 65});
+static_assert(!handle::absolute && allot::raw_pointer::absolute);
+static_assert(sizeof(allot::handle_offset<void*>::address) == 2 * sizeof(void*));
+static_assert(std::is_trivially_copyable_v<handle::address>);
+
+template <class A>
+concept adds = requires(A a, std::size_t n) { a + n; };
+template <class A>
+concept subtracts = requires(A a) { a - a; };
+template <class A>
+concept advances = requires(A a, std::size_t n) { a += n; };
+template <class A>
+concept dereferences = requires(A a) { *a; };
+static_assert(!adds<handle::address> && !subtracts<handle::address> && !advances<handle::address>);
+static_assert(!dereferences<handle::address> && !std::is_convertible_v<handle::address, std::size_t>);
+
+}  // namespace
+
+TEST_CASE("position and locate are inverse of each other, for pointers") {
+    std::byte bytes[64];
+    const std::size_t base = allot::raw_pointer::position(bytes);
+    for (std::size_t n = 0; n <= 64; ++n) {
+        void* const byte = allot::raw_pointer::locate(bytes, n);
+        CHECK(byte == bytes + n);
+        CHECK(allot::raw_pointer::position(byte) == base + n);
+    }
+}
+
+TEST_CASE("position and locate are inverse of each other, beside a handle") {
+    const handle::address base{7, 1000};
+    for (std::size_t n = 0; n <= 64; ++n) {
+        CHECK(handle::locate(base, n).handle == 7);
+        CHECK(handle::position(handle::locate(base, n)) == handle::position(base) + n);
+    }
+}

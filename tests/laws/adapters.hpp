@@ -1,0 +1,623 @@
+// What can be a subject of the laws: an arena, a strategy used on its own, an allocator made of two arenas.
+#pragma once
+
+#include "devices.hpp"
+#include "laws.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/device/pages.hpp>
+
+#include <doctest/doctest.h>
+
+namespace laws {
+
+// ── contracts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// What a strategy's options say beyond its traits. A strategy that is not known here promises its traits only.
+template <class Strategy>
+struct known {
+    static void refine(contract&) {}
+};
+template <allot::bump_options Options, class Offset>
+struct known<allot::bump<Options, Offset>> {
+    static void refine(contract& c) {
+        c.holes = Options.direction == allot::direction::up ? holes::above : holes::below;
+    }
+};
+template <allot::best_fit_options Options, class Offset, class Memory>
+struct known<allot::best_fit<Options, Offset, Memory>> {
+    static void refine(contract& c) { c.records = Options.records; }
+};
+// The next three call themselves inexact because there are holes at which they do not look. What they look at is known.
+template <allot::stack_options Options, class Offset>
+struct known<allot::stack<Options, Offset>> {
+    static void refine(contract& c) {
+        c.exact = true;
+        c.holes = holes::between;
+        c.large = Options.large == 0 ? ~number{0} : Options.large;
+    }
+};
+template <class Offset>
+struct known<allot::ring<Offset>> {
+    static void refine(contract& c) {
+        c.exact = true;
+        c.holes = holes::ring;
+    }
+};
+template <allot::pool_options Options, class Offset>
+struct known<allot::pool<Options, Offset>> {
+    static void refine(contract& c) {
+        c.exact = true;
+        c.holes = holes::slots;
+        c.word = 0;  // a slot in use has nothing in front of it
+        c.slot = allot::align_up(Options.slot, Options.align);
+        c.slot_align = Options.align;
+        if (Options.count != 0) c.slot_count = Options.count;
+    }
+};
+
+template <class Strategy>
+[[nodiscard]] contract contract_of() {
+    contract c;
+    c.reclaims = Strategy::reclaims;
+    c.exact = Strategy::exact;
+    c.word = Strategy::in_band ? sizeof(typename Strategy::offset_type) : 0;
+    c.resizes = allot::resizable<Strategy>;
+    c.claims = allot::claimable<Strategy>;
+    c.resets = allot::resettable<Strategy>;
+    c.marks = allot::markable<Strategy>;
+    c.removes = allot::removable<Strategy>;
+    c.largest_offset = std::numeric_limits<typename Strategy::offset_type>::max();
+    known<Strategy>::refine(c);
+    return c;
+}
+
+// ── memory for a subject ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Makes a device for a variant, and keeps what it stands on. Each kind of device has its own.
+template <class Device>
+struct ground {  // pages and handles
+    explicit ground(const variant& how) : elsewhere{how.elsewhere}, aligned{how.aligned} {}
+    [[nodiscard]] Device device(std::size_t) { return Device{elsewhere, aligned}; }
+    bool elsewhere, aligned;
+};
+template <std::size_t Size, std::size_t Align>
+struct ground<allot::host::static_storage<Size, Align>> {
+    explicit ground(const variant&) {}
+};
+template <>
+struct ground<allot::host::heap> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static allot::host::heap device(std::size_t) { return {}; }
+};
+template <allot::host::pages_options Options>
+struct ground<allot::host::pages<Options>> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static allot::host::pages<Options> device(std::size_t) { return {}; }
+};
+/// Windows: bytes of ours, whose base is 24 bytes behind a page boundary.
+template <class Device>
+struct window_ground {
+    explicit window_ground(const variant& how) : phase{how.aligned ? std::size_t{0} : std::size_t{24}} {}
+    [[nodiscard]] Device device(std::size_t size) {
+        bytes.reset(static_cast<std::byte*>(::operator new(size + phase, std::align_val_t{4096})));
+        return Device{bytes.get() + phase, size};
+    }
+    struct release {
+        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }
+    };
+    std::unique_ptr<std::byte, release> bytes;
+    std::size_t phase;
+};
+template <>
+struct ground<allot::host::buffer> : window_ground<allot::host::buffer> {
+    using window_ground::window_ground;
+};
+template <>
+struct ground<allot::tightly_coupled> : window_ground<allot::tightly_coupled> {
+    using window_ground::window_ground;
+};
+
+/// Nothing that the laws do is misuse. (Some blocks are still live when a debug arena ends; it may say so.)
+struct never_misused {
+    void operator()(allot::misuse what, std::size_t, std::size_t) const noexcept {
+        if (what != allot::misuse::leaked) FAIL_CHECK("correct calls are not called misuse");
+    }
+};
+
+/// An arena of a row, and the memory under it. `size` is what an arena with one region holds.
+template <class Device, class Strategy, class Growth = allot::growth::none,
+          allot::arena_options Options = allot::arena_options{}, std::size_t Size = 6000>
+class arena_over {
+public:
+    static constexpr bool movable = std::is_move_constructible_v<Device>;
+    using device = std::conditional_t<movable, watched<Device>, Device>;  // storage inside the arena is not watched
+    using arena = allot::arena<device, Strategy, Growth, Options, never_misused>;
+    using growth = Growth;
+
+    explicit arena_over(const variant& how) : ground_{how} {
+        journal_->fail_on = how.fail_on;
+        const std::size_t size = how.bytes != 0 ? static_cast<std::size_t>(how.bytes) : Size;
+        if constexpr (!movable) {
+            arena_ = std::make_unique<arena>();
+        } else if constexpr (allot::bounded_device<device> || (Growth::regions > 1)) {
+            arena_ = std::make_unique<arena>(device{ground_.device(size), journal_});
+        } else {
+            arena_ = std::make_unique<arena>(device{ground_.device(size), journal_}, size);
+        }
+    }
+    arena_over(const arena_over&) = delete;
+    arena_over& operator=(const arena_over&) = delete;
+    ~arena_over() {
+        arena_.reset();
+        if (journal_->wrong) FAIL_CHECK("a region was released that was not held");
+        if (journal_->bytes_out != 0) FAIL_CHECK("a region was never released");
+        if (journal_->damage && *journal_->damage) FAIL_CHECK("bytes outside of a region were written");
+    }
+
+    [[nodiscard]] arena& operator*() { return *arena_; }
+    [[nodiscard]] arena* operator->() { return arena_.get(); }
+    [[nodiscard]] laws::journal& journal() { return *journal_; }
+    void move() {
+        if constexpr (movable) arena_ = std::make_unique<arena>(std::move(*arena_));
+    }
+
+    /// Region `i` of the arena is space `i`.
+    void list(std::vector<space>& into) {
+        for (const auto& held : arena_->regions()) {
+            using model = typename Device::address_model;
+            space each{model::position(held.base), held.size};
+            if (!model::absolute) each.known_align = held.align;
+            if (held.size == 0) each = {0, 0};
+            into.push_back(each);
+        }
+    }
+    template <class Address>
+    [[nodiscard]] piece locate(const Address& address, number size) {
+        using model = typename Device::address_model;
+        std::size_t i = 0;
+        for (const auto& held : arena_->regions()) {
+            const std::size_t from = model::position(held.base), at = model::position(address);
+            if (held.size != 0 && at >= from && at - from < held.size && model::locate(held.base, at - from) == address) {
+                piece found{i, at - from, size};
+                if constexpr (Device::host_accessible) found.bytes = static_cast<std::byte*>(address);
+                return found;
+            }
+            ++i;
+        }
+        return {nothing, 0, size};
+    }
+
+private:
+    ground<Device> ground_;
+    std::shared_ptr<laws::journal> journal_ = std::make_shared<laws::journal>();
+    std::unique_ptr<arena> arena_;
+};
+
+// ── an arena ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+template <class Over>
+class arena_subject final : public subject {
+    using arena = typename Over::arena;
+    using strategy = typename arena::strategy_type;
+    using model = typename arena::address_model;
+    static constexpr bool grows = Over::growth::regions > 1;
+
+    [[nodiscard]] static laws::contract promised() {
+        laws::contract c = contract_of<strategy>();
+        c.grows = grows;
+        c.one_by_one = grows && !strategy::several_extents;
+        c.resizes = requires(arena a, typename arena::block_type b) { a.resize(b, 1); };
+        c.claims = requires(arena a) { a.claim({}); };
+        c.resets = requires(arena a) { a.reset(); };
+        c.marks = requires(const arena a) { a.mark(); };
+        c.trims = requires(arena a) { a.trim(); };
+        c.removes = false;
+        return c;
+    }
+
+public:
+    explicit arena_subject(const variant& how) : subject{promised()}, over_{how} {}
+
+    id allocate(layout wanted) override { return keep(over_->allocate(wanted)); }
+    void deallocate(id held) override { over_->deallocate(blocks_[held]); }
+    number capacity(id held) override { return over_->capacity(blocks_[held]); }
+    allot::diagnosis diagnose(layout wanted) override { return over_->diagnose(wanted); }
+    std::vector<piece> pieces(id held) override {
+        if (!over_->owns(blocks_[held])) throw broken{"an arena owns what it gave"};
+        return {over_.locate(blocks_[held].address, capacity(held))};
+    }
+    std::vector<space> spaces() override {
+        std::vector<space> all;
+        over_.list(all);
+        if (base_align_ == 0 && all[0].size != 0) base_align_ = all[0].known_align;
+        return all;
+    }
+    /// An arena over handles promises the alignment that its first base has.
+    bool honours(number align) override {
+        static_cast<void>(spaces());
+        return model::absolute || (base_align_ == 0 && grows) || align <= base_align_;
+    }
+    bool may_grow(layout wanted) override {
+        if constexpr (grows) {
+            using offset = typename strategy::offset_type;
+            if (wanted.size > contract.largest_offset || wanted.align > contract.largest_offset) return false;
+            number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size),
+                                                            static_cast<offset>(std::max(wanted.align, least_align()))});
+            if (need == 0 || need > segment() || need > ~number{0} - Over::device::granularity) return false;
+            need = allot::align_up(need, number{Over::device::granularity});
+            bool slot = false;
+            for (const space& each : spaces()) {
+                held += each.size;
+                slot = slot || each.size == 0;
+            }
+            return slot && held <= limit() && need <= limit() - held;
+        }
+        return false;
+    }
+    std::size_t acquisitions() override { return over_.journal().attempts; }
+    std::size_t device_refusals() override { return over_.journal().refusals; }
+    long device_error() override { return over_.journal().last_error; }
+    number held_from_device() override { return over_.journal().bytes_out; }
+    number limit() override { return Over::growth::limit; }
+    number bytes_for(number count, layout each) override {
+        using offset = typename strategy::offset_type;
+        return strategy::bytes_for(static_cast<offset>(count),
+                                   {static_cast<offset>(each.size), static_cast<offset>(each.align)});
+    }
+    void move() override { over_.move(); }
+
+    id claim(std::size_t, number at, number size) override {
+        if constexpr (requires(arena a) { a.claim({}); })
+            return keep(over_->claim({static_cast<std::size_t>(at), static_cast<std::size_t>(size)}));
+        return nothing;
+    }
+    bool resize(id held, number size) override {
+        if constexpr (allot::resizable<strategy>)
+            return over_->resize(blocks_[held], static_cast<std::size_t>(size));
+        return false;
+    }
+    void reset() override {
+        if constexpr (allot::resettable<strategy>) over_->reset();
+    }
+    std::size_t mark() override {
+        if constexpr (allot::markable<strategy>) marks_.push_back(over_->mark());
+        return marks_.size() - 1;
+    }
+    void rollback(std::size_t to) override {
+        if constexpr (allot::markable<strategy>) {
+            over_->rollback(marks_[to]);
+            marks_.resize(to + 1, marks_[to]);
+        }
+    }
+    number trim() override {
+        if constexpr (requires { over_->trim(); }) return over_->trim();
+        return 0;
+    }
+
+private:
+    struct no_mark {};
+    template <class A>
+    struct mark_of {
+        using type = no_mark;
+    };
+    template <class A>
+        requires requires(const A a) { a.mark(); }
+    struct mark_of<A> {
+        using type = decltype(std::declval<const A&>().mark());
+    };
+
+    [[nodiscard]] static constexpr std::size_t least_align() {
+        return strategy::in_band ? alignof(std::max_align_t) : 1;
+    }
+    /// The largest region that fits the offset space, which regions with records beside them share.
+    [[nodiscard]] static constexpr number segment() {
+        if (!grows || strategy::in_band || !strategy::several_extents) return ~number{0};
+        return (std::numeric_limits<typename strategy::offset_type>::max() / Over::growth::regions + 1) / 2;
+    }
+    id keep(typename arena::block_type given) {
+        if (!given) return nothing;
+        blocks_.push_back(given);
+        return blocks_.size() - 1;
+    }
+
+    Over over_;
+    std::vector<typename arena::block_type> blocks_;
+    std::vector<typename mark_of<arena>::type> marks_;
+    number base_align_ = 0;
+};
+
+// ── a strategy on its own ────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A window of bytes, counted from 0: what an in-band store with 32-bit offsets reaches.
+template <class Offset>
+struct window_memory {
+    std::byte* base = nullptr;
+    [[nodiscard]] std::byte* at(Offset offset) const noexcept { return base + offset; }
+};
+
+enum class whereabouts : unsigned char {
+    low,       // from offset 8 on
+    top,       // up to the last offset that there is
+    touching,  // three extents without a gap between them: nothing may ever join across
+};
+
+template <class Strategy, whereabouts Where = whereabouts::low, std::size_t Size = 6000>
+class strategy_subject final : public subject {
+    using offset = typename Strategy::offset_type;
+    using grant = allot::grant_of<Strategy>;
+    using memory = typename Strategy::memory_type;
+    static constexpr bool reaches_memory = !std::is_empty_v<memory> || Strategy::in_band;
+    static constexpr std::size_t lead = 8;
+
+public:
+    explicit strategy_subject(const variant& how) : subject{contract_of<Strategy>()} {
+        const std::size_t size = how.bytes != 0 ? static_cast<std::size_t>(how.bytes) : Size;
+        std::vector<std::size_t> sizes{size};
+        if constexpr (Where == whereabouts::touching) {
+            if (how.bytes == 0) sizes = {size / 3 - 5, size / 2, size / 7 + 1};
+        }
+        std::size_t sum = 0;
+        for (const std::size_t each : sizes) sum += each;
+        number start = how.aligned ? 0 : lead;
+        if constexpr (Where == whereabouts::top) {
+            if (!how.aligned) start = std::numeric_limits<offset>::max() - sum;
+        }
+        if constexpr (reaches_memory) {
+            bytes_.reset(static_cast<std::byte*>(::operator new(sum + lead, std::align_val_t{4096})));
+            memory_ = memory_at(bytes_.get());
+            if constexpr (std::is_empty_v<memory>) start += reinterpret_cast<std::uintptr_t>(bytes_.get());
+        }
+        for (const std::size_t each : sizes) {
+            spaces_.push_back({start, each});
+            if (!insert(spaces_.size() - 1)) spaces_.back().size = 0;
+            start += each;
+        }
+    }
+
+    id allocate(layout wanted) override { return keep(strategy_->allocate(narrow(wanted))); }
+    void deallocate(id held) override { strategy_->deallocate(grants_[held]); }
+    number capacity(id held) override { return strategy_->capacity(grants_[held]); }
+    allot::diagnosis diagnose(layout wanted) override { return strategy_->diagnose(narrow(wanted)); }
+    std::vector<piece> pieces(id held) override {
+        const number at = grants_[held].where.offset;
+        for (std::size_t i = 0; i != spaces_.size(); ++i) {
+            if (at < spaces_[i].start || at - spaces_[i].start >= spaces_[i].size) continue;
+            piece found{i, at - spaces_[i].start, capacity(held)};
+            if constexpr (reaches_memory) found.bytes = memory_.at(grants_[held].where.offset);
+            return {found};
+        }
+        return {};
+    }
+    std::vector<space> spaces() override {
+        std::vector<space> held = spaces_;
+        for (std::size_t i = 0; i != held.size(); ++i) {
+            if (i == removed_) held[i].size = 0;
+        }
+        return held;
+    }
+    number bytes_for(number count, layout each) override {
+        return Strategy::bytes_for(static_cast<offset>(count), narrow(each));
+    }
+    void move() override {
+        strategy_ = std::make_unique<Strategy>(std::move(*strategy_));
+        Strategy other;
+        other = std::move(*strategy_);
+        *strategy_ = std::move(other);
+    }
+    id claim(std::size_t where, number at, number size) override {
+        if constexpr (allot::claimable<Strategy>) {
+            if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset) return nothing;
+            return keep(strategy_->claim({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
+        }
+        return nothing;
+    }
+    bool resize(id held, number size) override {
+        if constexpr (allot::resizable<Strategy>) {
+            if (size > contract.largest_offset) return false;
+            if (!strategy_->resize(grants_[held], static_cast<offset>(size))) return false;
+            grants_[held].where.size = static_cast<offset>(size);
+            return true;
+        }
+        return false;
+    }
+    void reset() override {
+        if constexpr (allot::resettable<Strategy>) strategy_->reset();
+    }
+    std::size_t mark() override {
+        if constexpr (allot::markable<Strategy>) marks_.push_back(strategy_->mark());
+        return marks_.size() - 1;
+    }
+    void rollback(std::size_t to) override {
+        if constexpr (allot::markable<Strategy>) {
+            strategy_->rollback(marks_[to]);
+            marks_.resize(to + 1, marks_[to]);
+        }
+    }
+    bool remove(std::size_t where) override {
+        if constexpr (allot::removable<Strategy>) {
+            if (!strategy_->remove(extent(where))) return false;
+            removed_ = where;
+            return true;
+        }
+        return false;
+    }
+    bool insert(std::size_t where) override {
+        if (!strategy_->insert(extent(where), memory_)) return false;
+        removed_ = nothing;
+        return true;
+    }
+
+private:
+    struct no_mark {};
+    template <class S>
+    struct mark_of {
+        using type = no_mark;
+    };
+    template <allot::markable S>
+    struct mark_of<S> {
+        using type = decltype(std::declval<const S&>().mark());
+    };
+    struct release {
+        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }
+    };
+
+    [[nodiscard]] static memory memory_at(std::byte* base) {
+        if constexpr (std::is_empty_v<memory>) {
+            return {};
+        } else {
+            return {base};
+        }
+    }
+    [[nodiscard]] allot::extent_of<Strategy> extent(std::size_t where) const {
+        return {static_cast<offset>(spaces_[where].start), static_cast<offset>(spaces_[where].size)};
+    }
+    /// What does not fit the offset space becomes the largest size, or the largest power of two, that does.
+    [[nodiscard]] static allot::layout_for<Strategy> narrow(layout wanted) {
+        const auto most = std::numeric_limits<offset>::max();
+        const bool aligned = allot::is_alignment(wanted.align);
+        return {wanted.size > most ? most : static_cast<offset>(wanted.size),
+                wanted.align <= most ? static_cast<offset>(wanted.align) : static_cast<offset>(aligned ? most / 2 + 1 : 3)};
+    }
+    id keep(grant given) {
+        if (!given) return nothing;
+        grants_.push_back(given);
+        return grants_.size() - 1;
+    }
+
+    std::unique_ptr<std::byte, release> bytes_;
+    memory memory_{};
+    std::unique_ptr<Strategy> strategy_ = std::make_unique<Strategy>();
+    std::vector<space> spaces_;
+    std::size_t removed_ = nothing;
+    std::vector<grant> grants_;
+    std::vector<typename mark_of<Strategy>::type> marks_;
+};
+
+// ── allocators made of two arenas ────────────────────────────────────────────────────────────────────────────────────
+
+/// A paged arena: every row is a piece, and so is the table. The spaces are the row arena's, then the table arena's.
+template <class Rows, class Tables, class Table>
+class paged_subject final : public subject {
+    using row_arena = typename Rows::arena;
+    using paged = allot::paged<row_arena&, typename Tables::arena&, Table>;
+
+    [[nodiscard]] static laws::contract promised() {
+        laws::contract c;
+        c.exact = false;
+        c.gives_back = true;
+        constexpr reclaim rows = row_arena::strategy_type::reclaims, tables = Tables::arena::strategy_type::reclaims;
+        c.reclaims = rows == reclaim::never || tables == reclaim::never ? reclaim::never
+                     : rows == reclaim::any                             ? tables
+                                                                        : rows;
+        c.resets = true;
+        return c;
+    }
+
+public:
+    explicit paged_subject(const variant& how)
+        : subject{promised()}, rows_{how}, tables_{with_bytes(how, 0)}, paged_{*rows_, *tables_, origin(*rows_)} {}
+
+    id allocate(layout wanted) override {
+        const auto given = paged_.allocate(wanted);
+        if (!given) return nothing;
+        blocks_.push_back(given);
+        return blocks_.size() - 1;
+    }
+    void deallocate(id held) override { paged_.deallocate(std::exchange(blocks_[held], {})); }
+    number capacity(id held) override { return blocks_[held].address.count * Table::row_bytes; }
+    allot::diagnosis diagnose(layout wanted) override { return paged_.diagnose(wanted); }
+    std::vector<piece> pieces(id held) override {
+        std::vector<piece> all;
+        const auto& block = blocks_[held];
+        for (std::size_t row = 0; row != block.address.count; ++row) {
+            const auto byte = Table::locate(block.address, row * Table::row_bytes);
+            all.push_back(rows_.locate(byte, Table::row_bytes));
+            all.back().reused = row_arena::strategy_type::reclaims == reclaim::any;
+        }
+        piece table = tables_.locate(block.ticket.address, block.ticket.size);
+        table.space = table.space == nothing ? nothing : table.space + std::size(rows_->regions());
+        table.bytes = nullptr;  // not the holder's to write
+        table.aligned = false;  // for its entries, not as the rows
+        table.reused = Tables::arena::strategy_type::reclaims == reclaim::any;
+        all.push_back(table);
+        return all;
+    }
+    std::vector<space> spaces() override {
+        std::vector<space> all;
+        rows_.list(all);
+        tables_.list(all);
+        return all;
+    }
+    bool honours(number align) override {
+        return Rows::arena::address_model::absolute || align <= spaces()[0].known_align;
+    }
+    /// A paged arena has no reset; its arenas have, where they reclaim nothing by themselves.
+    void reset() override {
+        for (auto& held : blocks_) paged_.deallocate(std::exchange(held, {}));
+        if constexpr (requires { rows_->reset(); }) rows_->reset();
+        if constexpr (requires { tables_->reset(); }) tables_->reset();
+    }
+
+private:
+    [[nodiscard]] static variant with_bytes(variant how, number bytes) {
+        how.bytes = bytes;
+        return how;
+    }
+    [[nodiscard]] static auto origin(row_arena& rows) { return rows.regions()[0].base; }
+
+    Rows rows_;
+    Tables tables_;
+    paged paged_;
+    std::vector<typename paged::block_type> blocks_;
+};
+
+/// A fallback: the spaces are the first arena's, then the second's.
+template <class First, class Second>
+class fallback_subject final : public subject {
+    using fallback = allot::fallback<typename First::arena&, typename Second::arena&>;
+
+    [[nodiscard]] static laws::contract promised() {
+        laws::contract c;
+        c.exact = false;
+        return c;
+    }
+
+public:
+    explicit fallback_subject(const variant& how) : subject{promised()}, first_{how}, second_{how} {}
+
+    id allocate(layout wanted) override {
+        const auto given = fallback_.allocate(wanted);
+        if (!given) return nothing;
+        blocks_.push_back(given);
+        return blocks_.size() - 1;
+    }
+    void deallocate(id held) override { fallback_.deallocate(blocks_[held]); }
+    number capacity(id held) override {
+        const auto& b = blocks_[held];
+        return b.ticket.from_second ? second_->capacity({b.address, b.size, b.ticket.second})
+                                    : first_->capacity({b.address, b.size, b.ticket.first});
+    }
+    allot::diagnosis diagnose(layout wanted) override { return fallback_.diagnose(wanted); }
+    std::vector<piece> pieces(id held) override {
+        const auto& block = blocks_[held];
+        if (fallback::is_from_first(block)) return {first_.locate(block.address, capacity(held))};
+        piece found = second_.locate(block.address, capacity(held));
+        found.space = found.space == nothing ? nothing : found.space + std::size(first_->regions());
+        return {found};
+    }
+    std::vector<space> spaces() override {
+        std::vector<space> all;
+        first_.list(all);
+        second_.list(all);
+        return all;
+    }
+
+private:
+    First first_;
+    Second second_;
+    fallback fallback_{*first_, *second_};
+    std::vector<typename fallback::block_type> blocks_;
+};
+
+}  // namespace laws

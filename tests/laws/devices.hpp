@@ -1,0 +1,243 @@
+// Memories to test with. All of them are deterministic, and none of them needs hardware.
+//
+//     pages<…>      pages of this machine, each region between pages that nobody may touch; its base any number of
+//                   bytes behind a page boundary; protected as a whole where the host is to keep out
+//     handles<…>    buffers that are nothing but a number; bases of a stated alignment
+//     watched<D>    any device, with a journal: what it gave, what is still out, and which acquisition it refuses
+#pragma once
+
+#include <allot/address/handle_offset.hpp>
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/device.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace laws {
+
+struct page_options {
+    bool accessible = true;
+    std::size_t phase[2] = {0, 0};  // bytes between a page boundary and the base, in turn
+    std::size_t min_align = 1;
+    std::size_t granularity = 1;
+};
+
+/// Regions in pages of their own. Where the host may write, the bytes around a region are filled with a pattern and
+/// looked at again when it is released; where it may not, any touch is a fault.
+/// With `from_above`, later regions have lower addresses, not higher ones.
+template <page_options Options>
+class pages {
+    static constexpr std::size_t page = 4096, slot_bytes = std::size_t{1} << 20, slot_count = 64;
+    static constexpr std::size_t canary = 64;
+    static constexpr auto untouched = static_cast<unsigned char>(0xA5);
+
+    struct reservation {
+        std::byte* base = nullptr;
+        bool taken[slot_count]{};
+        std::size_t acquired = 0;
+        bool damaged = false;
+
+        reservation() {
+            void* const fresh = ::mmap(nullptr, slot_bytes * (slot_count + 1), PROT_NONE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (fresh != MAP_FAILED) base = static_cast<std::byte*>(fresh);
+        }
+        reservation(const reservation&) = delete;
+        reservation& operator=(const reservation&) = delete;
+        ~reservation() {
+            if (base != nullptr) ::munmap(base, slot_bytes * (slot_count + 1));
+        }
+        /// Slots begin at multiples of their size, so that every alignment up to it is the same everywhere.
+        [[nodiscard]] std::byte* slot(std::size_t index) const {
+            const std::size_t from = allot::raw_pointer::position(base);
+            return base + (allot::align_up(from, slot_bytes) - from) + index * slot_bytes;
+        }
+    };
+
+public:
+    using address_model = allot::raw_pointer;
+    using error = int;
+    static constexpr bool host_accessible = Options.accessible;
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+    static constexpr std::size_t min_align = Options.min_align;
+    static constexpr std::size_t granularity = Options.granularity;
+    static constexpr error too_large = 7, no_slot = 8;
+
+    explicit pages(bool from_above, bool aligned = false) : from_above_{from_above}, aligned_{aligned} {}
+
+    [[nodiscard]] allot::acquired<pages> acquire(allot::layout wanted) noexcept {
+        reservation& all = *all_;
+        // The base: a page boundary behind the slot's first, and then as far behind it as is this region's turn.
+        const std::size_t phase = aligned_ ? 0 : Options.phase[all.acquired % 2];
+        const std::size_t from = allot::align_up(page + phase, wanted.align);
+        if (!wanted.is_valid() || all.base == nullptr || wanted.align > slot_bytes / 4 ||
+            wanted.size > slot_bytes / 2)
+            return allot::acquired<pages>::failure(too_large);
+        std::size_t slot = 0;
+        while (slot != slot_count && all.taken[place(slot)]) ++slot;
+        if (slot == slot_count) return allot::acquired<pages>::failure(no_slot);
+        all.taken[place(slot)] = true;
+        ++all.acquired;
+        std::byte* const base = all.slot(place(slot)) + from;
+        if constexpr (host_accessible) {
+            std::byte* const first = first_page(base);
+            ::mprotect(first, pages_of(base, wanted.size), PROT_READ | PROT_WRITE);
+            around(base, wanted.size, [](std::byte* at, std::size_t n) { std::memset(at, untouched, n); });
+        }
+        return allot::region<void*>{base, wanted.size, std::min(allot::alignment_of(from), page)};
+    }
+
+    void release(allot::region<void*> held) noexcept {
+        auto* const base = static_cast<std::byte*>(held.base);
+        if constexpr (host_accessible) {
+            around(base, held.size, [this](std::byte* at, std::size_t n) {
+                for (std::size_t i = 0; i != n; ++i) all_->damaged |= static_cast<unsigned char>(at[i]) != untouched;
+            });
+            ::madvise(first_page(base), pages_of(base, held.size), MADV_DONTNEED);
+            ::mprotect(first_page(base), pages_of(base, held.size), PROT_NONE);
+        }
+        all_->taken[static_cast<std::size_t>(base - all_->slot(0)) / slot_bytes] = false;
+    }
+
+    /// True while nothing outside of a region was written.
+    [[nodiscard]] std::shared_ptr<const bool> damage() const { return {all_, &all_->damaged}; }
+
+private:
+    [[nodiscard]] std::size_t place(std::size_t slot) const { return from_above_ ? slot_count - 1 - slot : slot; }
+    [[nodiscard]] static std::byte* first_page(std::byte* base) {
+        return base - allot::raw_pointer::position(base) % page;
+    }
+    [[nodiscard]] static std::size_t pages_of(std::byte* base, std::size_t size) {
+        return allot::align_up(allot::raw_pointer::position(base) % page + size, page);
+    }
+    template <class Function>
+    static void around(std::byte* base, std::size_t size, Function&& call) {
+        const std::size_t before = std::min(canary, static_cast<std::size_t>(base - first_page(base)));
+        const std::size_t behind = pages_of(base, size) - static_cast<std::size_t>(base - first_page(base)) - size;
+        call(base - before, before);
+        call(base + size, std::min(canary, behind));
+    }
+
+    std::shared_ptr<reservation> all_ = std::make_shared<reservation>();
+    bool from_above_, aligned_;
+};
+
+struct handle_options {
+    std::size_t align[2] = {4096, 4096};  // of the bases, in turn
+    std::size_t min_align = 16;
+    bool carried_only = false;
+};
+
+/// Buffers without memory: an address is a number and an offset.
+template <handle_options Options>
+class handles {
+public:
+    using address_model = allot::handle_offset<int>;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = allot::offset_use::carried;
+    static constexpr std::size_t min_align = Options.min_align;
+    static constexpr std::size_t granularity = 1;
+    static constexpr error too_large = 7, no_such_align = 9;
+
+    explicit handles(bool from_above, bool aligned = false) : step_{from_above ? -1 : 1}, aligned_{aligned} {}
+
+    [[nodiscard]] allot::acquired<handles> acquire(allot::layout wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > std::numeric_limits<std::uint32_t>::max() / 2)
+            return allot::acquired<handles>::failure(too_large);
+        if (wanted.align > 4096) return allot::acquired<handles>::failure(no_such_align);
+        const std::size_t turn = aligned_ ? 4096 : Options.align[acquired_++ % 2];
+        next_ += step_;
+        return allot::region<address_model::address>{{next_, 0}, wanted.size, std::max(turn, wanted.align)};
+    }
+    void release(allot::region<address_model::address>) noexcept {}
+
+private:
+    int next_ = 0, step_ = 1;
+    std::size_t acquired_ = 0;
+    bool aligned_ = false;
+};
+
+/// What a watched device did.
+struct journal {
+    static constexpr int injected = 4711;  // the code of a refusal that was asked for
+
+    std::size_t fail_on = 0;  // which acquisition is refused, counted from 1
+    std::size_t attempts = 0, refusals = 0;
+    std::size_t bytes_out = 0;
+    std::vector<std::size_t> out;  // sizes of the regions that are held
+    long last_error = 0;
+    bool wrong = false;  // a region came back that was not out
+    std::shared_ptr<const bool> damage;
+};
+
+/// A device, and a journal of what it does.
+template <class Device>
+class watched {
+    using region = allot::region_of<Device>;
+    struct held_regions {
+        std::vector<region> all;
+    };
+
+public:
+    using address_model = typename Device::address_model;
+    using error = long;
+    static constexpr bool host_accessible = Device::host_accessible;
+    static constexpr allot::offset_use offsets = Device::offsets;
+    static constexpr std::size_t min_align = Device::min_align;
+    static constexpr std::size_t granularity = Device::granularity;
+
+    watched(Device device, std::shared_ptr<laws::journal> journal)
+        : device_{std::move(device)}, journal_{std::move(journal)} {
+        if constexpr (requires { device_.damage(); }) journal_->damage = device_.damage();
+    }
+
+    [[nodiscard]] std::size_t capacity() const noexcept
+        requires allot::bounded_device<Device>
+    {
+        return device_.capacity();
+    }
+
+    [[nodiscard]] allot::acquired<watched> acquire(allot::layout wanted) noexcept {
+        laws::journal& book = *journal_;
+        if (++book.attempts == book.fail_on) {
+            ++book.refusals;
+            book.last_error = laws::journal::injected;
+            return allot::acquired<watched>::failure(book.last_error);
+        }
+        const auto answer = device_.acquire(wanted);
+        if (!answer) {
+            ++book.refusals;
+            book.last_error = static_cast<long>(answer.error());
+            return allot::acquired<watched>::failure(book.last_error);
+        }
+        held_->all.push_back(*answer);
+        book.bytes_out += answer->size;
+        return *answer;
+    }
+
+    void release(region back) noexcept {
+        const auto found = std::find(held_->all.begin(), held_->all.end(), back);
+        if (found == held_->all.end()) {
+            journal_->wrong = true;
+            return;
+        }
+        held_->all.erase(found);
+        journal_->bytes_out -= back.size;
+        device_.release(back);
+    }
+
+private:
+    Device device_;
+    std::shared_ptr<laws::journal> journal_;
+    std::shared_ptr<held_regions> held_ = std::make_shared<held_regions>();
+};
+
+static_assert(allot::device<pages<page_options{}>> && allot::device<handles<handle_options{}>>);
+static_assert(allot::device<watched<handles<handle_options{}>>>);
+
+}  // namespace laws

@@ -1,0 +1,220 @@
+// The written table of what keeps the laws: strategy × node store × device × growth.
+//
+// Every row is one combination that a user can write. `row_count` is asserted by a test, so that a row which is lost,
+// or no longer compiles and is taken out, is noticed.
+#pragma once
+
+#include "adapters.hpp"
+
+namespace laws {
+
+// ── devices ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+using allot::host::buffer;
+using allot::host::heap;
+using storage = allot::host::static_storage<2048, 4096>;
+using even_pages = pages<page_options{}>;
+using uneven_pages = pages<page_options{.phase = {16, 0}}>;  // bases in turn 16 bytes behind a page, and at one
+using odd_pages = pages<page_options{.phase = {1, 40}}>;
+using whole_pages = pages<page_options{.min_align = 64, .granularity = 4096}>;
+using protected_pages = pages<page_options{.accessible = false, .phase = {16, 0}}>;  // any touch is a fault
+using even_handles = handles<handle_options{}>;
+using uneven_handles = handles<handle_options{.align = {16, 4096}}>;
+
+// ── strategies ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+using narrow = std::uint32_t;
+using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
+using down = allot::bump<allot::bump_options{.direction = allot::direction::down}>;
+using up_narrow = allot::bump<allot::bump_options{.direction = allot::direction::up}, narrow>;
+using down_narrow = allot::bump<allot::bump_options{.direction = allot::direction::down}, narrow>;
+
+inline constexpr allot::best_fit_options beside{.store = allot::node_store::side_table};
+inline constexpr allot::best_fit_options beside_few{.store = allot::node_store::side_table, .records = 24};
+inline constexpr allot::best_fit_options beside_large{.store = allot::node_store::side_table, .large = 200};
+inline constexpr allot::best_fit_options within{.store = allot::node_store::in_band};
+inline constexpr allot::best_fit_options within_large{.store = allot::node_store::in_band, .large = 200};
+using automatic = allot::best_fit<>;
+using beside_growing = allot::best_fit<beside>;
+using beside_fixed = allot::best_fit<beside_few>;
+using beside_two_ends = allot::best_fit<beside_large>;
+using in_band = allot::best_fit<within>;
+using in_band_two_ends = allot::best_fit<within_large>;
+using beside_narrow = allot::best_fit<beside, narrow>;
+using beside_fixed_narrow = allot::best_fit<beside_few, narrow>;
+using in_band_narrow = allot::best_fit<within, narrow, window_memory<narrow>>;
+
+using stack = allot::stack<>;
+using stack_two_ends = allot::stack<allot::stack_options{.large = 100}>;
+using stack_narrow = allot::stack<allot::stack_options{}, narrow>;
+using ring = allot::ring<>;
+using ring_narrow = allot::ring<narrow>;
+
+template <allot::pool_store Store, std::size_t Count = 60>
+using pool = allot::pool<allot::pool_options{.slot = 64, .count = Count, .align = 16, .store = Store}>;
+template <allot::pool_store Store>
+using pool_narrow = allot::pool<allot::pool_options{.slot = 40, .count = 60, .align = 8, .store = Store}, narrow>;
+template <allot::pool_store Store, std::size_t Count = 60>
+using pool_aligned = allot::pool<allot::pool_options{.slot = 100, .count = Count, .align = 64, .store = Store}>;
+
+// ── growths and options ──────────────────────────────────────────────────────────────────────────────────────────────
+
+using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
+using geometric = allot::growth::geometric<allot::growth_options{.step = 500, .regions = 4}>;
+using by_the_page = allot::growth::fixed<allot::growth_options{.step = 3000, .limit = 10'000, .regions = 4}>;
+using none = allot::growth::none;
+
+inline constexpr allot::arena_options plain{};
+inline constexpr allot::arena_options at_a_page{.align = 4096};
+inline constexpr allot::arena_options checked{.hardening = allot::hardening::checked, .align = 4096};
+inline constexpr allot::arena_options debug{.hardening = allot::hardening::debug, .align = 4096};
+
+template <class Device, class Strategy, class Growth = none, allot::arena_options Options = plain>
+using on = arena_subject<arena_over<Device, Strategy, Growth, Options>>;
+template <class Strategy, whereabouts Where = whereabouts::low>
+using alone = strategy_subject<Strategy, Where>;
+
+/// Rows of 64 bytes, named by pointers or by indices.
+template <class RowDevice, class RowStrategy, class TableStrategy, class Entry = allot::row_pointer>
+using paged_over = paged_subject<arena_over<RowDevice, RowStrategy>, arena_over<even_pages, TableStrategy>,
+                                 allot::pointer_table<64, Entry, typename RowDevice::address_model>>;
+template <class First, class Second>
+using both = fallback_subject<arena_over<uneven_pages, First, none, plain, 1500>, arena_over<even_pages, Second>>;
+
+// ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+struct row {
+    const char* name;
+    std::unique_ptr<subject> (*make)(variant);
+    bool grows = false;
+    bool sized = true;  // can be made over any number of bytes
+};
+
+template <class Subject>
+std::unique_ptr<subject> make(variant how) {
+    return std::make_unique<Subject>(how);
+}
+
+using enum whereabouts;
+inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack;
+
+inline constexpr row table[] = {
+    // One: host memory, records in band where the strategy has any.
+    {"best fit, automatic, host heap", make<on<heap, automatic, none, at_a_page>>},
+    {"best fit, in band, caller's buffer", make<on<buffer, in_band>>},
+    {"best fit, in band, static storage", make<on<storage, in_band>>, false, false},
+    {"best fit, in band, odd pages", make<on<odd_pages, in_band>>},
+    {"best fit, in band, two ends, uneven pages", make<on<uneven_pages, in_band_two_ends>>},
+    {"best fit, in band, system pages", make<on<allot::host::pages<>, in_band>>, false, false},
+    {"best fit, side table, host heap", make<on<heap, beside_growing, none, at_a_page>>},
+    {"best fit, side table, tightly coupled", make<on<allot::tightly_coupled, beside_fixed>>},
+    {"bump up, host heap", make<on<heap, up, none, at_a_page>>},
+    {"bump down, host heap", make<on<heap, down, none, at_a_page>>},
+    {"bump up, odd pages", make<on<odd_pages, up>>},
+    {"bump down, odd pages", make<on<odd_pages, down>>},
+    {"bump down, static storage", make<on<storage, down>>, false, false},
+    {"stack, caller's buffer", make<on<buffer, stack>>},
+    {"stack, two ends, host heap", make<on<heap, stack_two_ends, none, at_a_page>>},
+    {"ring, caller's buffer", make<on<buffer, ring>>},
+    {"pool, in band, odd pages", make<on<odd_pages, pool<allot::pool_store::in_band, 0>>>},
+    {"pool, automatic, aligned slots, uneven pages", make<on<uneven_pages, pool_aligned<allot::pool_store::automatic, 0>>>},
+    {"pool, bitmap, tightly coupled", make<on<allot::tightly_coupled, pool<bitmap>>>},
+    {"pool, index stack, static storage", make<on<storage, pool<index_stack>>>, false, false},
+    {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>>},
+    {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>>},
+    {"best fit, side table, checked", make<on<uneven_pages, beside_growing, none, checked>>},
+    {"bump down, checked", make<on<uneven_pages, down, none, checked>>},
+    {"stack, checked", make<on<uneven_pages, stack, none, checked>>},
+    {"pool, in band, checked", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, none, checked>>},
+
+    // Two: raw pointers into protected pages.
+    {"best fit, automatic, protected pages", make<on<protected_pages, automatic>>},
+    {"best fit, side table of 24, protected pages", make<on<protected_pages, beside_fixed>>},
+    {"best fit, side table, two ends, protected pages", make<on<protected_pages, beside_two_ends>>},
+    {"best fit, debug, protected pages", make<on<protected_pages, automatic, none, debug>>},
+    {"bump up, protected pages", make<on<protected_pages, up>>},
+    {"bump down, protected pages", make<on<protected_pages, down>>},
+    {"stack, protected pages", make<on<protected_pages, stack>>},
+    {"ring, protected pages", make<on<protected_pages, ring>>},
+    {"pool, automatic, protected pages", make<on<protected_pages, pool<allot::pool_store::automatic>>>},
+    {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>>},
+
+    // Three: a handle and an offset. (OpenCL itself: tests/device/opencl_laws_test.cpp.)
+    {"best fit, automatic, handles", make<on<even_handles, automatic>>},
+    {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>>},
+    {"best fit, two ends, handles of small alignment", make<on<uneven_handles, beside_two_ends>>},
+    {"best fit, 32 bits, handles", make<on<even_handles, beside_narrow>>},
+    {"best fit, 32 bits, checked, handles", make<on<even_handles, beside_narrow, none, checked>>},
+    {"bump up, handles", make<on<even_handles, up>>},
+    {"bump down, handles of small alignment", make<on<uneven_handles, down>>},
+    {"bump up, 32 bits, handles", make<on<even_handles, up_narrow>>},
+    {"stack, two ends, handles", make<on<even_handles, stack_two_ends>>},
+    {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>>},
+    {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>>},
+
+    // Four: paged, tables in one arena and rows in another.
+    {"paged: best fit rows, best fit tables", make<paged_over<uneven_pages, in_band, in_band>>},
+    {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>>},
+    {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>>},
+    {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>>},
+    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>},
+    {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>>},
+    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>},
+    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>},
+    {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>>},
+
+    // Five: several regions of unequal alignment, with growth.
+    {"best fit, in band, uneven pages, fixed growth", make<on<uneven_pages, in_band, fixed>>, true},
+    {"best fit, in band, odd pages, geometric growth", make<on<odd_pages, in_band, geometric>>, true},
+    {"best fit, in band, two ends, uneven pages, fixed growth", make<on<uneven_pages, in_band_two_ends, fixed>>, true},
+    {"best fit, in band, whole pages, growth to a limit", make<on<whole_pages, in_band, by_the_page>>, true},
+    {"best fit, in band, checked, fixed growth", make<on<uneven_pages, in_band, fixed, checked>>, true},
+    {"best fit, side table, uneven pages, fixed growth", make<on<uneven_pages, beside_growing, fixed>>, true},
+    {"best fit, side table, odd pages, geometric growth", make<on<odd_pages, beside_growing, geometric>>, true},
+    {"best fit, side table of 24, uneven pages, fixed growth", make<on<uneven_pages, beside_fixed, fixed>>, true},
+    {"best fit, side table, two ends, protected pages, fixed growth", make<on<protected_pages, beside_two_ends, fixed>>, true},
+    {"best fit, side table, checked, fixed growth", make<on<uneven_pages, beside_growing, fixed, checked>>, true},
+    {"best fit, automatic, protected pages, geometric growth", make<on<protected_pages, automatic, geometric>>, true},
+    {"best fit, automatic, uneven handles, fixed growth", make<on<uneven_handles, automatic, fixed>>, true},
+    {"best fit, 32 bits, uneven handles, geometric growth", make<on<uneven_handles, beside_narrow, geometric>>, true},
+    {"best fit, 32 bits, 24 records, handles, fixed growth", make<on<even_handles, beside_fixed_narrow, fixed>>, true},
+    {"bump up, uneven pages, fixed growth", make<on<uneven_pages, up, fixed>>, true},
+    {"bump down, odd pages, geometric growth", make<on<odd_pages, down, geometric>>, true},
+    {"bump down, whole pages, growth to a limit", make<on<whole_pages, down, by_the_page>>, true},
+    {"bump up, protected pages, geometric growth", make<on<protected_pages, up, geometric>>, true},
+    {"bump down, uneven handles, fixed growth", make<on<uneven_handles, down, fixed>>, true},
+    {"bump down, 32 bits, handles, geometric growth", make<on<even_handles, down_narrow, geometric>>, true},
+    {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>>, true},
+    {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>>, true},
+    {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>>, true},
+
+    // Six: a side table on its own, over any offsets. (In constant expressions: constexpr_test.cpp.)
+    {"alone: best fit, side table", make<alone<automatic>>},
+    {"alone: best fit, side table, extents that touch", make<alone<beside_growing, touching>>},
+    {"alone: best fit, side table of 24, extents that touch", make<alone<beside_fixed, touching>>},
+    {"alone: best fit, side table, two ends, at the last offset", make<alone<beside_two_ends, top>>},
+    {"alone: best fit, side table, 32 bits, at the last offset", make<alone<beside_narrow, top>>},
+    {"alone: best fit, side table of 24, 32 bits", make<alone<beside_fixed_narrow>>},
+    {"alone: best fit, in band, extents that touch", make<alone<in_band, touching>>},
+    {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>>},
+    {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},
+    {"alone: bump up, at the last offset", make<alone<up, top>>},
+    {"alone: bump down, at the last offset", make<alone<down, top>>},
+    {"alone: bump up, 32 bits, at the last offset", make<alone<up_narrow, top>>},
+    {"alone: bump down, 32 bits", make<alone<down_narrow>>},
+    {"alone: stack, at the last offset", make<alone<stack, top>>},
+    {"alone: stack, two ends", make<alone<stack_two_ends>>},
+    {"alone: stack, 32 bits, at the last offset", make<alone<stack_narrow, top>>},
+    {"alone: ring, at the last offset", make<alone<ring, top>>},
+    {"alone: ring, 32 bits", make<alone<ring_narrow>>},
+    {"alone: pool, in band, extents that touch", make<alone<pool<allot::pool_store::in_band, 0>, touching>>},
+    {"alone: pool, bitmap", make<alone<pool<bitmap>>>},
+    {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>>},
+    {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>>},
+
+    // Combined.
+    {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
+    {"fallback: pool, then best fit with records beside", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
+};
+
+}  // namespace laws
