@@ -146,7 +146,8 @@ public:
     constexpr bool insert(basic_extent<Offset> slots) noexcept {
         if (whole_ || slots.size / Slot > Count) return false;
         whole_ = slots;
-        for (std::size_t left = slots.size / Slot; left != 0;) free_[free_count_++] = static_cast<index>(--left);
+        for (auto left = static_cast<std::size_t>(slots.size / Slot); left != 0;)
+            free_[free_count_++] = static_cast<index>(--left);
         return true;
     }
     constexpr bool remove(basic_extent<Offset> slots) noexcept {
