@@ -1,10 +1,12 @@
 // The written table of what keeps the laws: strategy × node store × device × growth.
 //
-// Every row is one combination that a user can write. `row_count` is asserted by a test, so that a row which is lost,
-// or no longer compiles and is taken out, is noticed.
+// Every row is one combination that a user can write. The table comes in parts, and the test that judges a part asserts
+// how many rows it has, so that one which no longer compiles and is taken out is noticed. The parts are templates only
+// so that each is compiled by its own test and by no other.
 #pragma once
 
 #include "adapters.hpp"
+#include "judge.hpp"
 
 namespace laws {
 
@@ -83,23 +85,12 @@ using both = fallback_subject<arena_over<uneven_pages, First, none, plain, 1500>
 
 // ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-struct row {
-    const char* name;
-    std::unique_ptr<subject> (*make)(variant);
-    bool grows = false;
-    bool sized = true;  // can be made over any number of bytes
-};
-
-template <class Subject>
-std::unique_ptr<subject> make(variant how) {
-    return std::make_unique<Subject>(how);
-}
-
 using enum whereabouts;
 inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack;
 
-inline constexpr row table[] = {
-    // One: host memory, records in band where the strategy has any.
+/// One: host memory, records in band where the strategy has any.
+template <class = void>
+inline constexpr row host_memory[] = {
     {"best fit, automatic, host heap", make<on<heap, automatic, none, at_a_page>>},
     {"best fit, in band, caller's buffer", make<on<buffer, in_band>>},
     {"best fit, in band, static storage", make<on<storage, in_band>>, false, false},
@@ -126,8 +117,11 @@ inline constexpr row table[] = {
     {"bump down, checked", make<on<uneven_pages, down, none, checked>>},
     {"stack, checked", make<on<uneven_pages, stack, none, checked>>},
     {"pool, in band, checked", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, none, checked>>},
+};
 
-    // Two: raw pointers into protected pages.
+/// Two: raw pointers into protected pages.
+template <class = void>
+inline constexpr row protected_memory[] = {
     {"best fit, automatic, protected pages", make<on<protected_pages, automatic>>},
     {"best fit, side table of 24, protected pages", make<on<protected_pages, beside_fixed>>},
     {"best fit, side table, two ends, protected pages", make<on<protected_pages, beside_two_ends>>},
@@ -138,8 +132,11 @@ inline constexpr row table[] = {
     {"ring, protected pages", make<on<protected_pages, ring>>},
     {"pool, automatic, protected pages", make<on<protected_pages, pool<allot::pool_store::automatic>>>},
     {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>>},
+};
 
-    // Three: a handle and an offset. (OpenCL itself: tests/device/opencl_laws_test.cpp.)
+/// Three: a handle and an offset. (OpenCL itself: tests/device/opencl_laws_test.cpp.)
+template <class = void>
+inline constexpr row handle_memory[] = {
     {"best fit, automatic, handles", make<on<even_handles, automatic>>},
     {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>>},
     {"best fit, two ends, handles of small alignment", make<on<uneven_handles, beside_two_ends>>},
@@ -151,19 +148,25 @@ inline constexpr row table[] = {
     {"stack, two ends, handles", make<on<even_handles, stack_two_ends>>},
     {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>>},
     {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>>},
+};
 
-    // Four: paged, tables in one arena and rows in another.
-    {"paged: best fit rows, best fit tables", make<paged_over<uneven_pages, in_band, in_band>>},
-    {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>>},
-    {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>>},
-    {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>>},
-    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>},
-    {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>>},
-    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>},
-    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>},
-    {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>>},
+/// Four: paged, tables in one arena and rows in another.
+template <class = void>
+inline constexpr row paged_memory[] = {
+    {"paged: best fit rows, best fit tables", make<paged_over<uneven_pages, in_band, in_band>>, false, false},
+    {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>>, false, false},
+    {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>>, false, false},
+    {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>>, false, false},
+    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>, false, false},
+    {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>>, false, false},
+    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>, false, false},
+    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>, false, false},
+    {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>>, false, false},
+};
 
-    // Five: several regions of unequal alignment, with growth.
+/// Five: several regions of unequal alignment, with growth.
+template <class = void>
+inline constexpr row growing_memory[] = {
     {"best fit, in band, uneven pages, fixed growth", make<on<uneven_pages, in_band, fixed>>, true},
     {"best fit, in band, odd pages, geometric growth", make<on<odd_pages, in_band, geometric>>, true},
     {"best fit, in band, two ends, uneven pages, fixed growth", make<on<uneven_pages, in_band_two_ends, fixed>>, true},
@@ -187,8 +190,11 @@ inline constexpr row table[] = {
     {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>>, true},
     {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>>, true},
     {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>>, true},
+};
 
-    // Six: a side table on its own, over any offsets. (In constant expressions: constexpr_test.cpp.)
+/// Six: a side table on its own, over any offsets. (In constant expressions: constexpr_test.cpp.)
+template <class = void>
+inline constexpr row offsets_alone[] = {
     {"alone: best fit, side table", make<alone<automatic>>},
     {"alone: best fit, side table, extents that touch", make<alone<beside_growing, touching>>},
     {"alone: best fit, side table of 24, extents that touch", make<alone<beside_fixed, touching>>},
@@ -211,8 +217,11 @@ inline constexpr row table[] = {
     {"alone: pool, bitmap", make<alone<pool<bitmap>>>},
     {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>>},
     {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>>},
+};
 
-    // Combined.
+/// Combined.
+template <class = void>
+inline constexpr row combined_memory[] = {
     {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
     {"fallback: pool, then best fit with records beside", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
 };

@@ -1,0 +1,7 @@
+// The laws of a strategy on its own: see laws.hpp, and subjects.hpp for the table.
+#include "subjects.hpp"
+
+TEST_CASE("strategies on their own keep the laws") {
+    CHECK(std::size(laws::offsets_alone<>) == 22);
+    laws::judge(laws::offsets_alone<>);
+}

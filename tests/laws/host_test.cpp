@@ -1,0 +1,7 @@
+// The laws of host memory: see laws.hpp, and subjects.hpp for the table.
+#include "subjects.hpp"
+
+TEST_CASE("arenas over host memory keep the laws") {
+    CHECK(std::size(laws::host_memory<>) == 26);
+    laws::judge(laws::host_memory<>);
+}

@@ -1,0 +1,61 @@
+// Asks every law of every row of a table.
+#pragma once
+
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+
+#include <span>
+
+namespace laws {
+
+/// One combination that a user can write.
+struct row {
+    const char* name;
+    std::unique_ptr<subject> (*make)(variant);
+    bool grows = false;
+    bool predicts = true;  // has bytes_for, and can be made over any number of bytes
+};
+
+template <class Subject>
+std::unique_ptr<subject> make(variant how) {
+    return std::make_unique<Subject>(how);
+}
+
+/// A device that refuses the first acquisition leaves an empty subject, which knows the device's code.
+inline void start_without_memory(const row& each) {
+    const std::unique_ptr<subject> empty = each.make({.fail_on = 1});
+    if (empty->acquisitions() != 1) return;  // it grows, or has no device
+    for (const std::size_t align : {1u, 16u, 4096u}) {
+        CHECK(empty->allocate({64, align}) == nothing);
+        const allot::diagnosis why = empty->diagnose({64, align});
+        CHECK(why.why == refusal::device_refused);
+        CHECK(why.device_error == empty->device_error());
+    }
+    CHECK(empty->allocate({0, 16}) == nothing);
+    CHECK(empty->allocate({64, 3}) == nothing);
+    empty->reset();
+    empty->move();
+    CHECK(empty->allocate({64, 16}) == nothing);
+}
+
+inline void judge(std::span<const row> rows) {
+    for (const row& each : rows) {
+        INFO(std::string{each.name});
+        try {
+            for (const number seed : {1u, 2u, 3u}) CHECK(play_random(each.make, seed, times(1000)).served > 200);
+            for (const number unit : {1u, 16u}) CHECK(play_all(each.make, unit, 14 * unit, times(3000)) >= 1000);
+            if (each.grows) {
+                CHECK(fail_each_acquisition(each.make, 1, times(200)) >= 2);
+            } else {
+                ask_too_much(each.make, {64, 16});
+                start_without_memory(each);
+                if (each.predicts) CHECK(predict_capacity(each.make) > 30);
+            }
+        } catch (const broken& law) {
+            FAIL_CHECK(std::string{law.what()});
+        }
+    }
+}
+
+}  // namespace laws

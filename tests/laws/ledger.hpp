@@ -1,0 +1,560 @@
+// The ledger: plays calls to a subject, keeps books of its own of what must be occupied, and asks the laws after each.
+//
+// Its model is brute force: runs of bytes that are occupied, and between them the holes. In band, a block has a word in
+// front of it and whole pairs of words, four at least; beside the memory, it has exactly what was asked for.
+#pragma once
+
+#include "subject.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+namespace laws {
+
+/// A run of bytes inside a space, counted from its first byte.
+struct run {
+    number from = 0, to = 0;
+    [[nodiscard]] number size() const { return to - from; }
+};
+
+/// What a block of `size` bytes occupies. In band: a word in front, whole pairs of words, four words at least.
+[[nodiscard]] inline number node_size(number size, number word) {
+    if (word == 0) return size;
+    if (size > ~number{0} - 4 * word) return ~number{0};
+    const number whole = (size + word + 2 * word - 1) / (2 * word) * (2 * word);
+    return whole < 4 * word ? 4 * word : whole;
+}
+
+/// The part of a space that blocks can occupy. In band, it begins one word before a pair of words, ends there as well,
+/// and has room for one node.
+[[nodiscard]] inline run usable(const space& in, number word) {
+    if (word == 0) return {0, in.size};
+    number first = 0;
+    while ((in.start + first + word) % (2 * word) != 0) ++first;
+    number last = in.size;
+    while (last > 0 && (in.start + last) % (2 * word) != 0) --last;
+    if (last < first + 5 * word) return {};
+    return {first, last - word};
+}
+
+/// Whether a hole has a place for the request: every aligned place is tried. In band, what is left before the block
+/// must be nothing or a node of its own; what is left behind may be swallowed.
+[[nodiscard]] inline bool fits(const run& hole, const space& in, layout wanted, number word) {
+    const number need = node_size(wanted.size, word);
+    const number step = wanted.align < 2 * word ? 2 * word : wanted.align;
+    number at = (number{0} - (in.start + hole.from + word)) & (step - 1);
+    while (at <= hole.size() && need <= hole.size() - at) {
+        if (word == 0 || at == 0 || at >= 4 * word) return true;
+        at += step;
+    }
+    return false;
+}
+
+/// The books: plays calls to a subject, and asks the laws after each.
+class ledger {
+public:
+    explicit ledger(subject& of) : s_{of}, c_{of.contract} {}
+
+    struct entry {
+        id block = nothing;
+        layout wanted;
+        number capacity = 0;
+        std::vector<piece> pieces;
+        bool live = true;  // false: given back, but not in an order that the strategy reclaims
+    };
+
+    [[nodiscard]] const std::vector<entry>& entries() const { return entries_; }
+    [[nodiscard]] std::size_t live() const { return live_; }
+    [[nodiscard]] std::size_t served() const { return served_; }
+
+    /// Which entry is the one to give back next; `choice` picks where there is a choice.
+    [[nodiscard]] std::size_t next_to_free(number choice, bool in_order = true) const {
+        std::vector<std::size_t> live;
+        for (std::size_t i = 0; i != entries_.size(); ++i) {
+            if (entries_[i].live) live.push_back(i);
+        }
+        if (in_order && c_.reclaims == reclaim::lifo) return live.back();
+        if (in_order && c_.reclaims == reclaim::fifo) return live.front();
+        return live[choice % live.size()];
+    }
+
+    id allocate(layout wanted) {
+        note("allocate", wanted.size, wanted.align);
+        const std::vector<space> before = s_.spaces();
+        const bool valid = wanted.size != 0 && allot::is_alignment(wanted.align);
+        const bool honoured = valid && s_.honours(wanted.align);
+        const bool fitting = honoured && hole_for(wanted, before);
+        const bool records = records_left(before) >= 2;
+        const bool growable = honoured && records_left(before) >= 3 && c_.grows && s_.may_grow(wanted);
+        const std::size_t refusals = s_.device_refusals();
+        const allot::diagnosis expected = s_.diagnose(wanted);
+
+        const id block = s_.allocate(wanted);
+        const std::vector<space> after = s_.spaces();
+        const bool device_refused = s_.device_refusals() != refusals;
+
+        if (block == nothing) {
+            const allot::diagnosis why = s_.diagnose(wanted);
+            law(after == before, "a refused request changes no region");
+            law(why.why != refusal::none, "a refused request has a reason");
+            law(c_.grows || expected == why, "the reason is known before, and the refusal does not change it");
+            if (c_.exact) law(!fitting || !records, "a request is refused only when no hole fits it");
+            if (c_.exact && c_.grows) law(!growable || device_refused, "an arena that may grow is refused only by its device");
+            if (device_refused) {
+                law(why.why == refusal::device_refused, "diagnose says that the device refused");
+                law(why.device_error == s_.device_error(), "diagnose has the device's own code");
+            }
+            reason_is_true(why, wanted, before, honoured, fitting, device_refused);
+        } else {
+            law(expected.why == refusal::none || (c_.grows && expected.why == refusal::device_refused),
+                "what diagnose refuses is not served");
+            law(valid, "an invalid layout is not served");
+            if (c_.exact && fitting) law(held_in(after) == held_in(before), "the device is asked only when no hole fits");
+            enter(block, wanted, after);
+        }
+        within_limit(after);
+        return block;
+    }
+
+    void deallocate(std::size_t index) {
+        entry& held = entries_[index];
+        note("deallocate", held.block);
+        law(contents_kept(held), "contents are kept until the block is given back");
+        s_.deallocate(held.block);
+        --live_;
+        held.live = false;
+        if (!is_reclaimed(index)) {
+            std::erase_if(held.pieces, [](const piece& each) { return each.reused; });
+            return;
+        }
+        const number end = held.pieces[0].at + held.pieces[0].size;
+        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
+        ring_from_ = entries_.empty() || entries_[0].pieces[0].at < end ? 0 : end;
+        while (!marks_.empty() && marks_.back().entries > index) marks_.pop_back();  // an older block was returned
+    }
+
+    /// Gives everything back, in the order that the strategy reclaims; what it did not reclaim, by a reset.
+    void free_all(number choice = 0) {
+        while (live_ != 0) deallocate(next_to_free(choice++));
+        if (!entries_.empty() && c_.resets) reset();
+    }
+
+    void claim(std::size_t where, number at, number size) {
+        note("in space", where);
+        note("claim", at, size);
+        const std::vector<space> before = s_.spaces();
+        const bool possible = claimable(before[where], where, at, size);
+        const bool records = records_left(before) >= 2;
+        const id block = s_.claim(where, at, size);
+        if (block == nothing) {
+            law(!possible || !records, "a free extent can be claimed");
+        } else {
+            law(possible, "only a free extent can be claimed");
+            enter(block, {static_cast<std::size_t>(size), 1}, before);
+            law(entries_.back().pieces[0].at == at && entries_.back().pieces[0].space == where,
+                "a claimed block lies where it was claimed");
+        }
+    }
+
+    void resize(std::size_t index, number size) {
+        entry& held = entries_[index];
+        note("resize", held.block, size);
+        const std::vector<space> spaces = s_.spaces();
+        const run old{held.pieces[0].at - c_.word, held.pieces[0].at + held.capacity};
+        const number above = hole_at(held.pieces[0].space, old.to, spaces);
+        const bool possible = size != 0 && node_size(size, c_.word) <= old.size() + above;
+        const bool records = records_left(spaces) >= 1;
+        law(contents_kept(held), "contents are kept until a resize");
+        const bool done = s_.resize(held.block, size);
+        if (c_.holes == holes::anywhere) law(done ? possible : !possible || !records, "a block grows when and only when the bytes above it are free");
+        const std::vector<piece> now = s_.pieces(held.block);
+        law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space, "a resized block stays where it is");
+        law(s_.spaces() == spaces, "a resize asks no device");
+        if (!done) {
+            law(s_.capacity(held.block) == held.capacity, "a refused resize changes nothing");
+            law(contents_kept(held), "a refused resize keeps the contents");
+            return;
+        }
+        entry changed = held;
+        changed.capacity = s_.capacity(held.block);
+        law(size <= changed.capacity, "the capacity is at least the new size");
+        held.capacity = changed.capacity < held.capacity ? changed.capacity : held.capacity;
+        if (size < held.capacity) held.capacity = size;
+        law(contents_kept(held), "a resize keeps the contents that both sizes have");
+        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
+        --live_;
+        enter(changed.block, {static_cast<std::size_t>(size), 1}, spaces);
+        // Its age stays: what is reclaimed in order is reclaimed in the order of allocation.
+        std::rotate(entries_.begin() + static_cast<std::ptrdiff_t>(index), entries_.end() - 1, entries_.end());
+    }
+
+    void reset() {
+        note("reset");
+        const std::vector<space> before = s_.spaces();
+        s_.reset();
+        law(s_.spaces() == before, "a reset keeps the regions");
+        entries_.clear();
+        live_ = 0;
+        ring_from_ = 0;
+        marks_.clear();
+    }
+
+    std::size_t mark() {
+        note("mark");
+        marks_.push_back({s_.mark(), entries_.size()});
+        return marks_.size() - 1;
+    }
+    [[nodiscard]] std::size_t marks() const { return marks_.size(); }
+    /// Returns the subject's own number of the mark.
+    std::size_t rollback(std::size_t index) {
+        note("rollback", index);
+        const std::vector<space> before = s_.spaces();
+        s_.rollback(marks_[index].of_subject);
+        law(s_.spaces() == before, "a rollback keeps the regions");
+        entries_.resize(marks_[index].entries);
+        live_ = 0;
+        for (const entry& held : entries_) live_ += held.live;
+        marks_.resize(index + 1);  // a mark may be returned to again; later ones may not
+        return marks_[index].of_subject;
+    }
+
+    void trim() {
+        note("trim");
+        const std::vector<space> before = s_.spaces();
+        const number released = s_.trim();
+        const std::vector<space> after = s_.spaces();
+        number gone = 0;
+        for (std::size_t i = 0; i != before.size(); ++i) {
+            const bool occupied = !nodes_in(i).empty();
+            law(after[i].size == 0 || after[i] == before[i], "a trim changes no region that it keeps");
+            if (occupied) law(after[i] == before[i], "a trim releases no region with a block in it");
+            if (!occupied) law(after[i].size == 0, "a trim releases every region without a block in it");
+            gone += before[i].size - after[i].size;
+        }
+        law(released == gone, "a trim returns how many bytes it released");
+        within_limit(after);
+    }
+
+    /// Gives one extent up and inserts it again.
+    void remove(std::size_t where) {
+        note("remove", where);
+        const std::vector<space> before = s_.spaces();
+        const bool records = records_left(before) >= 1;
+        const bool occupied = !nodes_in(where).empty();
+        const bool usable_at_all = c_.slot != 0 ? before[where].size >= c_.slot + c_.slot_align
+                                                : usable(before[where], c_.word).size() != 0;
+        const bool done = s_.remove(where);
+        law(done == (!occupied && usable_at_all), "an extent is given up when and only when all of it is free");
+        if (!done) return;
+        const std::vector<space> without = s_.spaces();
+        for (number size = before[where].size; size != 0; size /= 2) {
+            const layout wanted{static_cast<std::size_t>(size), 1};
+            const bool fitting = hole_for(wanted, without);
+            law(s_.diagnose(wanted).why == refusal::none ? fitting : !fitting || records_left(without) < 2,
+                "what was removed is not given");
+        }
+        law(s_.insert(where) || !records, "an extent that was given up can be inserted again");
+    }
+
+    void move() {
+        note("move");
+        const std::vector<space> before = s_.spaces();
+        s_.move();
+        law(s_.spaces() == before, "an arena that is moved keeps its regions");
+    }
+
+    /// With nothing allocated, every space is one hole again: its largest block can be had, in all of them at once.
+    void is_whole() {
+        law(live_ == 0, "all was given back");
+        if (!entries_.empty()) return;  // never reclaimed
+        std::vector<number> largest;
+        for (const space& each : s_.spaces()) {
+            const run all = usable(each, c_.word);
+            if (all.size() != 0) largest.push_back(c_.slot != 0 ? c_.slot : all.size() - c_.word);
+        }
+        if (largest.empty()) return;
+        std::sort(largest.begin(), largest.end(), std::greater<>{});
+        if (c_.records != 0 && c_.records < 2 + largest.size()) return;
+        if (!c_.exact || c_.one_by_one) largest.resize(1);
+        const std::vector<space> before = s_.spaces();
+        if (c_.slot != 0) largest.assign(static_cast<std::size_t>(free_slots(before)), c_.slot);
+        for (const number size : largest) {
+            if (c_.records != 0 && records_left(before) < 2) break;
+            const id block = allocate({static_cast<std::size_t>(size), 1});
+            if (c_.exact) law(block != nothing, "when all was given back, every region is one hole again");
+        }
+        law(held_in(s_.spaces()) == held_in(before), "what was given back is enough");
+        free_all();
+    }
+
+    /// Every block still holds what was written into it.
+    void all_contents_kept() {
+        for (const entry& held : entries_) {
+            if (held.live) law(contents_kept(held), "contents are kept");
+        }
+    }
+
+    [[nodiscard]] std::string calls() const {
+        std::ostringstream out;
+        const std::size_t from = calls_.size() > 60 ? calls_.size() - 60 : 0;
+        if (from != 0) out << "\n    … " << from << " calls";
+        for (std::size_t i = from; i != calls_.size(); ++i)
+            out << "\n    " << calls_[i].what << ' ' << calls_[i].first << ' ' << calls_[i].second;
+        return out.str();
+    }
+
+private:
+    struct call {
+        const char* what;
+        number first, second;
+    };
+    struct remembered {
+        std::size_t of_subject, entries;
+    };
+
+    void note(const char* what, number first = 0, number second = 0) { calls_.push_back({what, first, second}); }
+    void law(bool holds, const char* what) const {
+        if (!holds) throw broken{std::string{what} + calls()};
+    }
+
+    [[nodiscard]] static number held_in(const std::vector<space>& spaces) {
+        number held = 0;
+        for (const space& each : spaces) held += each.size;
+        return held;
+    }
+
+    /// The occupied runs of one space, from low to high.
+    [[nodiscard]] std::vector<run> nodes_in(std::size_t space) const {
+        std::vector<run> nodes;
+        for (const entry& held : entries_) {
+            for (const piece& each : held.pieces) {
+                if (each.space == space) nodes.push_back({each.at - c_.word, each.at + each.size});
+            }
+        }
+        std::sort(nodes.begin(), nodes.end(), [](const run& a, const run& b) { return a.from < b.from; });
+        return nodes;
+    }
+
+    /// The holes of one space that the strategy can still give.
+    [[nodiscard]] std::vector<run> holes_in(std::size_t where, const space& in) const {
+        const run all = usable(in, c_.word);
+        if (all.size() == 0) return {};
+        if (c_.one_by_one && !entries_.empty() && where < entries_.back().pieces[0].space) return {};
+        const std::vector<run> nodes = nodes_in(where);
+        std::vector<run> found;
+        const auto add = [&](number from, number to) {
+            if (from < to) found.push_back({from, to});
+        };
+        if (nodes.empty()) {
+            add(all.from, all.to);
+            return found;
+        }
+        const piece &oldest = entries_.front().pieces[0], &newest = entries_.back().pieces[0];
+        switch (c_.holes) {
+            case holes::anywhere: {
+                number from = all.from;
+                for (const run& node : nodes) {
+                    add(from, node.from);
+                    from = node.to;
+                }
+                add(from, all.to);
+                break;
+            }
+            case holes::above: add(nodes.back().to, all.to); break;
+            case holes::below: add(all.from, nodes.front().from); break;
+            case holes::between: {
+                number from = all.from, to = all.to;
+                for (const entry& held : entries_) {
+                    const piece& each = held.pieces[0];
+                    if (held.wanted.size >= c_.large) {
+                        to = std::min(to, each.at);
+                    } else {
+                        from = std::max(from, each.at + each.size);
+                    }
+                }
+                add(from, to);
+                break;
+            }
+            case holes::ring:
+                if (newest.at < oldest.at) {
+                    add(newest.at + newest.size, ring_from_);
+                } else {
+                    add(newest.at + newest.size, all.to);
+                    add(all.from, ring_from_);
+                }
+                break;
+            case holes::slots: break;
+        }
+        return found;
+    }
+
+    /// How many slots are free, where every slot is aligned, whatever the bases are.
+    [[nodiscard]] number free_slots(const std::vector<space>& spaces) const {
+        number slots = 0;
+        for (const space& each : spaces) {
+            const number skipped = (number{0} - each.start) & (c_.slot_align - 1);
+            if (skipped < each.size) slots += std::min((each.size - skipped) / c_.slot, c_.slot_count);
+        }
+        return slots < entries_.size() ? 0 : slots - entries_.size();
+    }
+
+    [[nodiscard]] bool hole_for(layout wanted, const std::vector<space>& spaces) const {
+        if (c_.holes == holes::slots)
+            return wanted.size <= c_.slot && wanted.align <= c_.slot_align && free_slots(spaces) != 0;
+        for (std::size_t i = 0; i != spaces.size(); ++i) {
+            for (const run& hole : holes_in(i, spaces[i])) {
+                if (fits(hole, spaces[i], wanted, c_.word)) return true;
+            }
+        }
+        return false;
+    }
+
+    /// How many free bytes begin at `from`.
+    [[nodiscard]] number hole_at(std::size_t where, number from, const std::vector<space>& spaces) const {
+        for (const run& hole : holes_in(where, spaces[where])) {
+            if (hole.from == from) return hole.size();
+        }
+        return 0;
+    }
+
+    /// Whether the strategy takes a block back for reuse at once.
+    [[nodiscard]] bool is_reclaimed(std::size_t index) const {
+        switch (c_.reclaims) {
+            case reclaim::never: return false;
+            case reclaim::any: return true;
+            case reclaim::fifo: return index == 0;
+            case reclaim::lifo: break;
+        }
+        const auto is_large = [this](const entry& e) { return c_.large != 0 && e.wanted.size >= c_.large; };
+        return std::none_of(entries_.begin() + static_cast<std::ptrdiff_t>(index) + 1, entries_.end(),
+                            [&](const entry& newer) { return is_large(newer) == is_large(entries_[index]); });
+    }
+
+    /// A side table has one record for every block and every hole.
+    [[nodiscard]] number records_left(const std::vector<space>& spaces) const {
+        if (c_.records == 0) return ~number{0};
+        number used = entries_.size();
+        for (std::size_t i = 0; i != spaces.size(); ++i) used += holes_in(i, spaces[i]).size();
+        return used > c_.records ? 0 : c_.records - used;
+    }
+
+    [[nodiscard]] bool claimable(const space& in, std::size_t where, number at, number size) const {
+        if (size == 0 || at < c_.word || size > in.size) return false;
+        if (c_.word != 0 && (in.start + at) % (2 * c_.word) != 0) return false;
+        for (const run& hole : holes_in(where, in)) {
+            const number from = at - c_.word;
+            if (from < hole.from || from > hole.to || node_size(size, c_.word) > hole.to - from) continue;
+            return c_.word == 0 || from == hole.from || from - hole.from >= 4 * c_.word;
+        }
+        return false;
+    }
+
+    /// Checks a new block against everything, and enters it.
+    void enter(id block, layout wanted, const std::vector<space>& spaces) {
+        entry fresh{block, wanted, s_.capacity(block), s_.pieces(block), true};
+        law(wanted.size <= fresh.capacity, "the capacity is at least the size");
+        law(!fresh.pieces.empty(), "a block lies in the subject's memory");
+        for (const piece& each : fresh.pieces) {
+            law(each.space < spaces.size() && spaces[each.space].size != 0, "a block lies in a region that is held");
+            const space& in = spaces[each.space];
+            law(each.at <= in.size && each.size <= in.size - each.at, "a block lies inside its region");
+            law(c_.word <= each.at, "the record in front of a block lies inside its region");
+            if (each.aligned) {
+                law((in.start + each.at) % wanted.align == 0, "a block is aligned");
+                law(wanted.align <= in.known_align, "an alignment is only promised where the base has it");
+            }
+            const run node{each.at - c_.word, each.at + each.size};
+            for (const run& other : nodes_in(each.space))
+                law(node.to <= other.from || other.to <= node.from, "blocks share no byte");
+        }
+        entries_.push_back(fresh);
+        ++live_;
+        ++served_;
+        number i = 0;
+        for (const piece& each : fresh.pieces) {
+            if (each.bytes == nullptr) continue;
+            for (number n = 0; n != each.size; ++n) each.bytes[n] = pattern(block, i++);
+        }
+    }
+
+    [[nodiscard]] static std::byte pattern(id block, number i) {
+        return static_cast<std::byte>((block * 151 + i * 7 + i / 251) & 0xFF);
+    }
+    [[nodiscard]] static bool contents_kept(const entry& held) {
+        number i = 0;
+        for (const piece& each : held.pieces) {
+            if (each.bytes == nullptr) continue;
+            for (number n = 0; n != each.size; ++n, ++i) {
+                if (i < held.capacity && each.bytes[n] != pattern(held.block, i)) return false;
+            }
+        }
+        return true;
+    }
+
+    void reason_is_true(const allot::diagnosis& why, layout wanted, const std::vector<space>& spaces, bool honoured,
+                        bool fitting, bool device_refused) const {
+        number free = 0, largest = 0;
+        for (std::size_t i = 0; i != spaces.size(); ++i) {
+            for (const run& hole : holes_in(i, spaces[i])) {
+                free += hole.size() - c_.word;
+                largest = std::max(largest, hole.size() - c_.word);
+            }
+        }
+        if (c_.holes == holes::slots) {
+            free = free_slots(spaces) * c_.slot;
+            largest = std::min(free, c_.slot);
+        }
+        const bool counted = c_.exact && !c_.one_by_one;
+        switch (why.why) {
+            case refusal::none: break;
+            case refusal::empty_layout: law(wanted.size == 0, "empty_layout: the size is 0"); break;
+            case refusal::bad_alignment:
+                law(wanted.size != 0 && !allot::is_alignment(wanted.align), "bad_alignment: no power of two");
+                break;
+            case refusal::misaligned: 
+                law(!honoured || wanted.align > c_.slot_align, "misaligned: the base has not this alignment");
+                break;
+            case refusal::exhausted:
+                if (counted) law(largest < wanted.size && !fitting, "exhausted: not enough is free");
+                if (counted && c_.holes == holes::anywhere)
+                    law(free < wanted.size, "exhausted: fewer bytes are free than asked for");
+                break;
+            case refusal::fragmented:
+                if (counted) law(free >= wanted.size && !fitting, "fragmented: enough is free, but in pieces");
+                break;
+            case refusal::out_of_records:
+                // A block takes up to two, a region one more.
+                law(records_left(spaces) < (c_.grows && !fitting ? 3 : 2), "out_of_records: the side table is full");
+                break;
+            case refusal::over_limit:
+                if (c_.exact)
+                    law(wanted.size > c_.largest_offset || (c_.slot != 0 && wanted.size > c_.slot) ||
+                            (c_.grows && !s_.may_grow(wanted)),
+                        "over_limit: there is a limit");
+                break;
+            case refusal::device_refused:
+                law(device_refused || (!c_.grows && free == 0), "device_refused: the device was asked");
+                break;
+        }
+        const bool strategy_answered = why.why == refusal::exhausted || why.why == refusal::fragmented ||
+                                       why.why == refusal::out_of_records;
+        if (counted && strategy_answered && !c_.grows) law(why.largest_hole == largest, "diagnose knows the largest hole");
+    }
+
+    void within_limit(const std::vector<space>& spaces) const {
+        const number held = held_in(spaces);
+        law(held <= s_.limit(), "no more is held than the growth's limit");
+        if (c_.grows) law(held == s_.held_from_device(), "what the arena holds is what the device gave");
+    }
+
+    subject& s_;
+    const contract c_;
+    std::vector<entry> entries_;  // in the order of allocation
+    std::size_t live_ = 0, served_ = 0;
+    std::vector<remembered> marks_;
+    number ring_from_ = 0;  // where the oldest block's room begins, with what alignment skipped before it
+    std::vector<call> calls_;
+};
+
+}  // namespace laws
