@@ -42,10 +42,11 @@ struct arena_mark {
 /// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
 template <class Device, class Strategy, class Growth>
 consteval bool arena_requirements() {
-    if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
+    if constexpr (!growth_policy<Growth>) {
+        static_assert(!sizeof(Growth), "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
+                                       "or growth::geometric<>");
+    } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
         constexpr bool grows = Growth::regions > 1;
-        static_assert(growth_policy<Growth>, "allot: the third parameter of an arena is a growth: growth::none, "
-                                             "growth::fixed<> or growth::geometric<>");
         static_assert(Device::offsets != offset_use::none,
                       "allot: consumers of this memory take no offset, so that an arena cannot cut it: acquire one "
                       "region for each block from the device");
