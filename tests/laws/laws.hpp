@@ -254,8 +254,8 @@ inline void ask_too_much(const maker& make, layout each) {
 inline std::size_t predict_capacity(const maker& make) {
     std::size_t asked = 0;
     const std::unique_ptr<subject> probe = make({});
-    for (const std::size_t size : {1u, 7u, 8u, 16u, 24u, 40u, 100u, 256u}) {
-        for (const std::size_t align : {1u, 2u, 8u, 16u, 64u, 256u}) {
+    for (const std::size_t size : {1u, 7u, 16u, 24u, 40u, 100u, 232u, 256u}) {
+        for (const std::size_t align : {1u, 2u, 8u, 16u, 32u, 64u, 256u}) {
             for (const std::size_t count : {1u, 2u, 3u, 10u}) {
                 const layout each{size, align};
                 const number bytes = probe->bytes_for(count, each);

@@ -44,6 +44,7 @@ using in_band = allot::best_fit<within>;
 using in_band_two_ends = allot::best_fit<within_large>;
 using beside_narrow = allot::best_fit<beside, narrow>;
 using beside_fixed_narrow = allot::best_fit<beside_few, narrow>;
+using in_band_two_ends_narrow = allot::best_fit<within_large, narrow, window_memory<narrow>>;
 using in_band_narrow = allot::best_fit<within, narrow, window_memory<narrow>>;
 
 using stack = allot::stack<>;
@@ -204,6 +205,7 @@ inline constexpr row offsets_alone[] = {
     {"alone: best fit, in band, extents that touch", make<alone<in_band, touching>>},
     {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>>},
     {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},
+    {"alone: best fit, in band, two ends, 32 bits", make<alone<in_band_two_ends_narrow>>},
     {"alone: bump up, at the last offset", make<alone<up, top>>},
     {"alone: bump down, at the last offset", make<alone<down, top>>},
     {"alone: bump up, 32 bits, at the last offset", make<alone<up_narrow, top>>},

@@ -177,7 +177,12 @@ public:
         Offset second = 0, total = 0;
         if (need == 0 || first == no_place || !checked_add<Offset>(first, need, second)) return 0;
         if (count > 1) {
-            second = place_low(second, each.align);
+            // From the top, a block takes in what is too small for a hole behind it; from below, it keeps off further.
+            if (!is_large(each.size)) {
+                second = place_low(second, each.align);
+            } else if (!checked_align_up<Offset>(need, each.align, second) || !checked_add<Offset>(first, second, second)) {
+                return 0;
+            }
             if (second == no_place || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
         }
         if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
@@ -200,6 +205,10 @@ private:
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
     [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept {
         return gap == 0 || gap >= nodes_type::min_hole;
+    }
+
+    [[nodiscard]] static constexpr bool is_large(Offset size) noexcept {
+        return Options.large != 0 && size >= Options.large;
     }
 
     /// The lowest start of a node at or after `low` whose holder's bytes are aligned; `no_place` when it would wrap.
@@ -228,7 +237,7 @@ private:
     [[nodiscard]] constexpr placement find(layout_type wanted) const noexcept {
         const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
         if (need == 0) return {};
-        const bool from_top = Options.large != 0 && wanted.size >= Options.large;
+        const bool from_top = is_large(wanted.size);
         for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
             placement best;
             unsigned left = Options.candidates;
