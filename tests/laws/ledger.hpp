@@ -76,7 +76,7 @@ public:
         }
         if (in_order && c_.reclaims == reclaim::lifo) return live.back();
         if (in_order && c_.reclaims == reclaim::fifo) return live.front();
-        return live[choice % live.size()];
+        return live[static_cast<std::size_t>(choice % live.size())];
     }
 
     id allocate(layout wanted) {
