@@ -144,10 +144,11 @@ public:
     static constexpr bool several_extents = false;
 
     constexpr bool insert(basic_extent<Offset> slots) noexcept {
-        if (whole_ || slots.size / Slot > Count) return false;
+        const auto count = static_cast<std::size_t>(slots.size / Slot);
+        if (whole_ || count > Count) return false;
         whole_ = slots;
-        for (auto left = static_cast<std::size_t>(slots.size / Slot); left != 0;)
-            free_[free_count_++] = static_cast<index>(--left);
+        for (std::size_t i = 0; i != count; ++i) free_[i] = static_cast<index>(count - 1 - i);
+        free_count_ = count;
         return true;
     }
     constexpr bool remove(basic_extent<Offset> slots) noexcept {
