@@ -147,7 +147,7 @@ public:
         const auto count = static_cast<std::size_t>(slots.size / Slot);
         if (whole_ || count > Count) return false;
         whole_ = slots;
-        for (std::size_t i = 0; i != count; ++i) free_[i] = static_cast<index>(count - 1 - i);
+        for (std::size_t i = 0; i != Count && i != count; ++i) free_[i] = static_cast<index>(count - 1 - i);
         free_count_ = count;
         return true;
     }
