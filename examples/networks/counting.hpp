@@ -15,14 +15,9 @@ struct tally {
 };
 
 template <allot::device Device>
-class counting {
+class counting : public allot::traits_of<Device> {
 public:
-    using address_model = typename Device::address_model;
     using error = typename Device::error;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr allot::offset_use offsets = Device::offsets;
-    static constexpr std::size_t min_align = Device::min_align;
-    static constexpr std::size_t granularity = Device::granularity;
 
     counting(Device device, tally& counts) : device_{std::move(device)}, counts_{&counts} {}
 

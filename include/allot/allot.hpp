@@ -1,5 +1,5 @@
-// All of allot that needs no vendor SDK and no operating system. Other devices are included by name, as
-// <allot/device/pages.hpp> and <allot/device/opencl.hpp>.
+// The allocators of allot that need no vendor SDK and no operating system. Other devices are included by name, as
+// <allot/device/pages.hpp> and <allot/device/opencl.hpp>; so are tensors, as <allot/tensor.hpp>.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
@@ -9,8 +9,10 @@
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/core/literals.hpp>
+#include <allot/device/cached.hpp>
 #include <allot/device/host.hpp>
 #include <allot/device/tightly_coupled.hpp>
+#include <allot/naive.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/pool.hpp>

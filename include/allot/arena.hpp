@@ -103,6 +103,8 @@ public:
     using ticket_type = typename space::ticket_type;
     using block_type = typename space::block_type;
     static constexpr bool host_accessible = Device::host_accessible;
+    static constexpr offset_use offsets = Device::offsets;
+    static constexpr dl_device_type dl_device = Device::dl_device;
 
     /// Over a device with a window, the arena takes all of it; an arena that grows acquires nothing before it is needed.
     arena() noexcept
@@ -160,11 +162,17 @@ public:
     [[nodiscard]] block_type claim(extent wanted) noexcept
         requires one_region && claimable<strategy_type>
     {
-        if (!extent{0, space_.regions[0].size}.contains(wanted)) return {};
-        const std::size_t at = static_cast<std::size_t>(space_.extent(0).offset) + wanted.offset;
-        constexpr std::size_t most = space::last_offset;
-        if (at > most || wanted.size > most) return {};
-        return admit(strategy_.claim({static_cast<offset>(at), static_cast<offset>(wanted.size)}));
+        const auto bytes = in_offsets(wanted);
+        return bytes ? admit(strategy_.claim(bytes)) : block_type{};
+    }
+
+    /// Why `claim` would refuse.
+    [[nodiscard]] diagnosis diagnose_claim(extent wanted) const noexcept
+        requires one_region && claimable<strategy_type>
+    {
+        if (!wanted) return {refusal::empty_layout};
+        const auto bytes = in_offsets(wanted);
+        return bytes ? strategy_.diagnose_claim(bytes) : diagnosis{refusal::not_free};
     }
 
     /// Grows or shrinks a block where it stands; false, and nothing changed, when it cannot.
@@ -281,6 +289,16 @@ private:
         return strategy_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
+    /// An extent of the one region as the strategy counts it; empty when it does not lie inside.
+    [[nodiscard]] auto in_offsets(extent wanted) const noexcept {
+        basic_extent<offset> inside;
+        if (!extent{0, space_.regions[0].size}.contains(wanted)) return inside;
+        const std::size_t at = static_cast<std::size_t>(space_.extent(0).offset) + wanted.offset;
+        if (at <= space::last_offset && wanted.size <= space::last_offset)
+            inside = {static_cast<offset>(at), static_cast<offset>(wanted.size)};
+        return inside;
+    }
+
     [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
         return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
@@ -318,18 +336,10 @@ private:
     }
 
     [[nodiscard]] bool is_live(const block_type& held) const noexcept {
-        if constexpr (checked) {
-            using answer = typename live_blocks<block_type>::answer;
-            const std::size_t position = model::position(held.address);
-            const answer known = live_.find(held, position);
-            if (known == answer::live) return true;
-            OnMisuse{}(known == answer::other_size ? misuse::wrong_size
-                              : owns(held)                ? misuse::not_live
-                                                          : misuse::foreign_block,
-                              position, held.size);
-            return false;
-        }
-        return true;
+        if constexpr (checked)
+            return live_.template check<OnMisuse>(held, model::position(held.address), owns(held));
+        else
+            return true;
     }
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────

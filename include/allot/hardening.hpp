@@ -26,7 +26,8 @@ enum class misuse : unsigned char {
     foreign_block,  // the block lies in no region of this arena
     not_live,       // it lies in one, but no such block is live: freed before, or its address was changed
     wrong_size,     // such a block is live, with another size or ticket
-    leaked,         // still live when the arena ended (debug)
+    leaked,         // still live when the arena ended (debug), or when a storage's body did
+    killed_before,  // a tensor or storage was killed or used after it was killed
 };
 
 /// The default misuse handler. A handler is a type whose objects are called for every misuse with the block's position
@@ -76,6 +77,18 @@ public:
             if (first->held.address == held.address) best = answer::other_size;
         }
         return best;
+    }
+
+    /// True when exactly this block is live; otherwise the misuse is reported. `in_reach`: it lies in this memory.
+    template <class OnMisuse>
+    [[nodiscard]] bool check(const Block& held, std::size_t position, bool in_reach) const noexcept {
+        const answer known = find(held, position);
+        if (known == answer::live) return true;
+        OnMisuse{}(known == answer::other_size ? misuse::wrong_size
+                   : in_reach                  ? misuse::not_live
+                                               : misuse::foreign_block,
+                   position, held.size);
+        return false;
     }
 
     /// Forgets a block. Precondition: it is live.

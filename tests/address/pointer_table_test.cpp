@@ -322,10 +322,10 @@ TEST_CASE("beside a handle an alignment beyond the base's is misaligned, however
 TEST_CASE("a row in another buffer or before the origin has no entry that counts from it") {
     using entry = offset_table<std::uint32_t>::entry;
     std::uint32_t value = 42;
-    CHECK_FALSE(entry::encode(at{7, 512}, at{8, 512}, value));
-    CHECK_FALSE(entry::encode(at{7, 512}, at{7, 511}, value));
+    CHECK_FALSE(entry::encode(at{7, 512}, at{8, 512}, row_bytes, value));
+    CHECK_FALSE(entry::encode(at{7, 512}, at{7, 511}, row_bytes, value));
     CHECK(value == 42);
-    CHECK(entry::encode(at{7, 512}, at{7, 512}, value));
+    CHECK(entry::encode(at{7, 512}, at{7, 512}, row_bytes, value));
     CHECK(value == 0);
 }
 

@@ -32,6 +32,7 @@ public:
     static constexpr auto offsets = allot::offset_use::carried;
     static constexpr std::size_t min_align = 16;
     static constexpr std::size_t granularity = Granularity;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
 
     explicit handles(supply& from) noexcept : from_{&from} {}
 

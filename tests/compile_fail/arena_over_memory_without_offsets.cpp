@@ -15,6 +15,7 @@ struct texture {
     static constexpr auto offsets = use;
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::acquired<texture> acquire(allot::layout) noexcept { return allot::acquired<texture>::failure(1); }
     void release(allot::region<address_model::address>) noexcept {}
 };

@@ -13,6 +13,7 @@ struct my_memory {
     static constexpr auto offsets = allot::offset_use::arithmetic;
     static constexpr std::size_t min_align = 16;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return {{}}; }
     void release(allot::region<void*>) noexcept {}
 };

@@ -13,6 +13,7 @@ struct my_memory {
 #else
     static constexpr std::size_t granularity = 1;
 #endif
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return {{}}; }
     void release(allot::region<void*>) noexcept {}
 };

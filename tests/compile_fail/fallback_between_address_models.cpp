@@ -9,6 +9,7 @@ struct fake_buffer {
     static constexpr auto offsets = allot::offset_use::carried;
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::acquired<fake_buffer> acquire(allot::layout) noexcept { return allot::acquired<fake_buffer>::failure(1); }
     void release(allot::region<address_model::address>) noexcept {}
 };

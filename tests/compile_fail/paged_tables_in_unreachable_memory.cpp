@@ -9,6 +9,7 @@ struct unreachable {
     static constexpr auto offsets = allot::offset_use::arithmetic;
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::acquired<unreachable> acquire(allot::layout) noexcept { return allot::acquired<unreachable>::failure(1); }
     void release(allot::region<address_model::address>) noexcept {}
 };

@@ -9,6 +9,7 @@ struct mapped_buffer {
     static constexpr auto offsets = allot::offset_use::carried;
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::acquired<mapped_buffer> acquire(allot::layout) noexcept {
         return allot::acquired<mapped_buffer>::failure(1);
     }

@@ -77,6 +77,7 @@ struct memory {
     static constexpr auto offsets = allot::offset_use::arithmetic;
     static constexpr size_t min_align = 16;
     static constexpr size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     allot::result<allot::region<void*>, int> acquire(allot::layout) noexcept { return allot::region<void*>{}; }
     void release(allot::region<void*>) noexcept {}
 };
@@ -116,6 +117,12 @@ struct min_align_as_int : memory<min_align_as_int> {
 struct granularity_forgotten : memory<granularity_forgotten> {
     void granularity();
 };
+struct dl_device_forgotten : memory<dl_device_forgotten> {
+    void dl_device();
+};
+struct dl_device_as_int : memory<dl_device_as_int> {
+    static constexpr int dl_device = 1;
+};
 struct acquire_throws : memory<acquire_throws> {
     allot::result<allot::region<void*>, int> acquire(allot::layout) { return allot::region<void*>{}; }
 };
@@ -136,6 +143,7 @@ static_assert(!allot::device<other_error> && !allot::device<accessible_forgotten
 static_assert(!allot::device<accessible_not_constant> && !allot::device<offsets_forgotten>);
 static_assert(!allot::device<offsets_as_bool> && !allot::device<min_align_forgotten>);
 static_assert(!allot::device<min_align_as_int> && !allot::device<granularity_forgotten>);
+static_assert(!allot::device<dl_device_forgotten> && !allot::device<dl_device_as_int>);
 static_assert(!allot::device<acquire_throws> && !allot::device<acquire_gives_a_pointer>);
 static_assert(!allot::device<acquire_of_a_size> && !allot::device<release_throws>);
 static_assert(!allot::device<release_of_a_pointer> && !allot::device<int>);
@@ -242,9 +250,13 @@ static_assert(!allot::strategy<int>);
 
 struct claims : plan {
     grant claim(allot::extent) noexcept { return {}; }
+    allot::diagnosis diagnose_claim(allot::extent) const noexcept { return {}; }
 };
-struct claim_answers_bool : plan {
+struct claim_answers_bool : claims {
     bool claim(allot::extent) noexcept { return false; }
+};
+struct claim_without_a_reason : claims {
+    void diagnose_claim();
 };
 struct resizes : plan {
     bool resize(grant, size_t) noexcept { return false; }
@@ -273,7 +285,8 @@ struct removes : plan {
 struct remove_answers_nothing : plan {
     void remove(allot::extent) noexcept {}
 };
-static_assert(allot::claimable<claims> && !allot::claimable<claim_answers_bool>);
+static_assert(allot::claimable<claims> && !allot::claimable<claim_answers_bool> &&
+              !allot::claimable<claim_without_a_reason>);
 static_assert(allot::resizable<resizes> && !allot::resizable<resize_throws>);
 static_assert(allot::resettable<resets> && allot::markable<marks> && !allot::markable<resets>);
 static_assert(!allot::markable<marks_without_reset> && !allot::markable<marks_not_const>);
@@ -304,6 +317,8 @@ struct gives {
     using address_model = allot::raw_pointer;
     using block_type = allot::block<void*, allot::no_ticket<gives>>;
     static constexpr bool host_accessible = true;
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+    static constexpr auto dl_device = allot::dl_device_type::cpu;
     block_type allocate(allot::layout) noexcept { return {}; }
     void deallocate(block_type) noexcept {}
     allot::diagnosis diagnose(allot::layout) const noexcept { return {}; }
@@ -326,6 +341,12 @@ struct gives_no_reason : gives {
 struct accessible_unknown : gives {
     void host_accessible();
 };
+struct offsets_unknown : gives {
+    void offsets();
+};
+struct dl_device_unknown : gives {
+    void dl_device();
+};
 struct owns_blocks : gives {
     bool owns(block_type) const noexcept { return false; }
 };
@@ -336,6 +357,7 @@ static_assert(allot::allocator<gives> && allot::allocator<gives&> && !allot::own
 static_assert(!allot::allocator<gives_and_throws> && !allot::allocator<gives_a_pointer>);
 static_assert(!allot::allocator<takes_and_throws> && !allot::allocator<takes_a_pointer>);
 static_assert(!allot::allocator<gives_no_reason> && !allot::allocator<accessible_unknown>);
+static_assert(!allot::allocator<offsets_unknown> && !allot::allocator<dl_device_unknown>);
 static_assert(allot::owning<owns_blocks> && !allot::owning<owns_if_changed> && !allot::allocator<int>);
 
 using arena = allot::arena<allot::host::heap, allot::best_fit<>>;

@@ -272,6 +272,11 @@ public:
             return keep(over_->claim({static_cast<std::size_t>(at), static_cast<std::size_t>(size)}));
         return nothing;
     }
+    allot::diagnosis diagnose_claim(std::size_t, number at, number size) override {
+        if constexpr (requires(arena a) { a.claim({}); })
+            return over_->diagnose_claim({static_cast<std::size_t>(at), static_cast<std::size_t>(size)});
+        return {};
+    }
     bool resize(id held, number size) override {
         if constexpr (allot::resizable<strategy>)
             return over_->resize(blocks_[held], static_cast<std::size_t>(size));
@@ -411,6 +416,15 @@ public:
             return keep(strategy_->claim({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
         }
         return nothing;
+    }
+    allot::diagnosis diagnose_claim(std::size_t where, number at, number size) override {
+        if constexpr (allot::claimable<Strategy>) {
+            if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset)
+                return {allot::refusal::not_free};
+            return strategy_->diagnose_claim(
+                {static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)});
+        }
+        return {};
     }
     bool resize(id held, number size) override {
         if constexpr (allot::resizable<Strategy>) {

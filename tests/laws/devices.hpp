@@ -65,6 +65,7 @@ public:
     static constexpr auto offsets = allot::offset_use::arithmetic;
     static constexpr std::size_t min_align = Options.min_align;
     static constexpr std::size_t granularity = Options.granularity;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::cpu;
     static constexpr error too_large = 7, no_slot = 8;
 
     explicit pages(bool from_above, bool aligned = false) : from_above_{from_above}, aligned_{aligned} {}
@@ -142,6 +143,7 @@ public:
     static constexpr auto offsets = allot::offset_use::carried;
     static constexpr std::size_t min_align = Options.min_align;
     static constexpr std::size_t granularity = 1;
+    static constexpr allot::dl_device_type dl_device = allot::dl_device_type::opencl;
     static constexpr error too_large = 7, no_such_align = 9;
 
     explicit handles(bool from_above, bool aligned = false) : step_{from_above ? -1 : 1}, aligned_{aligned} {}
@@ -177,19 +179,14 @@ struct journal {
 
 /// A device, and a journal of what it does.
 template <class Device>
-class watched {
+class watched : public allot::traits_of<Device> {
     using region = allot::region_of<Device>;
     struct held_regions {
         std::vector<region> all;
     };
 
 public:
-    using address_model = typename Device::address_model;
     using error = long;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr allot::offset_use offsets = Device::offsets;
-    static constexpr std::size_t min_align = Device::min_align;
-    static constexpr std::size_t granularity = Device::granularity;
 
     watched(Device device, std::shared_ptr<laws::journal> journal)
         : device_{std::move(device)}, journal_{std::move(journal)} {

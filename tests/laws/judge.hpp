@@ -51,6 +51,7 @@ inline void judge(std::span<const row> rows) {
             } else {
                 ask_too_much(each.make, {64, 16});
                 start_without_memory(each);
+                if (each.predicts) start_with_little(each.make);
                 if (each.predicts) predicted = predict_capacity(each.make);
             }
             // That there was something to ask of.

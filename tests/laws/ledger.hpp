@@ -146,7 +146,11 @@ public:
         const std::vector<space> before = s_.spaces();
         const bool possible = claimable(before[where], where, at, size);
         const bool records = records_left(before) >= 2;
+        const allot::refusal foretold = s_.diagnose_claim(where, at, size).why;
         const id block = s_.claim(where, at, size);
+        law((block != nothing) == (foretold == allot::refusal::none), "diagnose_claim foretells whether a claim is refused");
+        law((foretold == allot::refusal::not_free || foretold == allot::refusal::empty_layout) == !possible,
+            "a claim is refused as not free when the extent is not, and else for want of records");
         if (block == nothing) {
             law(!possible || !records, "a free extent can be claimed");
         } else {
@@ -512,7 +516,7 @@ private:
             case refusal::bad_alignment:
                 law(wanted.size != 0 && !allot::is_alignment(wanted.align), "bad_alignment: no power of two");
                 break;
-            case refusal::misaligned: 
+            case refusal::misaligned:
                 law(!honoured || wanted.align > c_.slot_align, "misaligned: the base has not this alignment");
                 break;
             case refusal::exhausted:
@@ -523,6 +527,7 @@ private:
             case refusal::fragmented:
                 if (counted) law(free >= wanted.size && !fitting, "fragmented: enough is free, but in pieces");
                 break;
+            case refusal::not_free: law(false, "not_free is an answer to a claim only"); break;
             case refusal::out_of_records:
                 // A block takes up to two, a region one more.
                 law(records_left(spaces) < (c_.grows && !fitting ? 3 : 2), "out_of_records: the side table is full");

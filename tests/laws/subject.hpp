@@ -96,6 +96,7 @@ public:
     virtual void move() {}
 
     [[nodiscard]] virtual id claim(std::size_t, number, number) { return nothing; }
+    [[nodiscard]] virtual allot::diagnosis diagnose_claim(std::size_t, number, number) { return {}; }
     [[nodiscard]] virtual bool resize(id, number) { return false; }
     virtual void reset() {}
     [[nodiscard]] virtual std::size_t mark() { return 0; }

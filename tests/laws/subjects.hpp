@@ -53,11 +53,11 @@ using stack_narrow = allot::stack<allot::stack_options{}, narrow>;
 using ring = allot::ring<>;
 using ring_narrow = allot::ring<narrow>;
 
-template <allot::pool_store Store, std::size_t Count = 60>
+template <allot::pool_store Store, std::size_t Count = 80>
 using pool = allot::pool<allot::pool_options{.slot = 64, .count = Count, .align = 16, .store = Store}>;
 template <allot::pool_store Store>
-using pool_narrow = allot::pool<allot::pool_options{.slot = 40, .count = 60, .align = 8, .store = Store}, narrow>;
-template <allot::pool_store Store, std::size_t Count = 60>
+using pool_narrow = allot::pool<allot::pool_options{.slot = 40, .count = 80, .align = 8, .store = Store}, narrow>;
+template <allot::pool_store Store, std::size_t Count = 80>
 using pool_aligned = allot::pool<allot::pool_options{.slot = 100, .count = Count, .align = 64, .store = Store}>;
 
 // ── growths and options ──────────────────────────────────────────────────────────────────────────────────────────────

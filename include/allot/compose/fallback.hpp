@@ -32,12 +32,16 @@ class fallback {
     static_assert(std::same_as<typename first_type::address_model, typename second_type::address_model>,
                   "allot: fallback needs two allocators with the same address model: choose between memories with "
                   "different addresses where the block is used, not where it is allocated");
+    static_assert(first_type::offsets == second_type::offsets && first_type::dl_device == second_type::dl_device,
+                  "allot: fallback needs two allocators whose memories are used alike: the same offsets and dl_device");
 
 public:
     using address_model = typename first_type::address_model;
     using ticket_type = fallback_ticket<decltype(first_block::ticket), decltype(second_block::ticket)>;
     using block_type = block<decltype(first_block::address), ticket_type>;
     static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
+    static constexpr offset_use offsets = first_type::offsets;
+    static constexpr dl_device_type dl_device = first_type::dl_device;
 
     constexpr fallback(First&& first, Second&& second) noexcept
         : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}

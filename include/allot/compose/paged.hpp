@@ -33,6 +33,8 @@ class paged {
     static_assert(std::remove_reference_t<Tables>::host_accessible &&
                       std::same_as<typename std::remove_reference_t<Tables>::address_model, raw_pointer>,
                   "allot: the host writes the table: give paged a table allocator over memory that the host can touch");
+    static_assert(Table::row_bytes != std::dynamic_extent,
+                  "allot: paged cuts rows of one size: state it as the first parameter of pointer_table");
     static_assert(std::is_trivially_copyable_v<row_ticket>);
 
 public:
@@ -40,6 +42,8 @@ public:
     using ticket_type = block_of<Tables>;  // the block that holds the table
     using block_type = block<row_table<Table>, ticket_type>;
     static constexpr bool host_accessible = std::remove_reference_t<Rows>::host_accessible;
+    static constexpr offset_use offsets = std::remove_reference_t<Rows>::offsets;
+    static constexpr dl_device_type dl_device = std::remove_reference_t<Rows>::dl_device;
 
     /// `origin` is what entries count from; pointers need none.
     paged(Rows&& rows, Tables&& tables, typename Table::row_address origin = {}) noexcept
@@ -115,7 +119,7 @@ private:
         for (std::size_t row = 0; row != count; ++row) {
             row_block given = rows_.allocate(for_row);
             value entry{};
-            if (given && Table::entry::encode(origin_, given.address, entry)) {
+            if (given && Table::entry::encode(origin_, given.address, Table::row_bytes, entry)) {
                 ::new (static_cast<void*>(entries(table) + row)) value{entry};
                 if constexpr (keeps_tickets)
                     ::new (static_cast<void*>(tickets(table, count) + row)) row_ticket{given.ticket};
@@ -142,7 +146,7 @@ private:
     /// The last row first, as strategies that reclaim in that order need it.
     void give_back_rows(const ticket_type& table, std::size_t written, std::size_t count) noexcept {
         for (std::size_t row = written; row-- != 0;) {
-            row_block held{Table::entry::decode(origin_, entries(table)[row]), Table::row_bytes, {}};
+            row_block held{Table::entry::decode(origin_, entries(table)[row], Table::row_bytes), Table::row_bytes, {}};
             if constexpr (keeps_tickets) held.ticket = tickets(table, count)[row];
             rows_.deallocate(held);
         }

@@ -1,10 +1,11 @@
 // The allocator concept: whatever hands out blocks, be it an arena or something made of arenas.
 //
 // `allocate` is noexcept and gives an empty block on failure; `deallocate` takes a block back as it was handed out;
-// `diagnose(layout)` says why `allocate` would refuse.
+// `diagnose(layout)` says why `allocate` would refuse. `host_accessible`, `offsets` and `dl_device` are those of the device
+// that the memory comes from.
 #pragma once
 
-#include <allot/core/address_model.hpp>
+#include <allot/core/device.hpp>
 #include <allot/core/diagnosis.hpp>
 
 namespace allot::inline v1 {
@@ -18,6 +19,8 @@ concept allocator = address_model<typename std::remove_reference_t<Allocator>::a
     requires(Allocator& allocator, layout wanted,
              block_of<Allocator> held) {
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::host_accessible), const bool>;
+        requires std::same_as<decltype(std::remove_reference_t<Allocator>::offsets), const offset_use>;
+        requires std::same_as<decltype(std::remove_reference_t<Allocator>::dl_device), const dl_device_type>;
         { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
         { allocator.deallocate(held) } noexcept;
         { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;

@@ -10,6 +10,7 @@
 //         static constexpr auto offsets = allot::offset_use::arithmetic;
 //         static constexpr std::size_t min_align = 64;                  // every region's base has it
 //         static constexpr std::size_t granularity = 4096;              // regions are whole multiples of it
+//         static constexpr auto dl_device = allot::dl_device_type::cpu;  // what DLPack calls it
 //         allot::acquired<my_memory> acquire(allot::layout) noexcept;   // a region, or the device's own error
 //         void release(allot::region<void*>) noexcept;                  // a region as it was acquired
 //     };
@@ -27,6 +28,23 @@ enum class offset_use : unsigned char {
     arithmetic,  // an address is an address: the offset is added to it
     carried,     // the handle stays as it is and the byte offset travels beside it
     none,        // consumers take a base and nothing else: one region per tensor
+};
+
+/// What DLPack calls a kind of memory, in DLPack's numbers: a tensor in it is exported as that.
+enum class dl_device_type : std::int32_t {
+    cpu = 1,
+    cuda = 2,
+    cuda_host = 3,  // pinned
+    opencl = 4,
+    vulkan = 7,
+    metal = 8,
+    rocm = 10,
+    rocm_host = 11,  // pinned
+    ext_dev = 12,    // whatever has no number of its own
+    cuda_managed = 13,
+    one_api = 14,
+    web_gpu = 15,
+    hexagon = 16,
 };
 
 /// The region type of a device.
@@ -50,6 +68,7 @@ concept device = address_model<typename Device::address_model> && requires(Devic
     requires std::same_as<decltype(Device::offsets), const offset_use>;
     requires std::same_as<decltype(Device::min_align), const std::size_t>;
     requires std::same_as<decltype(Device::granularity), const std::size_t>;
+    requires std::same_as<decltype(Device::dl_device), const dl_device_type>;
     { device.acquire(wanted) } noexcept -> std::same_as<acquired<Device>>;
     { device.release(held) } noexcept;
 };
@@ -59,6 +78,17 @@ concept device = address_model<typename Device::address_model> && requires(Devic
 template <class Device>
 concept bounded_device = device<Device> && requires(const Device device) {
     { device.capacity() } noexcept -> std::same_as<std::size_t>;
+};
+
+/// The traits of another device, for one that passes memory on: `struct counting : allot::traits_of<Device>`.
+template <class Device>
+struct traits_of {
+    using address_model = typename Device::address_model;
+    static constexpr bool host_accessible = Device::host_accessible;
+    static constexpr offset_use offsets = Device::offsets;
+    static constexpr std::size_t min_align = Device::min_align;
+    static constexpr std::size_t granularity = Device::granularity;
+    static constexpr dl_device_type dl_device = Device::dl_device;
 };
 
 /// Names the first requirement that a would-be device misses. True for a device; otherwise it does not compile.
@@ -86,6 +116,9 @@ consteval bool device_requirements() {
                                        "static constexpr std::size_t granularity");
     } else if constexpr (!requires { requires is_alignment(Device::granularity); }) {
         static_assert(!sizeof(Device), "allot: a device's granularity is a power of two");
+    } else if constexpr (!requires { requires std::same_as<decltype(Device::dl_device), const dl_device_type>; }) {
+        static_assert(!sizeof(Device), "allot: a device states what DLPack calls it: static constexpr auto dl_device = "
+                                       "allot::dl_device_type::cpu, or ext_dev for what has no number of its own");
     } else if constexpr (!requires(Device device, layout wanted) {
                              { device.acquire(wanted) } noexcept -> std::same_as<acquired<Device>>;
                          }) {

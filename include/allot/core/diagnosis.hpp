@@ -14,6 +14,7 @@ enum class refusal : unsigned char {
     misaligned,      // the base cannot honour the alignment
     exhausted,       // fewer bytes are free than asked for
     fragmented,      // enough bytes are free, but no hole fits
+    not_free,        // the bytes that were claimed are in use, or not managed here
     out_of_records,  // a hole fits, but the side table has no record left to cut it
     over_limit,      // more than this allocator may ever give: slot size, region count, growth limit
     device_refused,  // the device gave no memory; its own code is in `device_error`
@@ -28,6 +29,7 @@ enum class refusal : unsigned char {
         case refusal::misaligned: return "the memory's base cannot honour the alignment";
         case refusal::exhausted: return "fewer bytes are free than were asked for";
         case refusal::fragmented: return "enough bytes are free, but no hole fits the size and alignment";
+        case refusal::not_free: return "the bytes that were claimed are not free";
         case refusal::out_of_records: return "the side table has no record left";
         case refusal::over_limit: return "the request is over this allocator's limit";
         case refusal::device_refused: return "the device refused to give memory";

@@ -92,11 +92,13 @@ struct strategy_in {
 
 // Refinements. A caller asks for the capability by its concept; nothing pretends to have one.
 
-/// Gives exactly the extent that is asked for, when it is free.
+/// Gives exactly the extent that is asked for, when it is free, and says why it would not.
 template <class Strategy>
-concept claimable = strategy<Strategy> && requires(Strategy strategy, extent_of<Strategy> wanted) {
-    { strategy.claim(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
-};
+concept claimable =
+    strategy<Strategy> && requires(Strategy strategy, const Strategy constant, extent_of<Strategy> wanted) {
+        { strategy.claim(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
+        { constant.diagnose_claim(wanted) } noexcept -> std::same_as<diagnosis>;
+    };
 
 /// Grows or shrinks a grant where it stands; false, and nothing changed, when it cannot. The grant carries its old size.
 template <class Strategy>

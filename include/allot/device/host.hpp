@@ -25,6 +25,7 @@ struct heap {
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
     static constexpr std::size_t granularity = 1;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
         if (!wanted.is_valid()) return acquired<heap>::failure(error::no_memory);
@@ -86,6 +87,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = 1;
     static constexpr std::size_t granularity = 1;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     buffer(void* base, std::size_t size) noexcept : window_{base, size} {}
     template <std::size_t Size>
@@ -111,6 +113,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = Align;
     static constexpr std::size_t granularity = 1;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     static_storage() noexcept = default;
     static_storage(const static_storage&) = delete;

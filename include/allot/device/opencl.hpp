@@ -30,6 +30,7 @@ public:
     // The least that the standard allows: the size of the largest built-in type, long16, or int16 on embedded devices.
     static constexpr std::size_t min_align = 64;
     static constexpr std::size_t granularity = 1;
+    static constexpr dl_device_type dl_device = dl_device_type::opencl;
 
     /// Buffers of `context`, at the alignment and within the limits of `device`.
     buffer(cl::Context context, const cl::Device& device, cl_mem_flags flags = CL_MEM_READ_WRITE)

@@ -39,6 +39,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = Options.huge == huge_pages::none ? 4096 : Options.huge_size;
     static constexpr std::size_t granularity = min_align;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     /// Zeroed pages, at least as many bytes as asked for. An alignment above a page is reached by mapping more and
     /// unmapping what is over. Refused with errno.

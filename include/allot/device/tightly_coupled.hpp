@@ -23,6 +23,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = 1;
     static constexpr std::size_t granularity = 1;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     tightly_coupled(void* base, std::size_t size) noexcept : window_{base, size} {}
 

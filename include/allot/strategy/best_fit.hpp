@@ -111,20 +111,17 @@ public:
     /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
     /// multiple of two words and the word before it is free. O(holes).
     constexpr grant_type claim(extent_type wanted) noexcept {
-        const Offset need = wanted.size == 0 ? 0 : nodes_type::node_size(wanted.size);
-        if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
-        const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
-        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
-            const node hole = first_hole(b, [&](node n) {
-                return extent_type{nodes_.offset(n), nodes_.size(n)}.contains(cut) &&
-                       is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
-            });
-            if (hole == none) continue;
-            const placement found{hole, cut.offset, need};
-            if (!nodes_.room(cuts(found))) return {};
-            return {wanted, nodes_.ticket(carve(found))};
-        }
-        return {};
+        const placement found = find(wanted);
+        if (found.hole == none || !nodes_.room(cuts(found))) return {};
+        return {wanted, nodes_.ticket(carve(found))};
+    }
+
+    /// Why `claim` would refuse. O(holes).
+    [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept {
+        if (wanted.size == 0) return {refusal::empty_layout};
+        const placement found = find(wanted);
+        if (found.hole == none) return {refusal::not_free};
+        return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records};
     }
 
     /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
@@ -248,6 +245,21 @@ private:
                 return --left == 0;
             });
             if (best.hole != none) return best;
+        }
+        return {};
+    }
+
+    /// The hole in which all of this extent lies, with the header in front of it.
+    [[nodiscard]] constexpr placement find(extent_type wanted) const noexcept {
+        const Offset need = wanted.size == 0 ? 0 : nodes_type::node_size(wanted.size);
+        if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
+        const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
+        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
+            const node hole = first_hole(b, [&](node n) {
+                return extent_type{nodes_.offset(n), nodes_.size(n)}.contains(cut) &&
+                       is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
+            });
+            if (hole != none) return {hole, cut.offset, need};
         }
         return {};
     }

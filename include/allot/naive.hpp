@@ -1,0 +1,121 @@
+// naive: one region for each block, straight from the device. What graph runtimes call the naive allocator.
+//
+//     allot::naive<allot::host::heap> memory;
+//     allot::naive<allot::cached<allot::opencl::buffer>> pooled{{{context, device}}};     // released regions are kept
+//
+//     allocate ──► device.acquire          deallocate ──► device.release
+//
+// The only allocator for memory whose consumers take no offset, since an arena cannot cut it; elsewhere for the few
+// and large. Over a `cached` device it is a pooled allocator.
+//
+// Complexity: the device's. Memory: the region's size and alignment in every block; a record of live blocks where it is
+// hardened. Not synchronised.
+#pragma once
+
+#include <allot/core/allocator.hpp>
+#include <allot/core/device.hpp>
+#include <allot/hardening.hpp>
+
+#include <utility>
+
+namespace allot::inline v1 {
+
+/// What the device gave beyond what was asked for.
+struct naive_ticket {
+    std::size_t size = 0, align = 1;
+    friend constexpr bool operator==(naive_ticket, naive_ticket) = default;
+};
+
+template <class Device, hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
+class naive {
+    static_assert(device_requirements<Device>());
+    static constexpr bool checked = Hardening != hardening::none;
+
+public:
+    using device_type = Device;
+    using address_model = typename Device::address_model;
+    using ticket_type = naive_ticket;
+    using block_type = block<typename address_model::address, ticket_type>;
+    static constexpr bool host_accessible = Device::host_accessible;
+    static constexpr offset_use offsets = Device::offsets;
+    static constexpr dl_device_type dl_device = Device::dl_device;
+
+    naive() noexcept
+        requires std::default_initializable<Device>
+    = default;
+    explicit naive(Device device) noexcept : device_{std::move(device)} {}
+    naive(naive&&) noexcept = default;
+    naive& operator=(naive&&) = delete;
+
+    /// Regions that are still out when it ends are released with it where it is hardened, and lost where it is not.
+    ~naive() {
+        if constexpr (checked) {
+            live_.for_each([this](const block_type& held, std::size_t position) {
+                if constexpr (Hardening == hardening::debug) OnMisuse{}(misuse::leaked, position, held.size);
+                device_.release(region_of_block(held));
+            });
+        }
+    }
+
+    [[nodiscard]] block_type allocate(layout wanted) noexcept {
+        if (!wanted.is_valid()) return {};
+        layout whole{wanted.size, wanted.align < Device::min_align ? Device::min_align : wanted.align};
+        if (!checked_align_up(whole.size, Device::granularity, whole.size)) return {};
+        const acquired<Device> answer = device_.acquire(whole);
+        if (!answer) {
+            refused_with_ = answer.error();
+            return {};
+        }
+        refused_with_ = {};
+        const block_type fresh{answer->base, wanted.size, {answer->size, answer->align}};
+        if constexpr (checked) {
+            if (!live_.add(fresh, address_model::position(fresh.address))) {
+                device_.release(*answer);
+                return {};
+            }
+        }
+        return fresh;
+    }
+
+    /// Takes a block back, as it was handed out. An empty block is fine.
+    void deallocate(block_type held) noexcept {
+        if (!held) return;
+        if constexpr (checked) {
+            const std::size_t position = address_model::position(held.address);
+            if (!live_.template check<OnMisuse>(held, position, false)) return;
+            live_.remove(held, position);
+        }
+        device_.release(region_of_block(held));
+    }
+
+    /// What the holder of a block may use, in bytes: at least its size.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept { return held.ticket.size; }
+
+    /// Gives the device's spare regions back to where they came from. Returns how many bytes.
+    std::size_t trim() noexcept
+        requires requires(Device device) { device.trim(); }
+    {
+        return device_.trim();
+    }
+
+    /// Why `allocate` would refuse: what the device answered last.
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
+        const long code = static_cast<long>(refused_with_);
+        return {code != 0 ? refusal::device_refused : refusal::none, 0, code};
+    }
+
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+
+private:
+    [[nodiscard]] static region_of<Device> region_of_block(const block_type& held) noexcept {
+        return {held.address, held.ticket.size, held.ticket.align};
+    }
+    struct nothing {};
+
+    [[no_unique_address]] Device device_{};
+    [[no_unique_address]] typename Device::error refused_with_{};
+    [[no_unique_address]] std::conditional_t<checked, live_blocks<block_type>, nothing> live_{};
+};
+
+}  // namespace allot::inline v1

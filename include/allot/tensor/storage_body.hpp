@@ -1,0 +1,319 @@
+// storage_body: the memory behind a storage, and what it is made of: placement, references, hardening.
+//
+//     storage ──► body ──► allocator              a tensor claims its bytes: two never share any, whoever decides
+//        ▲         └─ placement: │ a │   │ b │    the offsets. With `planned` the planner is trusted and nothing is
+//     tensors                                     recorded; in hardened builds it is checked all the same
+//
+// Where consumers take no offset (a device with `offsets = none`) a storage is a budget: it acquires nothing, and every
+// tensor in it gets a block of its own, though placed and refused as everywhere else.
+//
+// Complexity: a claim of given bytes is O(holes), a search that of the strategy. Memory: the placement (best_fit: 2 KiB
+// of bins for 64-bit offsets) and one record for each claim. Thread safety: that of the references; the allocator is
+// called by whoever drops the last reference, and has to allow that.
+#pragma once
+
+#include <allot/core/allocator.hpp>
+#include <allot/hardening.hpp>
+#include <allot/strategy/best_fit.hpp>
+#include <allot/tensor/scope.hpp>
+#include <allot/tensor/shape.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <optional>
+
+namespace allot::inline v1 {
+
+/// Placement: the caller gives every offset, and is trusted not to let live tensors overlap.
+struct planned {};
+
+/// In place of an offset: wherever there is room.
+struct anywhere_t {};
+inline constexpr anywhere_t anywhere{};
+
+/// An offset in bytes, signed so that a negative one is seen, or `anywhere`.
+template <class Offset>
+concept storage_offset = std::same_as<Offset, anywhere_t> || std::integral<Offset>;
+
+/// How handles of one storage are counted.
+namespace references {
+
+struct plain {
+    static constexpr bool counted = true;
+    class count {
+    public:
+        void add() noexcept { ++count_; }
+        [[nodiscard]] bool drop() noexcept { return --count_ == 0; }
+
+    private:
+        std::size_t count_ = 1;
+    };
+    struct lock {
+        void acquire() noexcept {}
+        void release() noexcept {}
+    };
+};
+
+/// Needs atomic exchange and addition. A spin lock guards the placement, for the time of one claim.
+struct atomic {
+    static constexpr bool counted = true;
+    class count {
+    public:
+        void add() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+        [[nodiscard]] bool drop() noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+    private:
+        std::atomic<std::size_t> count_{1};
+    };
+    class lock {
+    public:
+        void acquire() noexcept {
+            while (taken_.test_and_set(std::memory_order_acquire)) {}
+        }
+        void release() noexcept { taken_.clear(std::memory_order_release); }
+
+    private:
+        std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
+    };
+};
+
+/// No heap and no counting: bodies are the caller's objects and outlive their tensors, tensors can be moved but not
+/// copied. `Rows` is how many rows a discontiguous tensor may have where its claims are recorded.
+template <std::size_t Rows = 16>
+struct none {
+    static constexpr bool counted = false;
+    static constexpr std::size_t rows = Rows;
+    using lock = plain::lock;
+};
+
+}  // namespace references
+
+/// Placement is `planned` or a claimable strategy that keeps its records beside the memory.
+template <class Placement = best_fit<>, class References = references::plain,
+          hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
+struct storage_policies {
+    // A hardened build records what a planner places, so that it can refuse to let live tensors overlap.
+    using placement =
+        std::conditional_t<Hardening != hardening::none && std::same_as<Placement, planned>, best_fit<>, Placement>;
+    using references = References;
+    static constexpr hardening hardened = Hardening;
+    using on_misuse = OnMisuse;
+};
+
+/// What one tensor takes of a storage.
+template <class Placement, class Block>
+struct storage_piece {
+    grant_of<Placement> grant{};
+    Block own{};  // where every tensor has a block of its own
+};
+template <class Placement>
+struct storage_piece<Placement, void> {
+    grant_of<Placement> grant{};
+};
+template <class Block>
+struct storage_piece<planned, Block> {
+    Block own{};
+};
+template <>
+struct storage_piece<planned, void> {};
+
+/// The memory behind a storage. Only where references are not counted does a user name it, and own one.
+template <allocator Allocator, class Policies>
+class storage_body {
+    using placement = typename Policies::placement;
+    using block_type = block_of<Allocator>;
+    using lock = typename Policies::references::lock;
+
+public:
+    using address_model = typename Allocator::address_model;
+    using address_type = typename address_model::address;
+    /// Whether offsets are recorded, so that live tensors cannot overlap.
+    static constexpr bool records = !std::same_as<placement, planned>;
+    /// Whether every tensor has a block of its own.
+    static constexpr bool separate = Allocator::offsets == offset_use::none;
+    using piece = storage_piece<placement, std::conditional_t<separate, block_type, void>>;
+
+    static_assert(linear_address_model<address_model>,
+                  "allot: tensors lie at offsets in one piece of memory: for memory in rows, use "
+                  "alloc_discontiguous_tensor");
+    static_assert(Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
+                  "allot: memory whose offsets are carried names its bytes by handle_offset");
+    static_assert(!records || claimable<placement>,
+                  "allot: the placement of a storage is allot::planned or a claimable strategy, such as best_fit");
+
+    storage_body() noexcept = default;
+    storage_body(const storage_body&) = delete;
+    storage_body& operator=(const storage_body&) = delete;
+    ~storage_body() {
+        if constexpr (Policies::hardened != hardening::none) {
+            if (live_ != 0) typename Policies::on_misuse{}(misuse::leaked, 0, live_);
+        }
+        if (block_) allocator_->deallocate(block_);
+    }
+
+    /// Acquires the memory: the refusal, or none.
+    [[nodiscard]] tensor_error acquire(Allocator& from, std::size_t size, std::size_t align) noexcept {
+        if (allocator_ != nullptr) return {tensor_refusal::in_use};
+        if constexpr (records) {
+            static_assert(!placement::in_band, "allot: the placement of a storage keeps its records beside the memory");
+            if (size > std::numeric_limits<typename placement::offset_type>::max()) return {tensor_refusal::too_large};
+        }
+        if (size != 0) {
+            if (const tensor_error why = allocate(from, {size, align}); why.why != tensor_refusal::none) return why;
+        }
+        allocator_ = &from;
+        size_ = size;
+        align_ = align;
+        return {};
+    }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return allocator_ != nullptr; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t align() const noexcept { return align_; }
+    [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
+    /// The first byte; nothing where tensors have blocks of their own.
+    [[nodiscard]] address_type base() const noexcept { return block_.address; }
+
+    /// Why a search would refuse.
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept
+        requires records
+    {
+        using offset = typename placement::offset_type;
+        if (wanted.size > size_) return {refusal::exhausted};
+        return placement_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    /// Takes bytes for a tensor, at an offset or anywhere. Says where they begin.
+    template <storage_offset Offset>
+    [[nodiscard]] tensor_result<address_type> take(Offset offset, layout wanted, piece& taken) noexcept {
+        using answer = tensor_result<address_type>;
+        if (!is_alignment(wanted.align)) return answer::failure({tensor_refusal::bad_alignment});
+        if (wanted.align > align_) return answer::failure({tensor_refusal::misaligned});
+        std::size_t at = 0;
+        if constexpr (std::same_as<Offset, anywhere_t>) {
+            static_assert(records, "allot: nothing is recorded of a planned storage, so that there is nothing to search: "
+                                   "give an offset, or give the storage a strategy");
+        } else {
+            if constexpr (std::signed_integral<Offset>) {
+                if (offset < 0) return answer::failure({tensor_refusal::negative_offset});
+            }
+            const auto wide = static_cast<std::uint64_t>(offset);
+            if (wide > size_ || wanted.size > size_ - static_cast<std::size_t>(wide))
+                return answer::failure({tensor_refusal::out_of_bounds});
+            at = static_cast<std::size_t>(wide);
+            if (at % wanted.align != 0) return answer::failure({tensor_refusal::misaligned});
+        }
+        if (wanted.size == 0) return address_type{};
+        piece fresh{};
+        if constexpr (records) {
+            if (const tensor_error why = place(offset, at, wanted, fresh); why.why != tensor_refusal::none)
+                return answer::failure(why);
+            at = static_cast<std::size_t>(fresh.grant.where.offset);
+        }
+        address_type address{};
+        if constexpr (separate) {
+            fresh.own = allocator_->allocate(wanted);
+            if (!fresh.own) {
+                const tensor_error why{tensor_refusal::no_memory, 0, allocator_->diagnose(wanted)};
+                give_back_grant(fresh);
+                return answer::failure(why);
+            }
+            address = fresh.own.address;
+        } else {
+            address = address_model::locate(block_.address, at);
+        }
+        fill(address, wanted.size, fresh_byte);
+        taken = fresh;
+        return address;
+    }
+
+    /// Where a piece begins. Precondition: `take` gave it, and it is not of no bytes.
+    [[nodiscard]] address_type address_of(const piece& taken) const noexcept
+        requires(records || separate)
+    {
+        if constexpr (separate) {
+            return taken.own.address;
+        } else {
+            return address_model::locate(block_.address, static_cast<std::size_t>(taken.grant.where.offset));
+        }
+    }
+
+    /// Takes bytes back. Precondition: `take` gave them, and they were not none.
+    void give_back(const piece& taken) noexcept {
+        if constexpr (records) fill(address_of(taken), static_cast<std::size_t>(taken.grant.where.size), freed_byte);
+        if constexpr (separate) allocator_->deallocate(taken.own);
+        give_back_grant(taken);
+    }
+
+private:
+    static constexpr int fresh_byte = 0xCD, freed_byte = 0xDD;
+
+    class guard {
+    public:
+        explicit guard(lock& guarded) noexcept : guarded_{guarded} { guarded_.acquire(); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+        ~guard() { guarded_.release(); }
+
+    private:
+        lock& guarded_;
+    };
+
+    [[nodiscard]] tensor_error allocate(Allocator& from, layout whole) noexcept {
+        if constexpr (!separate) {
+            block_ = from.allocate(whole);
+            if constexpr (requires { from.trim(); }) {
+                if (!block_ && from.trim() != 0) block_ = from.allocate(whole);
+            }
+            if (!block_) return {tensor_refusal::no_memory, 0, from.diagnose(whole)};
+        }
+        if constexpr (records) {
+            if (!placement_.insert({0, static_cast<typename placement::offset_type>(whole.size)}, {})) {
+                if constexpr (!separate) from.deallocate(std::exchange(block_, {}));
+                return {tensor_refusal::no_host_memory};
+            }
+        }
+        return {};
+    }
+
+    template <storage_offset Offset>
+    [[nodiscard]] tensor_error place(Offset, std::size_t at, layout wanted, piece& fresh) noexcept {
+        using offset = typename placement::offset_type;
+        guard held{lock_};
+        if constexpr (std::same_as<Offset, anywhere_t>) {
+            if (wanted.size <= size_)
+                fresh.grant = placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+            if (!fresh.grant) return {tensor_refusal::no_memory, 0, diagnose(wanted)};
+        } else {
+            const basic_extent<offset> where{static_cast<offset>(at), static_cast<offset>(wanted.size)};
+            fresh.grant = placement_.claim(where);
+            if (!fresh.grant) {
+                const diagnosis why = placement_.diagnose_claim(where);
+                return {why.why == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, 0, why};
+            }
+        }
+        ++live_;
+        return {};
+    }
+    void give_back_grant([[maybe_unused]] const piece& taken) noexcept {
+        if constexpr (records) {
+            guard held{lock_};
+            placement_.deallocate(taken.grant);
+            --live_;
+        }
+    }
+    static void fill([[maybe_unused]] address_type address, [[maybe_unused]] std::size_t size,
+                     [[maybe_unused]] int byte) noexcept {
+        if constexpr (Policies::hardened == hardening::debug && Allocator::host_accessible &&
+                      std::same_as<address_model, raw_pointer>)
+            std::memset(address, byte, size);
+    }
+
+    Allocator* allocator_ = nullptr;
+    block_type block_{};
+    std::size_t size_ = 0, align_ = 1, live_ = 0;
+    [[no_unique_address]] placement placement_{};
+    [[no_unique_address]] lock lock_{};
+};
+
+}  // namespace allot::inline v1
