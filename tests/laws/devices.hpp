@@ -171,7 +171,6 @@ struct journal {
     std::size_t fail_on = 0;  // which acquisition is refused, counted from 1
     std::size_t attempts = 0, refusals = 0;
     std::size_t bytes_out = 0;
-    std::vector<std::size_t> out;  // sizes of the regions that are held
     long last_error = 0;
     bool wrong = false;  // a region came back that was not out
     std::shared_ptr<const bool> damage;

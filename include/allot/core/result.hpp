@@ -23,8 +23,10 @@ public:
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return has_value_; }
     /// The value; a default-constructed one when there is none.
     [[nodiscard]] constexpr const Value& operator*() const& noexcept { return value_; }
+    [[nodiscard]] constexpr Value& operator*() & noexcept { return value_; }
     [[nodiscard]] constexpr Value&& operator*() && noexcept { return std::move(value_); }
     [[nodiscard]] constexpr const Value* operator->() const noexcept { return &value_; }
+    [[nodiscard]] constexpr Value* operator->() noexcept { return &value_; }
     /// The reason; a default-constructed one when there is a value.
     [[nodiscard]] constexpr const Error& error() const noexcept { return error_; }
 
