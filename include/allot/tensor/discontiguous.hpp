@@ -135,13 +135,12 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     if (!whole) return answer::failure(whole.error());
     const auto row_bytes = byte_count(shape{physical[1]}, type);
     if (!row_bytes) return answer::failure(row_bytes.error());
-    if (static_cast<std::uint64_t>(physical[0]) > std::numeric_limits<std::size_t>::max() / sizeof(value))
-        return refuse(tensor_refusal::too_large);
-    const auto wanted_rows = static_cast<std::size_t>(physical[0]);
     if constexpr (!is_search) {
-        if (offsets.size() != wanted_rows) return refuse(tensor_refusal::wrong_row_count);
+        if (static_cast<std::uint64_t>(physical[0]) != offsets.size()) return refuse(tensor_refusal::wrong_row_count);
     }
-    const std::size_t rows = *whole == 0 ? 0 : wanted_rows;
+    // Of elements that can be counted, so can the rows be.
+    const std::size_t rows = *whole == 0 ? 0 : static_cast<std::size_t>(physical[0]);
+    if (rows > std::numeric_limits<std::size_t>::max() / sizeof(value)) return refuse(tensor_refusal::too_large);
     if (rows != 0 && static_cast<std::size_t>(physical[1]) % 8 * type.element_bits() % 8 != 0)
         return refuse(tensor_refusal::partial_bytes);
 
