@@ -1,0 +1,55 @@
+// The OpenCL that is installed here: the first device of the first platform that works.
+#pragma once
+
+#include <allot/device/opencl.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tests {
+
+/// What every test here needs.
+struct installation {
+    cl::Device device;
+    cl::Context context;
+    cl::CommandQueue queue;
+};
+
+/// The first device of the first platform that works; the reason when there is none.
+inline std::optional<installation> find_device(std::string& reason) {
+    std::vector<cl::Platform> platforms;
+    const cl_int status = cl::Platform::get(&platforms);
+    if (status != CL_SUCCESS || platforms.empty()) {
+        reason = "no OpenCL platform (clGetPlatformIDs: " + std::to_string(status) + ")";
+        return std::nullopt;
+    }
+    reason = "no platform has a device";
+    for (const cl::Platform& platform : platforms) {
+        std::vector<cl::Device> devices;
+        if (platform.getDevices(CL_DEVICE_TYPE_ALL, &devices) != CL_SUCCESS || devices.empty()) continue;
+        cl_int error = CL_SUCCESS;
+        installation found{devices.front(), cl::Context{devices.front(), nullptr, nullptr, nullptr, &error}, {}};
+        if (error == CL_SUCCESS)
+            found.queue = cl::CommandQueue{found.context, found.device, cl::QueueProperties{}, &error};
+        if (error == CL_SUCCESS) return found;
+        reason = "no context or queue on the first device (" + std::to_string(error) + ")";
+    }
+    return std::nullopt;
+}
+
+/// The device; without one, nothing in this program can run.
+inline installation& opencl() {
+    static std::string reason;
+    static std::optional<installation> found = find_device(reason);
+    if (!found) {
+        std::printf("skipped: %s\n", reason.c_str());
+        std::fflush(stdout);
+        std::_Exit(77);
+    }
+    return *found;
+}
+
+}  // namespace tests

@@ -1,0 +1,167 @@
+// naive, and cached under it: one region for each block, kept or not, and what is given back wrongly.
+#include <allot/allot.hpp>
+
+#include "laws/devices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace {
+
+using allot::layout;
+using allot::misuse;
+using allot::refusal;
+
+using device = laws::watched<laws::handles<laws::handle_options{.align = {4096, 64}}>>;
+using kept = allot::cached<device, allot::cached_options{.regions = 4}>;
+
+struct watched_device {
+    std::shared_ptr<laws::journal> journal = std::make_shared<laws::journal>();
+    device make() { return device{laws::handles<laws::handle_options{.align = {4096, 64}}>{false}, journal}; }
+};
+
+struct told {
+    static inline std::vector<misuse> all;
+    void operator()(misuse what, std::size_t, std::size_t) const noexcept { all.push_back(what); }
+};
+
+}  // namespace
+
+TEST_CASE("naive: a region each, given back as it was acquired") {
+    watched_device under;
+    allot::naive<device> memory{under.make()};
+    const auto a = memory.allocate({100, 64}), b = memory.allocate({200, 16});
+    CHECK(a.address.handle != b.address.handle);
+    CHECK(memory.capacity(a) == 100);
+    CHECK(under.journal->bytes_out == 300);
+    memory.deallocate(a);
+    memory.deallocate(b);
+    memory.deallocate({});
+    CHECK(under.journal->bytes_out == 0);
+    CHECK_FALSE(under.journal->wrong);
+    CHECK(under.journal->attempts == 2);
+}
+
+TEST_CASE("naive: bad layouts never reach the device, and its refusal is told with its code") {
+    watched_device under;
+    allot::naive<device> memory{under.make()};
+    for (const layout bad : {layout{0, 16}, layout{16, 0}, layout{16, 3}}) CHECK_FALSE(memory.allocate(bad));
+    CHECK(under.journal->attempts == 0);
+    CHECK(memory.diagnose({0, 16}).why == refusal::empty_layout);
+    CHECK(memory.diagnose({16, 3}).why == refusal::bad_alignment);
+    CHECK(memory.diagnose({16, 16}).why == refusal::none);
+    CHECK_FALSE(memory.allocate({16, 8192}));
+    CHECK(memory.diagnose({16, 8192}).device_error == 9);  // no_such_align
+    CHECK_FALSE(memory.allocate({std::numeric_limits<std::size_t>::max(), 16}));
+    CHECK(memory.diagnose({16, 16}).why == refusal::device_refused);
+    const auto block = memory.allocate({16, 16});
+    CHECK(memory.diagnose({16, 16}).why == refusal::none);
+    memory.deallocate(block);
+}
+
+TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change nothing") {
+    told::all.clear();
+    watched_device under;
+    using checked = allot::naive<device, allot::hardening::debug, told>;
+    {
+        checked memory{under.make()}, other{under.make()};
+        auto a = memory.allocate({100, 64});
+        const auto b = other.allocate({100, 64});
+        auto longer = a;
+        longer.size = 101;
+        memory.deallocate(longer);
+        auto from_elsewhere = b;
+        from_elsewhere.address.handle += 1000;
+        memory.deallocate(from_elsewhere);
+        memory.deallocate(a);
+        memory.deallocate(a);
+        CHECK(told::all == std::vector{misuse::wrong_size, misuse::foreign_block, misuse::foreign_block});
+        CHECK(under.journal->bytes_out == 100);
+        CHECK_FALSE(under.journal->wrong);
+        CHECK(memory.allocate({50, 16}));
+        other.deallocate(b);
+        told::all.clear();
+    }
+    CHECK(told::all == std::vector{misuse::leaked});
+    CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("cached: the smallest kept region that is large and aligned enough is handed out again") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    const auto large = memory.allocate({1000, 16}), small = memory.allocate({600, 16}), tiny = memory.allocate({100, 16});
+    const auto handle = small.address.handle;
+    memory.deallocate(large);
+    memory.deallocate(small);
+    memory.deallocate(tiny);
+    CHECK(under.journal->bytes_out == 1700);
+    const auto again = memory.allocate({500, 16});
+    CHECK(again.address.handle == handle);
+    CHECK(again.size == 500);
+    CHECK(memory.capacity(again) == 600);
+    CHECK(under.journal->attempts == 3);
+    const auto little = memory.allocate({300, 16});  // 1000 bytes would be wasted on it
+    CHECK(under.journal->attempts == 4);
+    memory.deallocate(little);
+    memory.deallocate(again);
+    CHECK(memory.trim() == 2000);
+    CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("cached: a kept region never serves a greater alignment than it has") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    const auto first = memory.allocate({512, 64});   // whose region is aligned to 4096
+    const auto second = memory.allocate({512, 64});  // and this one's to 64
+    const auto aligned = first.address.handle;
+    memory.deallocate(second);
+    CHECK(memory.allocate({512, 128}).address.handle != second.address.handle);
+    memory.deallocate(first);
+    CHECK(memory.allocate({512, 128}).address.handle == aligned);
+}
+
+TEST_CASE("cached: when the device refuses, everything kept goes back and it is asked once more") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    const auto a = memory.allocate({512, 16});
+    memory.deallocate(a);
+    under.journal->fail_on = 2;
+    const auto b = memory.allocate({2000, 16});
+    CHECK(b);
+    CHECK(under.journal->attempts == 3);
+    CHECK(under.journal->bytes_out == 2000);
+    under.journal->fail_on = 4;
+    CHECK_FALSE(memory.allocate({3000, 16}));  // nothing was kept: asked once
+    CHECK(under.journal->attempts == 4);
+    CHECK(memory.diagnose({3000, 16}).device_error == laws::journal::injected);
+    memory.deallocate(b);
+}
+
+TEST_CASE("cached: no more is kept than there are places, and all of it goes back in the end") {
+    watched_device under;
+    {
+        allot::naive<kept> memory{kept{under.make()}};
+        std::vector<allot::naive<kept>::block_type> blocks;
+        for (int i = 0; i != 6; ++i) blocks.push_back(memory.allocate({100, 16}));
+        for (const auto& block : blocks) memory.deallocate(block);
+        CHECK(under.journal->bytes_out == 400);
+        CHECK(memory.device().size() == 400);
+        auto moved = std::move(memory);
+        CHECK(moved.allocate({100, 16}));
+        CHECK(under.journal->attempts == 6);
+    }
+    CHECK(under.journal->bytes_out == 100);  // what was never given back to the naive allocator
+    CHECK_FALSE(under.journal->wrong);
+}
+
+TEST_CASE("cached: under an arena that grows, its trimmed regions come back without the device") {
+    watched_device under;
+    using growing = allot::arena<kept, allot::best_fit<>,
+                                 allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 4}>>;
+    growing memory{kept{under.make()}};
+    memory.deallocate(memory.allocate({100, 16}));
+    CHECK(memory.trim() == 4096);
+    CHECK(memory.allocate({100, 16}));
+    CHECK(under.journal->attempts == 1);
+}
