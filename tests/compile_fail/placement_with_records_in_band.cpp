@@ -1,0 +1,15 @@
+// A storage whose placement would write its records into the tensors' memory.
+// refused: allot: the placement of a storage keeps its records beside the memory
+#include <allot/allot.hpp>
+#include <allot/tensor.hpp>
+
+#ifdef MISUSE
+using placement = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
+#else
+using placement = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
+#endif
+
+int main() {
+    allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 4096};
+    return allot::alloc_storage<allot::storage_policies<placement>>(memory, 64) ? 0 : 1;
+}
