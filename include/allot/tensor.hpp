@@ -1,9 +1,10 @@
-// All of the tensor layer, over any allocator: scopes, storages, tensors at offsets, views, tensors in rows, copies.
+// All of the tensor layer, over any allocator: scopes, storages, tensors at offsets, views, rows, runs, copies.
 #pragma once
 
 #include <allot/tensor/copy.hpp>
 #include <allot/tensor/discontiguous.hpp>
 #include <allot/tensor/dtype.hpp>
+#include <allot/tensor/runs.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>
 #include <allot/tensor/storage.hpp>

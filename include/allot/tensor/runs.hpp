@@ -1,0 +1,129 @@
+// runs: where the bytes of a tensor lie, contiguous or discontiguous, whole or a slice: for whoever works on them and
+// need not know which it is.
+//
+//     auto why = allot::for_each_run(tensor, [&](auto at, std::size_t bytes) noexcept { sum += checksum(at, bytes); });
+//
+//     tensor in rows   │ row 0 │ row 1 │      │ row 3 │ row 2 │        three runs: rows 0 and 1, row 2, row 3
+//     slice            │  ███  │  ███  │  ███  │                      one for each of its rows
+//
+// A run is bytes that lie side by side in row-major order of the elements; it is as long as it can be where rows lie
+// anywhere, and as long as the trailing axes lie side by side in a slice. A compact tensor is one run.
+//
+// Complexity: O(rows), or O(runs) for a slice. Memory: none. Thread safety: none.
+#pragma once
+
+#include <allot/tensor/discontiguous.hpp>
+
+namespace allot::inline v1 {
+
+/// Bytes that lie side by side.
+template <class Address>
+struct run {
+    Address address{};
+    std::size_t size = 0;
+};
+
+namespace detail {
+
+/// The runs of a tensor, in row-major order of its elements. Precondition: whole bytes between them.
+template <class Claim>
+class tensor_runs {
+    using model = typename tensor<Claim>::address_model;
+
+public:
+    using run_type = run<typename tensor<Claim>::address_type>;
+
+    explicit tensor_runs(const tensor<Claim>& of) noexcept : of_{&of}, left_{of.size_bytes()} {
+        // The axes from `outer_` on lie side by side.
+        outer_ = of.is_compact() ? 0 : of.shape().rank();
+        std::int64_t elements = 1;
+        if (outer_ == 0) {
+            run_bytes_ = left_;
+            return;
+        }
+        while (outer_ != 0 && (of.shape()[outer_ - 1] == 1 || of.strides()[outer_ - 1] == elements))
+            elements *= of.shape()[--outer_];
+        run_bytes_ = static_cast<std::size_t>(elements) * of.dtype().element_bits() / 8;
+    }
+    /// The next run; of no bytes at the end.
+    [[nodiscard]] run_type next() noexcept {
+        if (left_ == 0) return {};
+        left_ -= run_bytes_;
+        const run_type here{model::locate(of_->address(), skipped_ * of_->dtype().element_bits() / 8), run_bytes_};
+        for (std::size_t axis = outer_; axis-- != 0;) {
+            const auto step = static_cast<std::size_t>(of_->strides()[axis]);
+            skipped_ += step;
+            if (++at_[axis] != of_->shape()[axis]) break;
+            skipped_ -= step * static_cast<std::size_t>(at_[axis]);
+            at_[axis] = 0;
+        }
+        return here;
+    }
+
+private:
+    const tensor<Claim>* of_;
+    std::int64_t at_[max_rank]{};
+    std::size_t outer_ = 0, run_bytes_ = 0, skipped_ = 0, left_;
+};
+
+template <class Tensor>
+class row_runs {
+    using model = typename Tensor::address_model;
+
+public:
+    using run_type = run<typename Tensor::address_type>;
+
+    explicit row_runs(const Tensor& of) noexcept : of_{&of} {}
+    [[nodiscard]] run_type next() noexcept {
+        if (row_ == of_->rows()) return {};
+        run_type here{of_->row(row_++), of_->row_bytes()};
+        while (row_ != of_->rows() && of_->row(row_) == model::locate(here.address, here.size)) {
+            here.size += of_->row_bytes();
+            ++row_;
+        }
+        return here;
+    }
+
+private:
+    const Tensor* of_;
+    std::size_t row_ = 0;
+};
+
+template <class Claim>
+[[nodiscard]] tensor_runs<Claim> runs_of(const tensor<Claim>& of) noexcept {
+    return tensor_runs<Claim>{of};
+}
+template <class Table, class Data, class Entry>
+[[nodiscard]] auto runs_of(const discontiguous_tensor<Table, Data, Entry>& of) noexcept {
+    return row_runs<discontiguous_tensor<Table, Data, Entry>>{of};
+}
+
+/// Whether its elements lie at bytes of their own, and each once.
+template <class Claim>
+[[nodiscard]] tensor_refusal check_runs(const tensor<Claim>& of, bool written) noexcept {
+    if (of.is_compact()) return tensor_refusal::none;
+    if (!of.dtype().is_whole_bytes()) return tensor_refusal::partial_bytes;
+    for (std::size_t axis = 0; written && axis != of.shape().rank(); ++axis) {
+        if (of.shape()[axis] > 1 && of.strides()[axis] == 0) return tensor_refusal::bad_strides;
+    }
+    return tensor_refusal::none;
+}
+template <class Table, class Data, class Entry>
+[[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>&, bool) noexcept {
+    return tensor_refusal::none;
+}
+
+}  // namespace detail
+
+/// Calls `use(address, bytes)` for each run, in row-major order of the elements; `use` does not throw. A tensor without
+/// elements has no run. Refused for a slice whose rows begin or end inside a byte.
+template <class Tensor, class Use>
+[[nodiscard]] tensor_error for_each_run(const Tensor& of, Use&& use) noexcept {
+    if (!of) return {tensor_refusal::killed};
+    if (const tensor_refusal why = detail::check_runs(of, false); why != tensor_refusal::none) return {why};
+    auto runs = detail::runs_of(of);
+    for (auto run = runs.next(); run.size != 0; run = runs.next()) use(run.address, run.size);
+    return {};
+}
+
+}  // namespace allot::inline v1
