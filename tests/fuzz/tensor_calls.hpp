@@ -1,0 +1,382 @@
+// Tensor calls, read from bytes, against an oracle that knows which byte belongs to whom and what it holds.
+//
+// `play` runs whatever the bytes say and aborts with a line when a call answers other than the oracle foretold, or when a
+// live tensor's bytes are not what was written to them. It is the body of a libFuzzer target and of an ordinary test.
+#pragma once
+
+#include <allot/allot.hpp>
+#include <allot/tensor.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace fuzz {
+
+class tensor_calls {
+    using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+    using storage = allot::storage<arena>;
+    using whole = allot::tensor_in<storage>;
+    using in_rows = allot::discontiguous_tensor<storage, storage, allot::row_offset<std::uint16_t>>;
+    using bytes = std::vector<unsigned char>;
+
+    struct extent {
+        std::size_t at, size;
+    };
+    /// A tensor that lives, what it holds, and the bytes that are its own (a view's are its parent's).
+    struct life {
+        std::variant<whole, in_rows> tensor;
+        std::vector<extent> data;  // in the order of its elements
+        std::vector<extent> table;
+        std::size_t claim;  // lives with the same number share bytes
+    };
+    /// A storage, and who owns each of its bytes; 0 for nobody.
+    struct space {
+        storage memory;
+        std::vector<std::size_t> owner;
+        [[nodiscard]] bool is_free(extent of) const {
+            for (std::size_t i = of.at; i != of.at + of.size; ++i) {
+                if (owner[i] != 0) return false;
+            }
+            return true;
+        }
+        /// Places of so many bytes, so aligned, that could be taken at once.
+        [[nodiscard]] std::size_t places(std::size_t size, std::size_t align) const {
+            std::size_t found = 0;
+            for (std::size_t at = 0; at + size <= owner.size();) {
+                const bool fits = is_free({at, size});
+                found += fits;
+                at += fits ? (size + align - 1) / align * align : align;
+            }
+            return found;
+        }
+    };
+
+public:
+    explicit tensor_calls(std::span<const unsigned char> input) : input_{input} {
+        const std::size_t align = std::size_t{1} << below(7);
+        data_ = {*allot::alloc_storage(memory_, data_bytes, align), std::vector<std::size_t>(data_bytes)};
+        table_ = {*allot::alloc_storage(memory_, table_bytes, 2), std::vector<std::size_t>(table_bytes)};
+        content_.assign(data_bytes, 0);
+        std::memset(data_.memory.base(), 0, data_bytes);
+    }
+
+    void play() {
+        while (!input_.empty()) {
+            switch (below(8)) {
+                case 0: place(); break;
+                case 1: search(); break;
+                case 2: place_rows(); break;
+                case 3: search_rows(); break;
+                case 4: kill(); break;
+                case 5: write(); break;
+                case 6: copy(); break;
+                default: look_otherwise(); break;
+            }
+            check();
+        }
+        lives_.clear();
+        expect(data_.memory.diagnose({data_bytes, 1}).why == allot::refusal::none, "all of the data storage is free again");
+        expect(table_.memory.diagnose({table_bytes, 1}).why == allot::refusal::none, "all of the table storage is free again");
+    }
+
+private:
+    static constexpr std::size_t data_bytes = 2048, table_bytes = 128;
+    using why = allot::tensor_refusal;
+
+    [[nodiscard]] std::size_t below(std::size_t bound) {
+        std::size_t value = 0;
+        for (std::size_t most = bound - 1; most != 0; most >>= 8) {
+            value = value << 8 | (input_.empty() ? 0U : input_.front());
+            if (!input_.empty()) input_ = input_.subspan(1);
+        }
+        return value % bound;
+    }
+    static void expect(bool holds, const char* law) {
+        if (holds) return;
+        std::fprintf(stderr, "tensor calls: broken: %s\n", law);
+        std::abort();
+    }
+
+    // ── what is asked for ────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] allot::dtype any_dtype() {
+        constexpr allot::dtype all[] = {allot::uint8, allot::int32, allot::uint4, allot::float16, {allot::dtype_code::integer, 3, 3},
+                                        allot::dtype{}};
+        return all[below(std::size(all))];
+    }
+    /// Mostly small, now and then empty, negative or huge.
+    [[nodiscard]] std::int64_t any_extent() {
+        const std::size_t roll = below(64);
+        if (roll == 63) return std::numeric_limits<std::int64_t>::max();
+        if (roll == 62) return -1;
+        return static_cast<std::int64_t>(roll % 24);
+    }
+    [[nodiscard]] std::int64_t any_offset(std::size_t size) {
+        const std::size_t roll = below(32);
+        if (roll == 31) return std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(below(16));
+        if (roll == 30) return -static_cast<std::int64_t>(below(16)) - 1;
+        const std::size_t at = below(size + 4);
+        return static_cast<std::int64_t>(roll < 24 ? at / data_.memory.align() * data_.memory.align() : at);
+    }
+
+    /// What placing bytes at an offset has to answer.
+    [[nodiscard]] static why foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
+        if (offset < 0) return why::negative_offset;
+        const auto at = static_cast<std::size_t>(offset);
+        if (at > in.owner.size() || size > in.owner.size() - at) return why::out_of_bounds;
+        if (at % align != 0) return why::misaligned;
+        return in.is_free({at, size}) ? why::none : why::overlapping;
+    }
+
+    // ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    void place() {
+        const allot::dtype type = any_dtype();
+        const allot::shape shape{any_extent(), any_extent()};
+        const std::int64_t offset = any_offset(data_bytes);
+        const auto size = allot::byte_count(shape, type);
+        auto made = allot::alloc_tensor(data_.memory, offset, shape, type);
+        const why expected = size ? foretell(data_, offset, *size, data_.memory.align()) : size.error().why;
+        expect(made.error().why == expected, "a tensor at an offset is refused for what is wrong, and for nothing else");
+        if (!made) return;
+        expect(*size == 0 || position(made->data()) == static_cast<std::size_t>(offset), "a tensor lies at its offset");
+        add(*std::move(made), *size);
+    }
+
+    void search() {
+        const allot::dtype type = any_dtype();
+        const allot::shape shape{any_extent(), any_extent()};
+        const auto size = allot::byte_count(shape, type);
+        auto made = allot::alloc_tensor(data_.memory, allot::anywhere, shape, type);
+        why expected = size.error().why;
+        if (size && *size != 0 && data_.places(*size, data_.memory.align()) == 0) expected = why::no_memory;
+        expect(made.error().why == expected, "a search is refused when no hole fits, and only then");
+        if (!made) return;
+        expect(*size == 0 || position(made->data()) % data_.memory.align() == 0, "what is found is aligned");
+        add(*std::move(made), *size);
+    }
+
+    void place_rows() {
+        const allot::dtype type = any_dtype();
+        const allot::shape shape{static_cast<std::int64_t>(below(6)), any_extent()};
+        std::vector<std::int64_t> rows;
+        const std::size_t count = below(16) == 0 ? below(6) : static_cast<std::size_t>(shape[0]);
+        for (std::size_t row = 0; row != count; ++row) rows.push_back(any_offset(data_bytes));
+        const std::int64_t table = any_offset(table_bytes);
+        auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(table_.memory, table, data_.memory,
+                                                                                       rows, shape, type);
+        why expected = check_rows(shape, type);
+        if (expected == why::none && rows.size() != static_cast<std::size_t>(shape[0])) expected = why::wrong_row_count;
+        const std::size_t row_bytes = expected == why::none ? *allot::byte_count({shape[1]}, type) : 0;
+        const std::size_t live_rows = row_bytes == 0 ? 0 : rows.size();
+        if (expected == why::none) expected = partial(shape, type);
+        if (expected == why::none) expected = foretell(table_, table, live_rows * 2, 2);
+        std::vector<std::size_t> owner = data_.owner;
+        for (std::size_t row = 0; row != live_rows && expected == why::none; ++row) {
+            expected = foretell({data_.memory, owner}, rows[row], row_bytes, data_.memory.align());
+            if (expected == why::none) std::fill_n(owner.begin() + rows[row], row_bytes, 1);
+        }
+        expect(made.error().why == expected, "rows at offsets are refused for what is wrong, and for nothing else");
+        if (!made) return;
+        for (std::size_t row = 0; row != live_rows; ++row)
+            expect(position(made->row(row)) == static_cast<std::size_t>(rows[row]), "a row lies at its offset");
+        add(*std::move(made), row_bytes);
+    }
+
+    void search_rows() {
+        const allot::dtype type = any_dtype();
+        const allot::shape shape{static_cast<std::int64_t>(below(12)), any_extent()};
+        auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(
+            table_.memory, allot::anywhere, data_.memory, allot::anywhere, shape, type);
+        why expected = check_rows(shape, type);
+        const std::size_t row_bytes = expected == why::none ? *allot::byte_count({shape[1]}, type) : 0;
+        const std::size_t live_rows = row_bytes == 0 ? 0 : static_cast<std::size_t>(shape[0]);
+        if (expected == why::none) expected = partial(shape, type);
+        if (expected == why::none && live_rows != 0 &&
+            (table_.places(live_rows * 2, 2) == 0 || data_.places(row_bytes, data_.memory.align()) < live_rows))
+            expected = why::no_memory;
+        expect(made.error().why == expected, "a search for rows is refused when one of them has no place, and only then");
+        if (made) add(*std::move(made), row_bytes);
+    }
+    [[nodiscard]] static why check_rows(const allot::shape& shape, allot::dtype type) {
+        const auto all = allot::byte_count(shape, type);
+        if (!all) return all.error().why;
+        return allot::byte_count({shape[1]}, type).error().why;
+    }
+    [[nodiscard]] static why partial(const allot::shape& shape, allot::dtype type) {
+        const auto bits = static_cast<std::size_t>(shape[1]) * type.element_bits();
+        return shape[0] != 0 && bits % 8 != 0 ? why::partial_bytes : why::none;
+    }
+
+    void kill() {
+        if (lives_.empty()) return;
+        const std::size_t which = below(lives_.size());
+        std::visit([](auto& tensor) { tensor.kill(); }, lives_[which].tensor);
+        const std::size_t claim = lives_[which].claim;
+        lives_.erase(lives_.begin() + static_cast<std::ptrdiff_t>(which));
+        for (const life& each : lives_) {
+            if (each.claim == claim) return;  // a view keeps it
+        }
+        for (space* in : {&data_, &table_}) std::replace(in->owner.begin(), in->owner.end(), claim, std::size_t{0});
+    }
+
+    void write() {
+        if (lives_.empty()) return;
+        const life& chosen = lives_[below(lives_.size())];
+        const auto seed = static_cast<unsigned char>(below(256));
+        std::size_t n = 0;
+        std::visit([&](const auto& tensor) { fill(tensor, seed, n); }, chosen.tensor);
+        n = 0;
+        for (const extent& each : chosen.data) {
+            for (std::size_t i = 0; i != each.size; ++i) content_[each.at + i] = static_cast<unsigned char>(seed + 31 * n++);
+        }
+    }
+    template <class Tensor>
+    static void fill(const Tensor& tensor, unsigned char seed, std::size_t& n) {
+        const auto done = allot::for_each_run(tensor, [&](void* at, std::size_t size) noexcept {
+            for (std::size_t i = 0; i != size; ++i)
+                static_cast<unsigned char*>(at)[i] = static_cast<unsigned char>(seed + 31 * n++);
+        });
+        expect(done.why == why::none, "a live tensor has runs");
+    }
+
+    void copy() {
+        if (lives_.empty()) return;
+        const life &from = lives_[below(lives_.size())], &to = lives_[below(lives_.size())];
+        std::visit(
+            [&](const auto& source, const auto& target) {
+                const allot::tensor_error answer = allot::copy_tensor(source, target);
+                why expected = why::none;
+                if (source.dtype() != target.dtype()) expected = why::dtype_mismatch;
+                else if (source.size() != target.size()) expected = why::shape_mismatch;
+                else if (shares_some(from, to)) expected = why::overlapping;
+                expect(answer.why == expected, "a copy is refused for what is wrong, and for nothing else");
+                if (answer.why != why::none) return;
+                bytes moved;
+                for (const extent& each : from.data)
+                    moved.insert(moved.end(), content_.begin() + static_cast<std::ptrdiff_t>(each.at),
+                                 content_.begin() + static_cast<std::ptrdiff_t>(each.at + each.size));
+                std::size_t n = 0;
+                for (const extent& each : to.data) {
+                    for (std::size_t i = 0; i != each.size; ++i) content_[each.at + i] = moved[n++];
+                }
+            },
+            from.tensor, to.tensor);
+    }
+    /// Whether they share bytes, but not each with itself.
+    [[nodiscard]] static bool shares_some(const life& from, const life& to) {
+        std::vector<std::size_t> a, b;
+        for (const auto& [life, list] : {std::pair{&from, &a}, std::pair{&to, &b}}) {
+            for (const extent& each : life->data) {
+                for (std::size_t i = 0; i != each.size; ++i) list->push_back(each.at + i);
+            }
+        }
+        if (a == b) return false;
+        std::sort(a.begin(), a.end());
+        std::sort(b.begin(), b.end());
+        std::vector<std::size_t> both;
+        std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+        return !both.empty();
+    }
+
+    /// A view of bytes, or a slice, of some tensor.
+    void look_otherwise() {
+        if (lives_.empty()) return;
+        const life& chosen = lives_[below(lives_.size())];
+        const whole* const parent = std::get_if<whole>(&chosen.tensor);
+        if (parent == nullptr || !parent->is_compact()) return;
+        const std::size_t begin = parent->size_bytes() == 0 ? 0 : position(parent->data());
+        life fresh{{}, {}, {}, chosen.claim};
+        if (below(2) == 0) {
+            const allot::dtype type = any_dtype();
+            const allot::shape shape{any_extent()};
+            const std::int64_t skip = any_offset(parent->size_bytes());
+            const auto size = allot::byte_count(shape, type);
+            const auto made = allot::view(*parent, type, shape, skip);
+            why expected = size.error().why;
+            if (size && skip < 0) expected = why::negative_offset;
+            else if (size && static_cast<std::size_t>(skip) + *size > parent->size_bytes()) expected = why::out_of_bounds;
+            else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
+                expected = why::misaligned;
+            expect(made.error().why == expected, "a view is refused for what is wrong, and for nothing else");
+            if (!made) return;
+            if (*size != 0) fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
+            fresh.tensor = *made;
+        } else {
+            allot::shape from = parent->shape(), size = parent->shape();
+            bool inside = true;
+            for (std::size_t axis = 0; axis != from.rank(); ++axis) {
+                from[axis] = static_cast<std::int64_t>(below(26));
+                size[axis] = static_cast<std::int64_t>(below(26));
+                inside = inside && from[axis] + size[axis] <= parent->shape()[axis];
+            }
+            const auto made = allot::slice(*parent, from, size);
+            if (!inside) return expect(made.error().why == why::out_of_bounds, "a slice stays inside");
+            if (!made) return expect(made.error().why == why::partial_bytes, "a slice inside is refused inside a byte only");
+            const std::size_t bits = parent->dtype().element_bits();
+            if (*allot::element_count(size) != 0 && !(bits % 8 == 0)) return;  // written below by whole bytes only
+            const std::size_t columns = parent->shape().rank() == 2 ? static_cast<std::size_t>(parent->shape()[1]) : 1;
+            const bool is_matrix = parent->shape().rank() == 2;
+            const std::int64_t rows = is_matrix ? size[0] : 1;
+            for (std::int64_t row = 0; row < rows && *allot::element_count(size) != 0; ++row) {
+                const std::size_t skip = is_matrix ? static_cast<std::size_t>(from[0] + row) * columns + static_cast<std::size_t>(from[1])
+                                                   : static_cast<std::size_t>(from[0]);
+                const auto length = static_cast<std::size_t>(is_matrix ? size[1] : size[0]);
+                fresh.data.push_back({begin + skip * bits / 8, length * bits / 8});
+            }
+            fresh.tensor = *made;
+        }
+        lives_.push_back(std::move(fresh));
+    }
+
+    // ── what has to be ───────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] std::size_t position(const void* address) const {
+        return static_cast<std::size_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(data_.memory.base()));
+    }
+    void own(space& in, extent of, std::size_t claim) {
+        expect(of.at <= in.owner.size() && of.size <= in.owner.size() - of.at, "a tensor lies in its storage");
+        expect(in.is_free(of), "no byte belongs to two tensors");
+        std::fill_n(in.owner.begin() + static_cast<std::ptrdiff_t>(of.at), of.size, claim);
+    }
+    void add(whole tensor, std::size_t size) {
+        life fresh{{}, {}, {}, ++claims_};
+        if (size != 0) fresh.data.push_back({position(tensor.data()), size});
+        for (const extent& each : fresh.data) own(data_, each, claims_);
+        fresh.tensor = std::move(tensor);
+        lives_.push_back(std::move(fresh));
+    }
+    void add(in_rows tensor, std::size_t row_bytes) {
+        life fresh{{}, {}, {}, ++claims_};
+        for (std::size_t row = 0; row != tensor.rows(); ++row) fresh.data.push_back({position(tensor.row(row)), row_bytes});
+        if (tensor.rows() != 0) {
+            const auto* const first = reinterpret_cast<const std::byte*>(tensor.table().entries);
+            fresh.table.push_back({static_cast<std::size_t>(first - static_cast<const std::byte*>(table_.memory.base())),
+                                   tensor.rows() * 2});
+        }
+        for (const extent& each : fresh.data) own(data_, each, claims_);
+        for (const extent& each : fresh.table) own(table_, each, claims_);
+        fresh.tensor = std::move(tensor);
+        lives_.push_back(std::move(fresh));
+    }
+    void check() const {
+        const auto* const actual = static_cast<const unsigned char*>(data_.memory.base());
+        for (const life& each : lives_) {
+            for (const extent& of : each.data)
+                expect(std::memcmp(actual + of.at, content_.data() + of.at, of.size) == 0, "live bytes hold what was written");
+        }
+    }
+
+    std::span<const unsigned char> input_;
+    arena memory_{{}, 16384};
+    space data_, table_;
+    bytes content_;
+    std::vector<life> lives_;
+    std::size_t claims_ = 0;
+};
+
+}  // namespace fuzz
