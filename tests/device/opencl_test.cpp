@@ -1,6 +1,7 @@
 // OpenCL on the driver that is installed: blocks are a cl_mem and an offset, and a kernel takes both.
 #include <allot/allot.hpp>
 #include <allot/device/opencl.hpp>
+#include <allot/tensor.hpp>
 
 #include "installed_opencl.hpp"
 
@@ -88,6 +89,28 @@ TEST_CASE("opencl: set_arg gives a kernel the buffer and the offset, and it writ
     for (std::size_t i = 0; i != size; ++i) {
         const bool inside = i >= block.address.offset && i < block.address.offset + block.size;
         REQUIRE(result[i] == (inside ? filled(42, i - block.address.offset) : 0xEE));
+    }
+}
+
+TEST_CASE("opencl: set_arg gives a kernel a tensor's buffer and offset, and a view's") {
+    arena<allot::best_fit<>> memory{buffers(), 8_KiB};
+    const auto data = *allot::alloc_storage(memory, 4096, 64);
+    const auto whole = *allot::alloc_tensor(data, 1024, {16, 64}, allot::uint8);
+    const auto rows = *allot::slice(whole, {3, 0}, {2, 64});
+    write(whole.data(), bytes(8_KiB, 0xEE));
+    const auto fill = [](const auto& tensor, unsigned char seed) {
+        cl::Kernel call = kernel("fill");
+        REQUIRE(allot::opencl::set_arg(call, 0, tensor) == CL_SUCCESS);
+        REQUIRE(call.setArg(2, cl_uchar{seed}) == CL_SUCCESS);
+        run(call, tensor.size_bytes());
+    };
+    fill(whole, 1);
+    fill(rows, 99);
+    const bytes result = read(whole.data(), 8_KiB);
+    const std::size_t first = whole.byte_offset(), in_slice = first + 3 * 64;
+    for (std::size_t i = 0; i != result.size(); ++i) {
+        const bool in_rows = i >= in_slice && i < in_slice + 128, in_whole = i >= first && i < first + 1024;
+        REQUIRE(result[i] == (in_rows ? filled(99, i - in_slice) : in_whole ? filled(1, i - first) : 0xEE));
     }
 }
 

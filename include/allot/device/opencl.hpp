@@ -65,20 +65,25 @@ private:
 
 static_assert(device<buffer> && !bounded_device<buffer>);
 
-/// Sets two kernel arguments: the address's cl_mem at `index` and its byte offset, a `ulong`, at `index + 1`.
+/// Sets two kernel arguments: the block's or tensor's cl_mem at `index` and its byte offset, a `ulong`, at `index + 1`.
 /// Returns the first OpenCL error, or CL_SUCCESS.
 /// (`cl::Kernel::setArg(index, cl_mem)` compiles too, but takes a pointer overload for shared virtual memory from
 /// OpenCL 2.0 on, reports success, and the kernel's writes are lost. This one passes the handle by size and address.)
-[[nodiscard]] inline cl_int set_arg(cl::Kernel& kernel, cl_uint index, handle_offset<cl_mem>::address address) {
+[[nodiscard]] inline cl_int set_arg(cl::Kernel& kernel, cl_uint index,
+                                    handle_offset<cl_mem>::address address) noexcept {
     const auto offset = static_cast<cl_ulong>(address.offset);
-    const cl_int status = kernel.setArg(index, sizeof address.handle, &address.handle);
-    return status != CL_SUCCESS ? status : kernel.setArg(index + 1, sizeof offset, &offset);
+    const cl_int status = ::clSetKernelArg(kernel(), index, sizeof address.handle, &address.handle);
+    return status != CL_SUCCESS ? status : ::clSetKernelArg(kernel(), index + 1, sizeof offset, &offset);
 }
-/// The same for a block.
 template <class Block>
     requires std::same_as<decltype(Block::address), handle_offset<cl_mem>::address>
-[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const Block& block) {
+[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const Block& block) noexcept {
     return set_arg(kernel, index, block.address);
+}
+template <class Tensor>
+    requires std::same_as<typename Tensor::address_type, handle_offset<cl_mem>::address>
+[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const Tensor& tensor) noexcept {
+    return set_arg(kernel, index, tensor.address());
 }
 
 }  // namespace allot::inline v1::opencl

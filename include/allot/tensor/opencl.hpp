@@ -1,6 +1,6 @@
-// Tensors in OpenCL memory: kernel arguments, copies on a queue, and the same bytes as a buffer object of their own.
+// Tensors in OpenCL memory: copies on a queue, and the same bytes as a buffer object of their own.
 //
-//     allot::opencl::set_arg(kernel, 0, tensor);                       // cl_mem and byte offset, as for a block
+//     allot::opencl::set_arg(kernel, 0, tensor);                       // as for a block: device/opencl.hpp
 //     auto copied = allot::copy_tensor(host, device, allot::opencl::queue_copy{queue});
 //     auto alone = allot::opencl::as_buffer(tensor, queue);            // for a kernel that takes no offset
 //     if (alone && !alone->aliases) …                                  // a copy: writes do not reach the tensor
@@ -19,14 +19,6 @@ namespace allot::inline v1::opencl {
 
 template <class Address>
 concept buffer_address = std::same_as<Address, handle_offset<cl_mem>::address>;
-
-/// Sets two kernel arguments: the tensor's cl_mem at `index` and its byte offset, a `ulong`, at `index + 1`.
-/// Returns the first OpenCL error, or CL_SUCCESS.
-template <class Claim>
-    requires buffer_address<typename tensor<Claim>::address_type>
-[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const tensor<Claim>& of) {
-    return set_arg(kernel, index, of.address());
-}
 
 /// Copies runs for `copy_tensor`: from the host, to the host, and between buffers. Copies to and from the host have
 /// happened when it returns; those between buffers happen in the order of the queue.
@@ -67,18 +59,20 @@ using cl_result = result<Value, cl_int>;
 /// tensor; with CL_INVALID_BUFFER_SIZE (-61) without elements; and with the driver's own code. The tensor is compact.
 template <class Claim>
     requires buffer_address<typename tensor<Claim>::address_type>
-[[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> sub_buffer(const tensor<Claim>& of, const cl::Device& device) {
+[[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> sub_buffer(const tensor<Claim>& of,
+                                                                   const cl::Device& device) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Claim>>>;
     if (!of) return answer::failure(CL_INVALID_MEM_OBJECT);
     if (of.size() == 0) return answer::failure(CL_INVALID_BUFFER_SIZE);
     if (!of.is_compact()) return answer::failure(CL_INVALID_VALUE);
     cl_mem parent = nullptr;
+    cl_uint align_bits = 0;
     cl_int status = ::clGetMemObjectInfo(of.data(), CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetDeviceInfo(device(), CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, nullptr);
     if (status != CL_SUCCESS) return answer::failure(status);
     if (parent != nullptr) return answer::failure(CL_INVALID_MEM_OBJECT);
-    // The device states its alignment in bits.
-    if (of.byte_offset() % (device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8) != 0)
-        return answer::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+    if (of.byte_offset() % (align_bits / 8) != 0) return answer::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
     const cl_buffer_region where{of.byte_offset(), of.size_bytes()};
     const cl_mem made = ::clCreateSubBuffer(of.data(), 0, CL_BUFFER_CREATE_TYPE_REGION, &where, &status);
     if (status != CL_SUCCESS) return answer::failure(status);
@@ -89,14 +83,20 @@ template <class Claim>
 /// made in the order of the queue. Refused with the driver's code.
 template <class Claim>
     requires buffer_address<typename tensor<Claim>::address_type>
-[[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> as_buffer(const tensor<Claim>& of, const cl::CommandQueue& queue) {
+[[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> as_buffer(const tensor<Claim>& of,
+                                                                  const cl::CommandQueue& queue) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Claim>>>;
-    const auto shared = sub_buffer(of, queue.getInfo<CL_QUEUE_DEVICE>());
+    cl_device_id device = nullptr;
+    cl_context context = nullptr;
+    cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+    if (status != CL_SUCCESS) return answer::failure(status);
+    const auto shared = sub_buffer(of, cl::Device{device, true});
     const bool must_copy = shared.error() == CL_MISALIGNED_SUB_BUFFER_OFFSET ||
                            (shared.error() == CL_INVALID_MEM_OBJECT && static_cast<bool>(of));
     if (!must_copy) return shared;
-    cl_int status = CL_SUCCESS;
-    const cl::Buffer copy{queue.getInfo<CL_QUEUE_CONTEXT>(), CL_MEM_READ_WRITE, of.size_bytes(), nullptr, &status};
+    const cl::Buffer copy{::clCreateBuffer(context, CL_MEM_READ_WRITE, of.size_bytes(), nullptr, &status)};
     if (status != CL_SUCCESS) return answer::failure(status);
     status = ::clEnqueueCopyBuffer(queue(), of.data(), copy(), of.byte_offset(), 0, of.size_bytes(), 0, nullptr, nullptr);
     if (status != CL_SUCCESS) return answer::failure(status);

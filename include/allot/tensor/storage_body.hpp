@@ -20,7 +20,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <optional>
 
 namespace allot::inline v1 {
 
