@@ -1,5 +1,5 @@
 // opencl: the same plan in one OpenCL buffer. The host never touches a byte: kernels take each tensor as the buffer's
-// handle and a byte offset. The partial sums of a step lie in the same arena as the tensors.
+// handle and a byte offset. The partial sums of a step lie in the same storage as the tensors.
 //
 //     one cl_mem   │ sums │ final sums │ t4 │  t0   │      t2      │ … │
 //
@@ -7,7 +7,7 @@
 // that reads them is enqueued.
 #pragma once
 
-#include "planned_arena.hpp"
+#include "storages.hpp"
 
 #include <allot/device/opencl.hpp>
 
@@ -64,12 +64,12 @@ public:
         : queue_{system.queue},
           absorb_{system.program, "absorb"},
           produce_{system.program, "produce"},
+          step_sums_{net.tensors.size()},
+          final_sums_{net.tensors.size() + 1},
+          net_{with_sums(net)},
           device_{system.context, system.device},
-          wanted_{requests_of(net, device_.base_align())},
-          step_sums_{wanted_.size()},
-          final_sums_{wanted_.size() + 1},
-          plan_{plan_with_sums(net.duration() - 1)},
-          blocks_{device_, counts, plan_.peaks[0], wanted_.size()} {
+          places_{net_, counts, device_, device_.base_align()},
+          tensors_(net_.tensors.size()) {
         begin(step_sums_);
         begin(final_sums_);
     }
@@ -77,8 +77,8 @@ public:
     opencl_memory& operator=(const opencl_memory&) = delete;
     ~opencl_memory() { queue_.finish(); }  // before the buffer goes
 
-    void begin(std::size_t t) { blocks_.claim(t, {plan_.places[t].offset, wanted_[t].size}); }
-    void end(std::size_t t) { blocks_.give_back(t); }
+    void begin(std::size_t t) { tensors_[t] = places_.take(t); }
+    void end(std::size_t t) { tensors_[t] = {}; }
 
     void start_step() { step_is_fresh_ = true; }
     void absorb(std::size_t t, std::size_t number) { add(t, number, step_sums_, step_is_fresh_); }
@@ -89,28 +89,31 @@ public:
     [[nodiscard]] std::uint64_t digest() {
         std::array<cl_ulong, items> sums{};
         if (final_is_fresh_) return 0;
-        const auto& at = blocks_[final_sums_].address;
-        const cl::Buffer buffer{at.handle, true};  // the arena's handle, borrowed
-        opencl::check(queue_.enqueueReadBuffer(buffer, CL_TRUE, at.offset, sums_bytes, sums.data()),
+        const auto& from = tensors_[final_sums_];
+        const cl::Buffer buffer{from.data(), true};  // the storage's handle, borrowed
+        opencl::check(queue_.enqueueReadBuffer(buffer, CL_TRUE, from.byte_offset(), sums_bytes, sums.data()),
                       "reading the sums");
         std::uint64_t sum = 0;
         for (const cl_ulong partial : sums) sum += partial;
         return sum;
     }
 
-    [[nodiscard]] std::size_t arena_bytes() const { return blocks_.size(); }
+    [[nodiscard]] std::size_t arena_bytes() const { return places_.arena_bytes(); }
 
 private:
     /// The sums are two more tensors that live from the first step to the last.
-    [[nodiscard]] placement plan_with_sums(std::size_t last) {
-        for (int i = 0; i != 2; ++i) wanted_.push_back({sums_bytes, device_.base_align(), 0, last});
-        return checked_plan(wanted_, {{.align = device_.base_align()}});
+    [[nodiscard]] static network with_sums(network net) {
+        tensor sums;
+        sums.size = sums_bytes;
+        sums.last = net.duration() - 1;
+        net.tensors.insert(net.tensors.end(), 2, sums);
+        return net;
     }
 
     void set(cl::Kernel& kernel, std::size_t t, std::size_t sums) {
-        opencl::check(allot::opencl::set_arg(kernel, 0, blocks_[t]), "naming a tensor");
-        opencl::check(allot::opencl::set_arg(kernel, 2, blocks_[sums]), "naming the sums");
-        opencl::check(kernel.setArg(4, static_cast<cl_ulong>(wanted_[t].size)), "setting a size");
+        opencl::check(allot::opencl::set_arg(kernel, 0, tensors_[t]), "naming a tensor");
+        opencl::check(allot::opencl::set_arg(kernel, 2, tensors_[sums]), "naming the sums");
+        opencl::check(kernel.setArg(4, static_cast<cl_ulong>(tensors_[t].size_bytes())), "setting a size");
     }
     void enqueue(cl::Kernel& kernel) {
         opencl::check(queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange{items}, cl::NDRange{group}),
@@ -131,11 +134,11 @@ private:
 
     cl::CommandQueue queue_;
     cl::Kernel absorb_, produce_;
-    allot::opencl::buffer device_;
-    std::vector<request> wanted_;
     std::size_t step_sums_, final_sums_;
-    placement plan_;
-    planned_arena<allot::opencl::buffer> blocks_;
+    network net_;
+    allot::opencl::buffer device_;
+    planned_places<allot::opencl::buffer> places_;
+    std::vector<tensor_of<allot::opencl::buffer>> tensors_;
     bool step_is_fresh_ = true, final_is_fresh_ = true;
 };
 

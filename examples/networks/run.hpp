@@ -10,8 +10,13 @@
 // The final sum has every output, and also whatever no step reads, so that nothing is written in vain.
 #pragma once
 
+#include "counting.hpp"
 #include "mix.hpp"
 #include "network.hpp"
+
+#include <allot/tensor.hpp>
+
+#include <variant>
 
 namespace demo {
 
@@ -49,11 +54,33 @@ template <class Memory, class Progress>
     return mix::key_of(memory.digest(), 0);
 }
 
-/// The half of a memory that mixes, for tensors that the host can reach: `Memory` gives `for_pieces(t, use)`, which
-/// calls `use(address, size, position)` for each run of bytes that a tensor lies in.
-template <class Memory>
-class mixed_by_host {
+/// Calls `use(address, bytes, position)` for each run of a tensor's first `size` bytes: its last row need not be full.
+template <class Tensor, class Use>
+void for_pieces(const Tensor& of, std::size_t size, Use&& use) {
+    std::size_t position = 0;
+    const allot::tensor_error error = allot::for_each_run(of, [&](void* at, std::size_t bytes) {
+        use(at, std::min(bytes, size - position), position);
+        position += bytes;
+    });
+    if (error.why != allot::tensor_refusal::none) throw std::logic_error{error.what()};
+}
+template <class... Tensors, class Use>
+void for_pieces(const std::variant<Tensors...>& of, std::size_t size, Use&& use) {
+    std::visit([&](const auto& tensor) { for_pieces(tensor, size, use); }, of);
+}
+
+/// A memory that the host can reach, and so mixes in. `Places` gives `take(t)`: a tensor, or a variant of tensors, of at
+/// least as many bytes as the network's.
+template <class Places>
+class mixed_by_host : public Places {
 public:
+    mixed_by_host(const network& net, tally& counts)
+        : Places{net, counts}, net_{net}, tensors_(net.tensors.size()) {}
+    mixed_by_host(const mixed_by_host&) = delete;  // tensors hold on to the memory where it stands
+
+    void begin(std::size_t t) { tensors_[t] = this->take(t); }
+    void end(std::size_t t) { tensors_[t] = {}; }
+
     void start_step() { sum_ = 0; }
     void absorb(std::size_t t, std::size_t number) { sum_ += sum_of(t, number); }
     void witness(std::size_t t) { final_ += sum_of(t, t); }
@@ -64,17 +91,19 @@ public:
 private:
     [[nodiscard]] std::uint64_t sum_of(std::size_t t, std::size_t number) {
         std::uint64_t sum = 0;
-        static_cast<Memory*>(this)->for_pieces(t, [&](const void* at, std::size_t size, std::size_t position) {
+        for_pieces(tensors_[t], net_.tensors[t].size, [&](const void* at, std::size_t size, std::size_t position) {
             sum += mix::absorb(at, size, position, number);
         });
         return sum;
     }
     void write(std::size_t t, std::uint64_t key) {
-        static_cast<Memory*>(this)->for_pieces(t, [&](void* at, std::size_t size, std::size_t position) {
+        for_pieces(tensors_[t], net_.tensors[t].size, [&](void* at, std::size_t size, std::size_t position) {
             mix::produce(at, size, position, key);
         });
     }
 
+    const network& net_;
+    std::vector<decltype(std::declval<Places&>().take(0))> tensors_;
     std::uint64_t sum_ = 0, final_ = 0;
 };
 

@@ -1,42 +1,28 @@
-// separate: every tensor has a region of its own from the heap, acquired when its life begins. The reference: nothing
-// is planned, so nothing can be planned wrong.
+// separate: every tensor has a storage of its own on the heap, from when its life begins. The reference: nothing is
+// planned, so nothing can be planned wrong.
 #pragma once
 
-#include "counting.hpp"
-#include "run.hpp"
+#include "storages.hpp"
 
 #include <allot/device/host.hpp>
 
 namespace demo {
 
-class separate_memory : public mixed_by_host<separate_memory> {
+class separate_places {
 public:
-    separate_memory(const network& net, tally& counts)
-        : net_{net}, device_{{}, counts}, regions_(net.tensors.size()) {}
-    separate_memory(const separate_memory&) = delete;
-    separate_memory& operator=(const separate_memory&) = delete;
-    ~separate_memory() {
-        for (const auto& held : regions_) {
-            if (held) device_.release(held);
-        }
-    }
+    separate_places(const network& net, tally& counts) : net_{net}, memory_{{{}, counts}} {}
 
-    void begin(std::size_t t) {
-        const auto answer = device_.acquire({.size = net_.tensors[t].size});
-        if (!answer) throw unavailable{"the heap gives no " + std::to_string(net_.tensors[t].size) + " bytes"};
-        regions_[t] = *answer;
-    }
-    void end(std::size_t t) { device_.release(std::exchange(regions_[t], {})); }
-
-    template <class Use>
-    void for_pieces(std::size_t t, Use&& use) {
-        use(regions_[t].base, regions_[t].size, std::size_t{0});
+    /// The tensor keeps its storage.
+    [[nodiscard]] auto take(std::size_t t) {
+        const std::size_t size = net_.tensors[t].size;
+        return bytes_at(storage_in(memory_, size), 0, size);
     }
 
 private:
     const network& net_;
-    counting<allot::host::heap> device_;
-    std::vector<allot::region<void*>> regions_;
+    memory_of<allot::host::heap> memory_;
 };
+
+using separate_memory = mixed_by_host<separate_places>;
 
 }  // namespace demo
