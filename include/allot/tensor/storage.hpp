@@ -6,13 +6,15 @@
 //
 // A storage is a handle: copying it counts a reference, and the last one gives the block back. The allocator outlives
 // the last. How references are counted is a policy: `plain`; `atomic`, when handles and tensors of one storage are used
-// from several threads; or `none`: the body is an object of the caller's, nothing is taken from the heap, and the
-// body outlives its tensors.
+// from several threads; or `none`: the body is an object of the caller's, nothing is taken from the heap, and the body
+// outlives its tensors (policies.hpp).
 //
 // Complexity: the allocator's. Memory: one body on the host heap (storage_body.hpp). Thread safety: that of the
 // references.
 #pragma once
 
+#include <allot/tensor/scope.hpp>
+#include <allot/tensor/shape.hpp>
 #include <allot/tensor/storage_body.hpp>
 
 #include <new>

@@ -1,4 +1,4 @@
-// storage_body: the memory behind a storage, and what it is made of: placement, references, hardening.
+// storage_body: the memory behind a storage, and the placement of its bytes.
 //
 //     storage ──► body ──► allocator              a tensor claims its bytes: two never share any, whoever decides
 //        ▲         └─ placement: │ a │   │ b │    the offsets. With `planned` the planner is trusted and nothing is
@@ -12,92 +12,15 @@
 // called by whoever drops the last reference, and has to allow that.
 #pragma once
 
+#include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
-#include <allot/hardening.hpp>
-#include <allot/strategy/best_fit.hpp>
-#include <allot/tensor/scope.hpp>
-#include <allot/tensor/shape.hpp>
+#include <allot/tensor/policies.hpp>
+#include <allot/tensor/refusal.hpp>
 
-#include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace allot::inline v1 {
-
-/// Placement: the caller gives every offset, and is trusted not to let live tensors overlap.
-struct planned {};
-
-/// In place of an offset: wherever there is room.
-struct anywhere_t {};
-inline constexpr anywhere_t anywhere{};
-
-/// An offset in bytes, signed so that a negative one is seen, or `anywhere`.
-template <class Offset>
-concept storage_offset = std::same_as<Offset, anywhere_t> || std::integral<Offset>;
-
-/// How handles of one storage are counted.
-namespace references {
-
-struct plain {
-    static constexpr bool counted = true;
-    class count {
-    public:
-        void add() noexcept { ++count_; }
-        [[nodiscard]] bool drop() noexcept { return --count_ == 0; }
-
-    private:
-        std::size_t count_ = 1;
-    };
-    struct lock {
-        void acquire() noexcept {}
-        void release() noexcept {}
-    };
-};
-
-/// Needs atomic exchange and addition. A spin lock guards the placement, for the time of one claim.
-struct atomic {
-    static constexpr bool counted = true;
-    class count {
-    public:
-        void add() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-        [[nodiscard]] bool drop() noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-
-    private:
-        std::atomic<std::size_t> count_{1};
-    };
-    class lock {
-    public:
-        void acquire() noexcept {
-            while (taken_.test_and_set(std::memory_order_acquire)) {}
-        }
-        void release() noexcept { taken_.clear(std::memory_order_release); }
-
-    private:
-        std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
-    };
-};
-
-/// No heap and no counting: bodies are the caller's objects and outlive their tensors, tensors can be moved but not
-/// copied. `Rows` is how many rows a discontiguous tensor may have where its claims are recorded.
-template <std::size_t Rows = 16>
-struct none {
-    static constexpr bool counted = false;
-    static constexpr std::size_t rows = Rows;
-    using lock = plain::lock;
-};
-
-}  // namespace references
-
-/// Placement is `planned` or a claimable strategy that keeps its records beside the memory.
-template <class Placement = best_fit<>, class References = references::plain,
-          hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
-struct storage_policies {
-    // A hardened build records what a planner places, so that it can refuse to let live tensors overlap.
-    using placement =
-        std::conditional_t<Hardening != hardening::none && std::same_as<Placement, planned>, best_fit<>, Placement>;
-    using references = References;
-    static constexpr hardening hardened = Hardening;
-    using on_misuse = OnMisuse;
-};
 
 /// What one tensor takes of a storage.
 template <class Placement, class Block>
@@ -139,6 +62,8 @@ public:
                   "allot: memory whose offsets are carried names its bytes by handle_offset");
     static_assert(!records || claimable<placement>,
                   "allot: the placement of a storage is allot::planned or a claimable strategy, such as best_fit");
+    static_assert(!requires { requires placement::in_band; },
+                  "allot: the placement of a storage keeps its records beside the memory");
 
     storage_body() noexcept = default;
     storage_body(const storage_body&) = delete;
@@ -153,12 +78,8 @@ public:
     /// Acquires the memory: the refusal, or none.
     [[nodiscard]] tensor_error acquire(Allocator& from, std::size_t size, std::size_t align) noexcept {
         if (allocator_ != nullptr) return {tensor_refusal::in_use};
-        if constexpr (records) {
-            static_assert(!placement::in_band, "allot: the placement of a storage keeps its records beside the memory");
-            if (size > std::numeric_limits<typename placement::offset_type>::max()) return {tensor_refusal::too_large};
-        }
         if (size != 0) {
-            if (const tensor_error why = allocate(from, {size, align}); why.why != tensor_refusal::none) return why;
+            if (const tensor_error why = acquire_bytes(from, {size, align}); why.why != tensor_refusal::none) return why;
         }
         allocator_ = &from;
         size_ = size;
@@ -166,20 +87,17 @@ public:
         return {};
     }
 
-    [[nodiscard]] explicit operator bool() const noexcept { return allocator_ != nullptr; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t align() const noexcept { return align_; }
-    [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
     /// The first byte; nothing where tensors have blocks of their own.
     [[nodiscard]] address_type base() const noexcept { return block_.address; }
 
     /// Why a search would refuse.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept
         requires records
     {
-        using offset = typename placement::offset_type;
-        if (wanted.size > size_) return {refusal::exhausted};
-        return placement_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+        const guard held{lock_};
+        return why_not(wanted);
     }
 
     /// Takes bytes for a tensor, at an offset or anywhere. Says where they begin.
@@ -211,11 +129,10 @@ public:
         }
         address_type address{};
         if constexpr (separate) {
-            fresh.own = allocator_->allocate(wanted);
+            fresh.own = allocate(*allocator_, wanted);
             if (!fresh.own) {
-                const tensor_error why{tensor_refusal::no_memory, 0, allocator_->diagnose(wanted)};
                 give_back_grant(fresh);
-                return answer::failure(why);
+                return answer::failure({tensor_refusal::no_memory, 0, allocator_->diagnose(wanted)});
             }
             address = fresh.own.address;
         } else {
@@ -258,12 +175,22 @@ private:
         lock& guarded_;
     };
 
-    [[nodiscard]] tensor_error allocate(Allocator& from, layout whole) noexcept {
+    /// Where the first answer is no and something can be trimmed, the allocator is asked once more.
+    [[nodiscard]] static block_type allocate(Allocator& from, layout wanted) noexcept {
+        block_type fresh = from.allocate(wanted);
+        if constexpr (requires { from.trim(); }) {
+            if (!fresh && from.trim() != 0) fresh = from.allocate(wanted);
+        }
+        return fresh;
+    }
+
+    [[nodiscard]] tensor_error acquire_bytes(Allocator& from, layout whole) noexcept {
+        if constexpr (records) {
+            if (whole.size > std::numeric_limits<typename placement::offset_type>::max())
+                return {tensor_refusal::too_large};
+        }
         if constexpr (!separate) {
-            block_ = from.allocate(whole);
-            if constexpr (requires { from.trim(); }) {
-                if (!block_ && from.trim() != 0) block_ = from.allocate(whole);
-            }
+            block_ = allocate(from, whole);
             if (!block_) return {tensor_refusal::no_memory, 0, from.diagnose(whole)};
         }
         if constexpr (records) {
@@ -275,14 +202,20 @@ private:
         return {};
     }
 
+    [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
+        using offset = typename placement::offset_type;
+        if (wanted.size > size_) return {refusal::exhausted};
+        return placement_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
     template <storage_offset Offset>
     [[nodiscard]] tensor_error place(Offset, std::size_t at, layout wanted, piece& fresh) noexcept {
         using offset = typename placement::offset_type;
-        guard held{lock_};
+        const guard held{lock_};
         if constexpr (std::same_as<Offset, anywhere_t>) {
             if (wanted.size <= size_)
                 fresh.grant = placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
-            if (!fresh.grant) return {tensor_refusal::no_memory, 0, diagnose(wanted)};
+            if (!fresh.grant) return {tensor_refusal::no_memory, 0, why_not(wanted)};
         } else {
             const basic_extent<offset> where{static_cast<offset>(at), static_cast<offset>(wanted.size)};
             fresh.grant = placement_.claim(where);
@@ -291,14 +224,14 @@ private:
                 return {why.why == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, 0, why};
             }
         }
-        ++live_;
+        if constexpr (Policies::hardened != hardening::none) ++live_;
         return {};
     }
     void give_back_grant([[maybe_unused]] const piece& taken) noexcept {
         if constexpr (records) {
-            guard held{lock_};
+            const guard held{lock_};
             placement_.deallocate(taken.grant);
-            --live_;
+            if constexpr (Policies::hardened != hardening::none) --live_;
         }
     }
     static void fill([[maybe_unused]] address_type address, [[maybe_unused]] std::size_t size,
