@@ -66,6 +66,7 @@ public:
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     /// The same for claims that may share bytes.
     [[nodiscard]] const void* identity() const noexcept { return storage_.body(); }
+    [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     Storage storage_;
@@ -107,6 +108,7 @@ public:
     }
     [[nodiscard]] const typename pieces::piece& piece(std::size_t i) const noexcept { return to_->pieces()[i]; }
     [[nodiscard]] const void* identity() const noexcept { return to_; }
+    [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     pieces* to_ = nullptr;
@@ -144,6 +146,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     [[nodiscard]] const void* identity() const noexcept { return taken_ == 0 ? nullptr : this; }
+    [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     void give_back() noexcept {
@@ -167,6 +170,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     [[nodiscard]] const void* identity() const noexcept { return storage_.body(); }
+    [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     Storage storage_;

@@ -40,6 +40,7 @@ enum class tensor_refusal : unsigned char {
     killed,             // the tensor or storage was killed before
     wrong_device,       // it lives in another kind of memory
     wrong_version,      // of another major version of DLPack
+    read_only,          // nobody may write to it, or the other side could not be told so
     copy_failed,        // the device's copy failed; `memory` has its code
 };
 
@@ -74,6 +75,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::killed: return "it was killed before";
         case tensor_refusal::wrong_device: return "it lives in another kind of memory";
         case tensor_refusal::wrong_version: return "it comes from another major version of DLPack";
+        case tensor_refusal::read_only: return "it is read-only";
         case tensor_refusal::copy_failed: return "the device's copy failed";
     }
     return "unknown";

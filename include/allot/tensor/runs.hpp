@@ -101,6 +101,7 @@ template <class Table, class Data, class Entry>
 /// Whether its elements lie at bytes of their own, and each once.
 template <class Claim>
 [[nodiscard]] tensor_refusal check_runs(const tensor<Claim>& of, bool written) noexcept {
+    if (written && of.is_read_only()) return tensor_refusal::read_only;
     if (of.is_compact()) return tensor_refusal::none;
     if (!of.dtype().is_whole_bytes()) return tensor_refusal::partial_bytes;
     for (std::size_t axis = 0; written && axis != of.shape().rank(); ++axis) {

@@ -76,6 +76,8 @@ public:
     /// Bytes of the elements, without gaps.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
     [[nodiscard]] bool is_compact() const noexcept { return allot::is_compact(shape_, strides_); }
+    /// Whether nobody may write to it, as only adopted memory says; a view of it is no better.
+    [[nodiscard]] bool is_read_only() const noexcept { return claim_.is_read_only(); }
 
     /// Drops this reference; the bytes go when no view needs them any more. In hardened builds a second time is a
     /// misuse; otherwise it changes nothing.
