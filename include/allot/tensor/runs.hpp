@@ -98,7 +98,7 @@ template <class Table, class Data, class Entry>
     return row_runs<discontiguous_tensor<Table, Data, Entry>>{of};
 }
 
-/// Whether its elements lie at bytes of their own, and each once.
+/// Whether its elements lie at bytes of their own; and, to be written, each once and where writing is allowed.
 template <class Claim>
 [[nodiscard]] tensor_refusal check_runs(const tensor<Claim>& of, bool written) noexcept {
     if (written && of.is_read_only()) return tensor_refusal::read_only;

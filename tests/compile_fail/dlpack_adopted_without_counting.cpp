@@ -1,0 +1,14 @@
+// Whoever drops the last reference calls the deleter: without a count nobody is the last.
+// refused: allot: an adopted tensor counts references: give from_dlpack references::plain or references::atomic
+#include <allot/allot.hpp>
+#include <allot/tensor/dlpack.hpp>
+
+int main() {
+#ifdef MISUSE
+    using counting = allot::references::none<>;
+#else
+    using counting = allot::references::plain;
+#endif
+    using policies = allot::storage_policies<allot::planned, counting>;
+    return allot::from_dlpack<allot::host::heap, policies>(allot::dlpack_pointer{}) ? 1 : 0;
+}
