@@ -4,7 +4,7 @@
 #include <allot/tensor/dlpack.hpp>
 
 int main() {
-    using memory = allot::arena<allot::host::static_storage<4096>, allot::best_fit<allot::best_fit_options{.records = 8}>>;
+    using memory = allot::arena<allot::host::static_storage<4096>, allot::bump<>>;
     memory arena;
 #ifdef MISUSE
     using policies = allot::storage_policies<allot::planned, allot::references::none<>>;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Shares tensors with a library that knows DLPack, both ways: consumers.py LIBRARY CONSUMER
 
-LIBRARY is what library.cpp became; CONSUMER is numpy, numpy_versioned (NumPy 2.1 or newer, which knows DLPack 1) or torch.
+LIBRARY is what library.cpp became; CONSUMER is numpy, torch, or numpy_versioned: NumPy 2.1 or newer, with DLPack 1.
 Exits 77 (skipped) where this Python lacks it.
 """
 

@@ -591,6 +591,9 @@ TEST_CASE("elements in no memory, behind all of it, or not aligned as their dtyp
     from.managed.dl_tensor.byte_offset = std::numeric_limits<std::size_t>::max() / 2;
     from.managed.dl_tensor.data = reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max() / 4 * 3);
     CHECK(allot::from_dlpack<heap>(from.give()).error().why == tensor_refusal::too_large);
+    from.managed.dl_tensor.byte_offset = 0;
+    from.managed.dl_tensor.data = reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max() - 63);
+    CHECK(allot::from_dlpack<heap>(from.give()).error().why == tensor_refusal::too_large);
     from.shape = {4};
     from.strides = {1};
     for (const std::uint64_t offset : {1U, 2U, 3U}) {

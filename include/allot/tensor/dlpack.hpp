@@ -9,25 +9,26 @@
 //     exported    consumer ──► managed tensor ──► claim ──► storage    the deleter drops the claim
 //     adopted     tensor ──► claim ──► managed tensor ──► producer     the last claim calls the deleter
 //
-// Whose a managed tensor is, its type says: a `dlpack_pointer` calls the deleter unless it is released, and `from_dlpack`
-// takes one for good. Whatever the answer, the deleter is called exactly once: with the last tensor and view, or before a
-// refusal returns. Never dereference what `from_dlpack` was given.
+// Whose a managed tensor is, its type says: a `dlpack_pointer` calls the deleter unless it is released, and
+// `from_dlpack` takes one for good. Whatever it answers, the deleter is called exactly once: with the last tensor or
+// view, or before a refusal returns.
 //
 // An adopted tensor is a tensor: `view`, `slice`, `copy_tensor` and `to_dlpack` take it. `Memory` is whatever has the
 // traits of the memory that is expected, a device, an allocator or a storage; the device type has to be exactly its
 // `dl_device`, so that pinned, managed and device memory are told apart. `t.claim()` knows the device's ordinal.
 //
-// What the convention `edited_pointer` gives is understood everywhere, since many libraries ignore `byte_offset`;
-// `aligned_base` is what DLPack asks for. Memory whose offsets are carried is the same in both:
+//     convention                     data                                            byte_offset
+//     edited_pointer                 the first element                               0
+//     aligned_base                   the storage's base, a multiple of 256 bytes     from there to the first element
+//     either, offsets are carried    the handle                                      the offset
 //
-//     memory's offsets      edited_pointer              aligned_base                                        carried
-//     data                  the first element           the storage's base, a multiple of 256 bytes         handle
-//     byte_offset           0                           from there to the first element                     offset
+// An edited pointer is understood everywhere; an aligned base is what DLPack asks for, but some libraries (PyTorch 1.13)
+// ignore the byte offset and would read other tensors.
 //
-// Complexity: O(rank). Memory: one allocation on the host heap for each export and each adoption. Thread safety: that of
-// the references; a deleter runs in whatever thread the other side drops the tensor, so that storages shared with
-// threads count by references::atomic. The allocator outlives what was exported. Work queued on a device is the callers'
-// to wait for.
+// Complexity: O(rank). Memory: one allocation on the host heap for each export and each adoption. Thread safety: that
+// of the references; a deleter runs in whatever thread the other side drops the tensor, so that storages shared with
+// threads count by references::atomic. The allocator outlives what was exported. Work queued on a device is for the
+// callers to wait for.
 #pragma once
 
 #include <allot/tensor/dlpack_abi.hpp>
@@ -149,8 +150,7 @@ struct dlpack_form {
     const bool is_packed = from.dtype.bits % 8 == 0 || (flags & dlpack_flag::is_padded) == 0;
     if (from.dtype.code > static_cast<std::uint8_t>(dtype_code::boolean) || !is_packed)
         return refuse(tensor_refusal::bad_dtype);
-    if (from.ndim < 0 || static_cast<std::size_t>(from.ndim) > max_rank || (from.ndim != 0 && from.shape == nullptr))
-        return refuse(tensor_refusal::bad_shape);
+    if (from.ndim < 0 || (from.ndim != 0 && from.shape == nullptr)) return refuse(tensor_refusal::bad_shape);
 
     dlpack_form form;
     form.dtype = {static_cast<dtype_code>(from.dtype.code), from.dtype.bits, from.dtype.lanes};
@@ -166,9 +166,10 @@ struct dlpack_form {
         if (form.shape[axis] == 1) continue;  // its stride means nothing
         const std::int64_t step = from.strides[axis];
         if (step < 0) return refuse(tensor_refusal::bad_strides);
+        const auto steps = static_cast<std::size_t>(form.shape[axis] - 1);
         std::size_t skipped = 0;
         if (static_cast<std::uint64_t>(step) > std::numeric_limits<std::size_t>::max() ||
-            !checked_multiply(static_cast<std::size_t>(form.shape[axis] - 1), static_cast<std::size_t>(step), skipped) ||
+            !checked_multiply(steps, static_cast<std::size_t>(step), skipped) ||
             !checked_add(elements, skipped, elements))
             return refuse(tensor_refusal::too_large);
         form.strides[axis] = step;
@@ -206,7 +207,7 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
     using claim = typename fresh::claim_type;
     using answer = tensor_result<fresh>;
     static_assert(Policies::references::counted,
-                  "allot: an adopted tensor counts references: give from_dlpack references::plain or references::atomic");
+                  "allot: an adopted tensor counts references: give it references::plain or references::atomic");
     const auto refuse = [](tensor_refusal why) { return answer::failure({why}); };
     if (managed == nullptr) return refuse(tensor_refusal::killed);
     std::uint64_t flags = 0;

@@ -1,12 +1,12 @@
 // The structures of DLPack 1: what libraries hand each other to share a tensor.
 //
 //     DLManagedTensorVersioned   version · manager_ctx · deleter · flags · dl_tensor         since 1.0
-//     DLManagedTensor            dl_tensor · manager_ctx · deleter                           before; many still speak it
+//     DLManagedTensor            dl_tensor · manager_ctx · deleter                           before; still widespread
 //     DLTensor                   data · device · ndim · dtype · shape · strides · byte_offset
 //
 // Where <dlpack/dlpack.h> of version 1 is found, the names here are its types. Elsewhere (Debian 12 has 0.6) they are
-// declared here, in allot's namespace; a pointer is then passed to code that knows the header by a cast, which is sound:
-// the size and offset of every field are checked below, whichever declaration is used.
+// declared here, in allot's namespace; a pointer is then cast for code that knows the header, which is sound: the size
+// and offset of every field are checked below, whichever declaration is used.
 //
 // Facts that the structures do not show: strides count elements, and are always given from 1.2 on; a tensor without
 // elements has a null pointer; sub-byte elements are packed, the first in the lowest bits, unless a flag says padded; a
