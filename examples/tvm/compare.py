@@ -1,0 +1,209 @@
+"""SqueezeNet, compiled by TVM for the CPU, with storage from TVM's pool and from allot: results, device calls, peaks.
+
+    compare.py LIBRARY      LIBRARY: liballot_tvm.so. Use ./run, which builds it.
+"""
+
+import ctypes
+import gc
+import hashlib
+import sys
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+
+NETWORK = Path(__file__).parent.parent / "networks" / "squeezenet.network"
+RUNS = {"static": [1] * 5, "dynamic": [1, 4, 2, 8, 3, 6, 5, 7, 1, 8]}  # the batches, one run each
+
+# Before the first VirtualMachine on a device, because MemoryManager asks for an allocator once.
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+use, counts_of, used_by = (tvm_ffi.get_global_func(f"allot.{name}") for name in ("use", "counts", "used"))
+clear_all = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
+numbers = count(1)  # of devices: a new CPU for every VirtualMachine, and so an allocator of its own
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print(f"FAILED: {what}")
+
+
+def squeezenet(batch):
+    """The graph of SqueezeNet 1.1, and weights for it: random ones, the same in every run."""
+    random = np.random.default_rng(7)
+    op, builder = relax.op, relax.BlockBuilder()
+    weights = []
+    parameters = [relax.Var("image", relax.TensorType((batch, 3, 224, 224), "float32"))]
+
+    def weight(values):
+        weights.append(values.astype("float32"))
+        parameters.append(relax.Var(f"weight_{len(weights)}", relax.TensorType(values.shape, "float32")))
+        return parameters[-1]
+
+    def kernel(outputs, inputs, width):
+        scale = np.sqrt(2 / (inputs * width * width))
+        return (weight(random.standard_normal((outputs, inputs, width, width)) * scale),
+                weight(random.standard_normal((1, outputs, 1, 1)) * 0.1))
+
+    def conv(value, kernel, **options):
+        value = builder.emit(op.add(builder.emit(op.nn.conv2d(value, kernel[0], **options)), kernel[1]))
+        return builder.emit(op.nn.relu(value))
+
+    def pool(value):
+        return builder.emit(op.nn.max_pool2d(value, pool_size=3, strides=2))
+
+    # A function's parameters are named when it is opened, so that the weights come first.
+    fires = [(64, 16, 64), (128, 16, 64), None, (128, 32, 128), (256, 32, 128), None,
+             (256, 48, 192), (384, 48, 192), (384, 64, 256), (512, 64, 256)]  # None: a pool
+    first = kernel(64, 3, 3)
+    kernels = [fire and (kernel(fire[1], fire[0], 1), kernel(fire[2], fire[1], 1), kernel(fire[2], fire[1], 3))
+               for fire in fires]
+    last = kernel(1000, 512, 1)
+    with builder.function("main", parameters):
+        with builder.dataflow():
+            value = pool(conv(parameters[0], first, strides=2))
+            for fire in kernels:
+                if fire is None:
+                    value = pool(value)
+                else:
+                    squeezed = conv(value, fire[0])
+                    expanded = [conv(squeezed, fire[1]), conv(squeezed, fire[2], padding=1)]
+                    value = builder.emit(op.concat(expanded, axis=1))
+            value = builder.emit(op.nn.adaptive_avg_pool2d(conv(value, last), output_size=1))
+            result = builder.emit_output(op.nn.softmax(value, axis=1))
+        builder.emit_func_output(result)
+    return builder.finalize(), weights
+
+
+def steps_of(module):
+    """(operator, the tensors it reads, its output's shape) for every step.
+
+    A tensor is the number of the step that writes it, the image -1. A bias is a part of its convolution, as in ONNX.
+    """
+    names = {"conv2d": "Conv", "relu": "Relu", "max_pool2d": "MaxPool", "concat": "Concat", "softmax": "Softmax",
+             "adaptive_avg_pool2d": "GlobalAveragePool"}
+    function = module["main"]
+    writer, steps = {function.params[0]: -1}, []
+    for binding in function.body.blocks[0].bindings:
+        operator = binding.value.op.name.split(".")[-1]
+        arguments = [a for argument in binding.value.args for a in getattr(argument, "fields", [argument])]
+        reads = [writer[a] for a in arguments if a in writer]
+        if operator == "add":
+            writer[binding.var] = reads[0]
+        else:
+            writer[binding.var] = len(steps)
+            steps.append((names[operator], reads, "x".join(str(int(d)) for d in binding.var.ty.shape)))
+    return steps
+
+
+def steps_in(file):
+    """The same of a .network file. Dropout does nothing when a network is used, and TVM has no step for it."""
+    shapes, writer, steps = {}, {"0": -1}, []
+    for line in file.read_text().splitlines():
+        kind, *fields = line.split()
+        if kind == "tensor":
+            shapes[fields[0]] = fields[3]
+        elif kind == "step":
+            *reads, _, written = fields[2:]
+            if fields[1] == "Dropout":
+                writer[written] = writer[reads[0]]
+            else:
+                writer[written] = len(steps)
+                steps.append((fields[1], [writer[id] for id in reads], shapes[written]))
+    return steps
+
+
+class Row(NamedTuple):
+    """What one allocator did in one case."""
+    digest: str = ""
+    device_calls: int = 0
+    most_held: int = 0
+    held_at_last: int = 0
+    requests: int = 0
+    most_live: int = 0
+    used: int = 0
+
+
+def serve(executable, weights, images, allocator, capacity=0):
+    device = tvm.cpu(next(numbers))
+    if allocator:
+        use(device, allocator, capacity)
+    machine = relax.VirtualMachine(executable, device)
+    parameters = [tvm.runtime.tensor(weight, device) for weight in weights]
+    digest = hashlib.sha256()
+    for image in images:
+        digest.update(machine["main"](tvm.runtime.tensor(image, device), *parameters).numpy().tobytes())
+    used = used_by(device)
+    calls, most_held, _, requests, most_live = counts_of(device)
+    del machine, parameters
+    gc.collect()
+    clear_all()
+    return Row(digest.hexdigest(), calls, most_held, counts_of(device)[2], requests, most_live, used)
+
+
+def compare(title, module, weights, batches):
+    random = np.random.default_rng(1)
+    images = [random.standard_normal((batch, 3, 224, 224)).astype("float32") for batch in batches]
+    executable = tvm.compile(module, target="llvm")
+    print(f"\n{title}: {len(batches)} runs\n")
+    print("| allocator | device calls | peak held, MB | requests | peak live, MB | results |")
+    print("|---|--:|--:|--:|--:|---|", flush=True)
+
+    def row(name, allocator, capacity=0):
+        it = serve(executable, weights, images, allocator, capacity)
+        known = [it.device_calls, f"{it.most_held / 1e6:.3f}", it.requests, f"{it.most_live / 1e6:.3f}"]
+        if not allocator:  # in TVM's own nothing is counted but by TVM
+            known = ["", f"{it.used / 1e6:.3f}", "", ""]
+        elif allocator == "overlapping":
+            known = [""] * 4
+        print("|", " | ".join(map(str, [name, *known, it.digest[:12]])), "|", flush=True)
+        return it
+
+    own = row("TVM's pool", "")
+    pool = row("TVM's pool, counted", "pool")
+    check(pool.digest == own.digest and pool.most_held == own.used, f"{title}: counting changes TVM's pool")
+    capacity = int(pool.most_live * 1.02)  # known from the run before: the most that was live, and 2 % for holes
+    for name, allocator in (("allot, geometric growth", "geometric"), ("allot, steps of 1 MiB", "fixed"),
+                            ("allot, one region", "one region")):
+        it, which = row(name, allocator, capacity), f"{title}: {name}"
+        check(it.digest == own.digest, f"{which}: the results differ from those with TVM's pool")
+        check(it.device_calls > 0 and it.requests == pool.requests > 0, f"{which}: not every storage came from allot")
+        check(it.held_at_last == 0 or allocator == "one region", f"{which}: clearing left {it.held_at_last} bytes held")
+    broken = row("control: blocks that overlap", "overlapping")
+    check(broken.digest != own.digest, f"{title}: wrong results go unnoticed")
+    return executable
+
+
+def main():
+    static, weights = squeezenet(1)
+    steps = steps_of(static)
+    check(steps == steps_in(NETWORK), f"the graph is not that of {NETWORK.name}")
+    print(f"SqueezeNet on TVM {tvm.__version__}: {len(steps)} steps, compared with {NETWORK.name}")
+    compare("batch 1", static, weights, RUNS["static"])
+
+    dynamic, _ = squeezenet(tirx.Var("n", "int64"))
+    executable = compare("batch 1 to 8, unknown to the compiler", dynamic, weights, RUNS["dynamic"])
+
+    bounded, _ = squeezenet(tirx.Var("n", "int64"))
+    bounded["main"] = bounded["main"].with_attr("tir_var_upper_bound", {"n": 8})
+    compare("batch 1 to 8, the compiler told of the 8", bounded, weights, RUNS["dynamic"])
+
+    try:
+        serve(executable, weights, [np.zeros((8, 3, 224, 224), "float32")], "one region", 1 << 20)
+        check(False, "one region of 1 MiB is enough for a batch of 8")
+    except MemoryError as error:
+        text = str(error).splitlines()[0]
+        print(f"\nOne region of 1 MiB: MemoryError: {text}")
+        check("fewer bytes are free than were asked for" in text, "the refusal does not say why")
+
+    print(f"\n{len(failures)} checks failed" if failures else "\nAll results are identical, bit for bit.")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
