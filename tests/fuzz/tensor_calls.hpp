@@ -178,7 +178,7 @@ private:
         std::vector<std::size_t> owner = data_.owner;
         for (std::size_t row = 0; row != live_rows && expected == why::none; ++row) {
             expected = foretell({data_.memory, owner}, rows[row], row_bytes, data_.memory.align());
-            if (expected == why::none) std::fill_n(owner.begin() + rows[row], row_bytes, 1);
+            if (expected == why::none) std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
         }
         expect(made.error().why == expected, "rows at offsets are refused for what is wrong, and for nothing else");
         if (!made) return;

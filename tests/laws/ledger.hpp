@@ -280,7 +280,7 @@ public:
         if (largest.empty()) return;
         std::sort(largest.begin(), largest.end(), std::greater<>{});
         if (c_.records != 0 && c_.records < 2 + largest.size()) return;
-        if (!c_.exact || c_.one_by_one) largest.resize(1);
+        if (!c_.exact || c_.one_by_one) largest.erase(largest.begin() + 1, largest.end());
         const std::vector<space> before = s_.spaces();
         if (c_.slot != 0) largest.assign(static_cast<std::size_t>(free_slots(before)), c_.slot);
         for (const number size : largest) {
