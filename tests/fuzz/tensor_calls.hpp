@@ -127,7 +127,7 @@ private:
     [[nodiscard]] static why foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
         if (offset < 0) return why::negative_offset;
         const auto at = static_cast<std::size_t>(offset);
-        if (at > in.owner.size() || size > in.owner.size() - at) return why::out_of_bounds;
+        if (static_cast<std::uint64_t>(offset) > in.owner.size() || size > in.owner.size() - at) return why::out_of_bounds;
         if (at % align != 0) return why::misaligned;
         return in.is_free({at, size}) ? why::none : why::overlapping;
     }
@@ -299,7 +299,7 @@ private:
             const auto made = allot::view(*parent, type, shape, skip);
             why expected = size.error().why;
             if (size && skip < 0) expected = why::negative_offset;
-            else if (size && static_cast<std::size_t>(skip) + *size > parent->size_bytes()) expected = why::out_of_bounds;
+            else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes()) expected = why::out_of_bounds;
             else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
                 expected = why::misaligned;
             expect(made.error().why == expected, "a view is refused for what is wrong, and for nothing else");
