@@ -5,7 +5,8 @@
 //     life              [2 ──────────────────────── 5]                     both included; inputs from step 0, outputs
 //                                                                          to the last step
 //
-// `load` throws an `input_error`, one sentence with file and line, for whatever is not a network; it never guesses.
+// `load` throws an `input_error`, one sentence with file and line, for whatever is not a network; it never guesses. It
+// takes time and memory in proportion to the text, which is `most_text` bytes at most.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace demo {
+
+inline constexpr std::size_t most_text = 16 << 20;  // bytes of a network's file
 
 struct tensor {
     std::size_t size = 0;  // bytes
@@ -89,20 +92,21 @@ struct input_error : std::runtime_error {
 
 class network_reader {
 public:
+    /// The path is for messages.
     explicit network_reader(std::string path) : path_{std::move(path)} {}
 
-    [[nodiscard]] network read() {
-        std::ifstream file{path_};
-        if (!file) throw input_error{path_ + ": cannot be opened"};
-        for (std::string text; std::getline(file, text);) {
+    [[nodiscard]] network read(const std::string& text) {
+        if (text.size() > most_text)
+            throw input_error{path_ + ": has more than " + std::to_string(most_text) + " bytes"};
+        std::istringstream lines{text};
+        for (std::string line; std::getline(lines, line);) {
             ++line_;
-            if (text.empty() || text.front() == '#') continue;
-            std::istringstream in{text};
+            if (line.empty() || line.front() == '#') continue;
+            std::istringstream in{line};
             fields_.clear();
             for (std::string field; in >> field;) fields_.push_back(field);
             if (!fields_.empty()) record();
         }
-        if (file.bad()) throw input_error{path_ + ": cannot be read"};
         if (!named_) throw input_error{path_ + ": there is no record \"network NAME\""};
         finish();
         return std::move(net_);
@@ -215,6 +219,14 @@ private:
     network net_;
 };
 
-[[nodiscard]] inline network load(const std::string& path) { return network_reader{path}.read(); }
+[[nodiscard]] inline network load(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    if (!file) throw input_error{path + ": cannot be opened"};
+    std::string text(most_text + 1, '\0');  // one more than is read, so that too many are seen
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file.bad()) throw input_error{path + ": cannot be read"};
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return network_reader{path}.read(text);
+}
 
 }  // namespace demo

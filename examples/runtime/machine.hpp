@@ -72,7 +72,7 @@ public:
         out_ = &out;
         for (const statement& each : all) {
             line_ = each.line;
-            std::visit([this](const auto& what) { execute(what); }, each.what);
+            std::visit([this](const auto& what) { this->execute(what); }, each.what);
         }
         for (const std::string& output : outputs_) execute(print{output});
     }

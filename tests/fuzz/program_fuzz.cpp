@@ -1,0 +1,36 @@
+// The tensor VM's reader and machine, on whatever text. A program is read or refused; what is read runs on two memories
+// of a few pages each, in which it has to end alike: with the same output, or the same line and reason.
+#include <machine.hpp>
+#include <tightly_coupled_memory.hpp>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace {
+
+template <class Memory>
+[[nodiscard]] std::string outcome(const vm::program& program) {
+    const vm::memory_sizes sizes{.global = 65536, .vtcm = 16384, .caller = 65536};
+    Memory memory{sizes};
+    std::ostringstream out;
+    try {
+        vm::machine<Memory>{memory, sizes}.run(program, out);
+    } catch (const vm::program_error& why) {
+        out << "refused in line " << why.line << ": " << why.what();
+    }
+    return out.str();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    vm::program program;
+    try {
+        program = vm::read_program({reinterpret_cast<const char*>(bytes), size});
+    } catch (const vm::program_error& why) {
+        if (why.line == 0 || *why.what() == '\0') std::abort();
+        return 0;
+    }
+    if (outcome<vm::host_memory>(program) != outcome<vm::tightly_coupled_memory>(program)) std::abort();
+    return 0;
+}
