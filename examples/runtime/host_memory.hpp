@@ -1,5 +1,5 @@
-// host: every scope is an arena on the heap. And what all memories share: the arena of `global`, which is on the heap in
-// each of them, and kernels and copies over memory that the host reaches.
+// host: every scope is an arena on the heap. And what all memories share: the arena of `global`, which is on the heap
+// in each of them, and kernels and copies over memory that the host reaches.
 //
 //     kernel operand    address, rows  ──►  row r begins at entry r from the address; without rows, all is one row
 #pragma once

@@ -49,7 +49,8 @@ class machine {
     using rows_on = allot::discontiguous_tensor<storage_on<heap_arena>, storage_on<Allocator>, row_entry>;
 
     template <class... Allocators>
-    using any_on = std::variant<std::monostate, storage_on<Allocators>..., tensor_on<Allocators>..., rows_on<Allocators>...>;
+    using any_on =
+        std::variant<std::monostate, storage_on<Allocators>..., tensor_on<Allocators>..., rows_on<Allocators>...>;
     using object = std::conditional_t<is_one_kind, any_on<heap_arena>, any_on<heap_arena, vtcm_allocator>>;
 
     using vtcm_address = typename vtcm_allocator::address_model::address;
@@ -173,8 +174,10 @@ private:
 
     void execute(const alloc_tensor& wanted) {
         put(wanted.target, with_storage(wanted.storage, [&](const auto& in) -> object {
-                if (!wanted.offset) return value_of(allot::alloc_tensor(in, allot::anywhere, wanted.shape, wanted.type));
-                return value_of(allot::alloc_tensor(in, *wanted.offset, wanted.shape, wanted.type));
+                const auto alloc = [&](auto offset) {
+                    return value_of(allot::alloc_tensor(in, offset, wanted.shape, wanted.type));
+                };
+                return wanted.offset ? alloc(*wanted.offset) : alloc(allot::anywhere);
             }));
     }
 
@@ -198,9 +201,9 @@ private:
             if (!wanted.logical_shape)
                 return value_of(allot::alloc_discontiguous_tensor<row_entry>(table, table_offset, data, offsets,
                                                                              wanted.shape, wanted.type));
-            return value_of(allot::alloc_discontiguous_tensor<row_entry>(table, table_offset, data, offsets, wanted.shape,
-                                                                         wanted.type, *wanted.logical_shape,
-                                                                         wanted.separators));
+            return value_of(allot::alloc_discontiguous_tensor<row_entry>(table, table_offset, data, offsets,
+                                                                         wanted.shape, wanted.type,
+                                                                         *wanted.logical_shape, wanted.separators));
         };
         if (!wanted.data_offsets) return alloc(allot::anywhere);
         return alloc(allot::row_offsets{*wanted.data_offsets});
@@ -319,8 +322,8 @@ private:
             for (std::size_t i = 0; i != of.size(); ++i) {
                 const T element = load<T>(bytes, i);
                 if (!is_same(element, values[i]))
-                    refuse("element " + std::to_string(i) + " of " + detail::quoted(wanted.name) + " is " + shown(element) +
-                           ", and " + shown(values[i]) + " is expected");
+                    refuse("element " + std::to_string(i) + " of " + detail::quoted(wanted.name) + " is " +
+                           shown(element) + ", and " + shown(values[i]) + " is expected");
             }
         });
     }

@@ -1,5 +1,5 @@
-// opencl: scope global.vtcm is a buffer of an OpenCL device. Tensors are its handle and a byte offset; kernels take both,
-// and for a discontiguous tensor its table, whose entries are offsets too. The host never touches a byte of it.
+// opencl: scope global.vtcm is a buffer of an OpenCL device. Tensors are its handle and a byte offset; kernels take
+// both, and for a discontiguous tensor its table, whose entries are offsets too. The host never touches a byte of it.
 //
 //     argument   cl_mem, offset, entries, elements of a row      three times: a, b and c
 //
@@ -90,7 +90,8 @@ public:
         return ::clEnqueueReadBuffer(queue_(), from.handle, CL_TRUE, from.offset, bytes, to, 0, nullptr, nullptr);
     }
     [[nodiscard]] long copy(address from, address to, std::size_t bytes) const noexcept {
-        return ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset, bytes, 0, nullptr, nullptr);
+        return ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset, bytes, 0, nullptr,
+                                     nullptr);
     }
 
     using host_access::run;
@@ -111,8 +112,10 @@ public:
     }
 
 private:
-    [[nodiscard]] cl_int set_operand(cl::Kernel& kernel, cl_uint index, const buffer_operand& of, cl::Buffer& entries) const {
-        static constexpr std::uint32_t no_rows[] = {0};
+    static constexpr std::uint32_t no_rows[] = {0};  // all is one row, at the operand's own offset
+
+    [[nodiscard]] cl_int set_operand(cl::Kernel& kernel, cl_uint index, const buffer_operand& of,
+                                     cl::Buffer& entries) const {
         const std::span<const std::uint32_t> rows = of.rows.empty() ? std::span{no_rows} : of.rows;
         cl_int status = allot::opencl::set_arg(kernel, index, of);
         if (status != CL_SUCCESS) return status;

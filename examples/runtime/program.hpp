@@ -24,7 +24,7 @@
 
 namespace vm {
 
-inline constexpr std::size_t most_text = 1 << 20;  // bytes of a program
+inline constexpr std::size_t most_text = 1 << 16;  // bytes of a program
 
 /// What is wrong with a program, in one sentence, and in which line.
 struct program_error : std::runtime_error {
@@ -274,7 +274,7 @@ public:
             }
             if (by_name) in_.refuse("an argument without a name stands behind one with a name");
             if (position == names_.size())
-                in_.refuse(call_ + " has " + std::to_string(names_.size()) + " parameters, and there are more arguments");
+                in_.refuse(call_ + " has no place for a further argument");
             put(position++, std::move(given));
         });
         in_.end();
@@ -439,7 +439,8 @@ private:
     const std::string first = in.word("a name or a call");
     if (in.at_word()) {
         if (first == "input" || first == "output") return {in.line(), read_declaration(in, first == "output")};
-        if (first != "expect" && first != "print") in.refuse("no statement begins with " + quoted(first) + " and a name");
+        if (first != "expect" && first != "print")
+            in.refuse("no statement begins with " + quoted(first) + " and a name");
         std::string name = in.word("a name");
         if (first == "expect") {
             statement made{in.line(), expect{std::move(name), read_elements(in)}};
@@ -458,7 +459,8 @@ private:
 }  // namespace detail
 
 [[nodiscard]] inline program read_program(std::string_view text) {
-    if (text.size() > most_text) throw program_error{1, "a program has at most " + std::to_string(most_text) + " bytes"};
+    if (text.size() > most_text)
+        throw program_error{1, "a program has at most " + std::to_string(most_text) + " bytes"};
     program made;
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t length = std::min(text.find('\n'), text.size());

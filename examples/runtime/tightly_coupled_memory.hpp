@@ -1,5 +1,5 @@
-// tightly_coupled: scope global.vtcm is a window of fixed size at a fixed address, as the TCM of a microcontroller or the
-// VTCM of a Hexagon. This machine has none: the windows are arrays that stand in for it.
+// tightly_coupled: scope global.vtcm is a window of fixed size at a fixed address, as the TCM of a microcontroller or
+// the VTCM of a Hexagon. This machine has none: the windows are arrays that stand in for it.
 #pragma once
 
 #include "host_memory.hpp"

@@ -1,7 +1,8 @@
-// Runs a fuzz target without libFuzzer: every file that is given as it is, and then COUNT mutations of them, which are the
-// same on every machine.
+// Runs a fuzz target without libFuzzer: every file that is given as it is, and then COUNT mutations of them, which are
+// the same on every machine.
 //
 //     fuzz_program_mutations COUNT FILE...
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>

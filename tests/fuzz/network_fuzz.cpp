@@ -1,5 +1,5 @@
-// The reader of network files, on whatever text. What is read is a network: lives lie inside its steps, and its sums can
-// be counted.
+// The reader of network files, on whatever text. What is read is a network: lives lie inside its steps, and its sums
+// can be counted.
 #include <network.hpp>
 
 #include <cstdlib>
