@@ -83,7 +83,7 @@ private:
 
     [[noreturn]] void refuse(const std::string& why) const { throw program_error{line_, why}; }
     [[noreturn]] void refuse(const allot::tensor_error& error) const {
-        std::string why = error.row == 0 ? "" : "row " + std::to_string(error.row) + ": ";
+        std::string why = error.row == allot::no_row ? "" : "row " + std::to_string(error.row) + ": ";
         why += error.what();
         if (error.memory.why == allot::refusal::fragmented)
             why += "; the largest hole has " + std::to_string(error.memory.largest_hole) + " bytes";

@@ -107,6 +107,11 @@ TEST_CASE("where consumers take no offset, the same calls give one buffer per te
     const auto c = *allot::alloc_tensor(data, allot::anywhere, {8, 64}, int32);
     CHECK(allot::alloc_tensor(data, allot::anywhere, {1}, int32).error().memory.why == refusal::exhausted);
     CHECK(memory.device().out == 3);
+    // A view that consumers could not find is no view.
+    CHECK(allot::view(a, allot::uint8, {1024})->data() == a.data());
+    CHECK(allot::view(a, allot::uint8, {4}, 4).error().why == tensor_refusal::no_offsets);
+    CHECK(allot::slice(a, {0, 0}, {4, 8})->data() == a.data());
+    CHECK(allot::slice(a, {1, 0}, {1, 8}).error().why == tensor_refusal::no_offsets);
     a.kill();
     b.kill();
     CHECK(memory.device().out == 1);

@@ -57,6 +57,20 @@ template <class Model>
     return same_memory && distance < (behind ? a.size : b.size);
 }
 
+/// Whether two claims cannot share a byte: storages are blocks of their own, and recorded claims of one are apart.
+template <class From, class To>
+[[nodiscard]] bool are_apart([[maybe_unused]] const From& from, [[maybe_unused]] const To& to) noexcept {
+    constexpr bool in_storages = requires {
+        typename From::storage_type::body_type;
+        typename To::storage_type::body_type;
+    };
+    if constexpr (in_storages) {
+        if (static_cast<const void*>(from.body()) != static_cast<const void*>(to.body())) return true;
+        return From::is_exclusive && To::is_exclusive && from.identity() != to.identity();
+    }
+    return false;
+}
+
 enum class sharing : unsigned char { nothing, everything, something };
 
 /// Whether two tensors share bytes; `everything` when a copy would move each element onto itself.
@@ -66,13 +80,7 @@ template <class From, class To>
         return sharing::nothing;
     } else {
         using model = typename From::address_model;
-        using from_claim = std::remove_cvref_t<decltype(from.claim())>;
-        using to_claim = std::remove_cvref_t<decltype(to.claim())>;
-        if constexpr (from_claim::is_exclusive && to_claim::is_exclusive) {
-            const void *const mine = from.claim().identity(), *const other = to.claim().identity();
-            if (mine != other && from.claim().body() == static_cast<const void*>(to.claim().body()))
-                return sharing::nothing;
-        }
+        if (are_apart(from.claim(), to.claim())) return sharing::nothing;
         const long moved = for_each_run(from, to, [](auto a, auto b, std::size_t) -> long { return a == b ? 0 : 1; });
         if (moved == 0) return sharing::everything;
         auto sources = runs_of(from);
@@ -101,7 +109,7 @@ template <class From, class To, class Copy>
     if (shared == detail::sharing::something) return {tensor_refusal::overlapping};
     if (shared == detail::sharing::everything) return {};
     const long code = detail::for_each_run(from, to, copy);
-    if (code != 0) return {tensor_refusal::copy_failed, 0, {refusal::device_refused, 0, code}};
+    if (code != 0) return {tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, code}};
     return {};
 }
 

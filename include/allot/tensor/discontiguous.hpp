@@ -31,7 +31,7 @@ inline constexpr std::size_t most_rows<Storage> = Storage::policies::references:
 [[nodiscard]] constexpr tensor_error as_tensor_error(table_error error) noexcept {
     switch (error.why) {
         case table_refusal::none: return {};
-        case table_refusal::wrong_row_count: return {tensor_refusal::wrong_row_count, error.row};
+        case table_refusal::wrong_row_count: return {tensor_refusal::wrong_row_count};
         case table_refusal::negative_offset: return {tensor_refusal::negative_offset, error.row};
         case table_refusal::out_of_bounds: return {tensor_refusal::out_of_bounds, error.row};
         case table_refusal::misaligned: return {tensor_refusal::misaligned, error.row};
@@ -127,7 +127,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     static_assert(TableStorage::host_accessible && std::same_as<typename TableStorage::address_model, raw_pointer>,
                   "allot: the host writes the table: give alloc_discontiguous_tensor a table storage that the host can "
                   "touch");
-    const auto refuse = [](tensor_refusal why, std::size_t row = 0) { return answer::failure({why, row}); };
+    const auto refuse = [](tensor_refusal why, std::size_t row = no_row) { return answer::failure({why, row}); };
 
     if (!in_table || !in_data) return refuse(tensor_refusal::killed);
     if (physical.rank() != 2) return refuse(tensor_refusal::bad_shape);

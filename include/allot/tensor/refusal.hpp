@@ -31,6 +31,7 @@ enum class tensor_refusal : unsigned char {
     entry_too_narrow,   // the entry's type cannot name the row
     partial_bytes,      // it would begin or end inside a byte
     not_divisible,      // a byte offset that is no multiple of factor times element size, or a factor of 0
+    no_offsets,         // it would begin behind its buffer's first byte, and consumers of this memory take no offset
     not_compact,        // its elements do not lie side by side in row-major order
     no_memory,          // the storage or the allocator refuses; `memory` says why
     no_host_memory,     // the host heap gives no record
@@ -66,6 +67,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::entry_too_narrow: return "the table's entries cannot name the row";
         case tensor_refusal::partial_bytes: return "it would begin or end inside a byte";
         case tensor_refusal::not_divisible: return "the byte offset is no multiple of offset_factor times element size";
+        case tensor_refusal::no_offsets: return "consumers of this memory take no offset";
         case tensor_refusal::not_compact: return "the elements do not lie side by side";
         case tensor_refusal::no_memory: return "there is no memory for it";
         case tensor_refusal::no_host_memory: return "the host heap gives no record for it";
@@ -81,10 +83,13 @@ enum class tensor_refusal : unsigned char {
     return "unknown";
 }
 
+/// No single row, and no single tensor of several, is at fault.
+inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
+
 struct tensor_error {
     tensor_refusal why = tensor_refusal::none;
-    std::size_t row = 0;   // which row, where one of several is at fault
-    diagnosis memory{};    // of the storage or allocator, when `why` is no_memory or copy_failed
+    std::size_t row = no_row;  // which row, or which of several tensors, is at fault
+    diagnosis memory{};        // of the storage or allocator, when `why` is no_memory or copy_failed
 
     /// The reason; where memory was refused, the allocator's own.
     [[nodiscard]] constexpr const char* what() const noexcept {

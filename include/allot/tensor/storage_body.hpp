@@ -89,6 +89,8 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t align() const noexcept { return align_; }
+    /// What it acquired from. Precondition: it did.
+    [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
     /// The first byte; nothing where tensors have blocks of their own.
     [[nodiscard]] address_type base() const noexcept { return block_.address; }
 
@@ -132,7 +134,7 @@ public:
             fresh.own = allocate(*allocator_, wanted);
             if (!fresh.own) {
                 give_back_grant(fresh);
-                return answer::failure({tensor_refusal::no_memory, 0, allocator_->diagnose(wanted)});
+                return answer::failure({tensor_refusal::no_memory, no_row, allocator_->diagnose(wanted)});
             }
             address = fresh.own.address;
         } else {
@@ -191,7 +193,7 @@ private:
         }
         if constexpr (!separate) {
             block_ = allocate(from, whole);
-            if (!block_) return {tensor_refusal::no_memory, 0, from.diagnose(whole)};
+            if (!block_) return {tensor_refusal::no_memory, no_row, from.diagnose(whole)};
         }
         if constexpr (records) {
             if (!placement_.insert({0, static_cast<typename placement::offset_type>(whole.size)}, {})) {
@@ -215,13 +217,13 @@ private:
         if constexpr (std::same_as<Offset, anywhere_t>) {
             if (wanted.size <= size_)
                 fresh.grant = placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
-            if (!fresh.grant) return {tensor_refusal::no_memory, 0, why_not(wanted)};
+            if (!fresh.grant) return {tensor_refusal::no_memory, no_row, why_not(wanted)};
         } else {
             const basic_extent<offset> where{static_cast<offset>(at), static_cast<offset>(wanted.size)};
             fresh.grant = placement_.claim(where);
             if (!fresh.grant) {
                 const diagnosis why = placement_.diagnose_claim(where);
-                return {why.why == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, 0, why};
+                return {why.why == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, no_row, why};
             }
         }
         if constexpr (Policies::hardened != hardening::none) ++live_;

@@ -179,7 +179,8 @@ template <class Tensor>
 using view_of = tensor<decltype(detail::share(std::declval<const typename Tensor::claim_type&>()))>;
 
 /// The same bytes with another dtype and shape, `byte_offset` behind the first. Inside the tensor, which has to be
-/// compact; at a multiple of the new element's size. The view keeps the bytes alive.
+/// compact; at a multiple of the new element's size; at the first byte where consumers take no offset. The view keeps the
+/// bytes alive.
 template <class Claim>
 [[nodiscard]] tensor_result<view_of<tensor<Claim>>> view(const tensor<Claim>& of, dtype type, const shape& extents,
                                                          std::int64_t byte_offset = 0) noexcept {
@@ -194,13 +195,14 @@ template <class Claim>
     if (skip > of.size_bytes() || *bytes > of.size_bytes() - static_cast<std::size_t>(skip))
         return answer::failure({tensor_refusal::out_of_bounds});
     if (type.is_whole_bytes() && skip % type.element_bytes() != 0) return answer::failure({tensor_refusal::misaligned});
+    if (fresh::offsets == offset_use::none && skip != 0) return answer::failure({tensor_refusal::no_offsets});
     const auto address = *bytes == 0 ? typename fresh::address_type{}
                                      : fresh::address_model::locate(of.address(), static_cast<std::size_t>(skip));
     return fresh{detail::share(of.claim()), address, type, extents, compact_strides(extents)};
 }
 
 /// A part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's strides. It begins at a
-/// whole byte. The view keeps the bytes alive.
+/// whole byte, and at the first one where consumers take no offset. The view keeps the bytes alive.
 template <class Claim>
 [[nodiscard]] tensor_result<view_of<tensor<Claim>>> slice(const tensor<Claim>& of, const shape& begin,
                                                           const shape& sizes) noexcept {
@@ -219,6 +221,7 @@ template <class Claim>
     if (*element_count(sizes) == 0) return fresh{detail::share(of.claim()), {}, of.dtype(), sizes, compact_strides(sizes)};
     const std::size_t bits = skip * of.dtype().element_bits();
     if (bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
+    if (fresh::offsets == offset_use::none && bits != 0) return answer::failure({tensor_refusal::no_offsets});
     return fresh{detail::share(of.claim()), fresh::address_model::locate(of.address(), bits / 8), of.dtype(), sizes,
                  of.strides()};
 }

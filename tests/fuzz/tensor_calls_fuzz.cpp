@@ -1,0 +1,8 @@
+// Tensor calls, against the oracle: see tensor_calls.hpp. tests/tensor/random_calls_test.cpp plays the same without
+// libFuzzer.
+#include "tensor_calls.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
+    fuzz::tensor_calls{{bytes, size}}.play();
+    return 0;
+}
