@@ -36,7 +36,7 @@ TEST_CASE("pages refuse with the system's error what cannot be mapped") {
     CHECK(device.acquire({.size = static_cast<std::size_t>(-1)}).error() == ENOMEM);
     CHECK(device.acquire({.size = static_cast<std::size_t>(-1) - 65535}).error() == ENOMEM);
 
-    allot::arena<host::pages<>, allot::best_fit<>> arena{{}, static_cast<std::size_t>(-1) / 2};
+    allot::arena<host::pages<>, allot::best_fit<>> arena{{}, static_cast<std::size_t>(-1) - 65535};
     CHECK(arena.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
 }
 
