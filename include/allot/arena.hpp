@@ -35,7 +35,7 @@ struct arena_options {
 template <class Mark>
 struct arena_mark {
     Mark of_strategy;
-    std::size_t region = 0;
+    std::size_t region = 0;  // which, where they are used one by one; its position, where it grows in place
     std::uint64_t count = 0;
 };
 
@@ -58,6 +58,11 @@ consteval bool arena_requirements() {
                       "this device");
         static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
                       "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
+        static_assert(!Growth::in_place || extensible_device<Device>,
+                      "allot: growth::contiguous needs a device whose regions grow in place, such as "
+                      "host::virtual_memory");
+        static_assert(!Growth::in_place || extendable<Strategy>,
+                      "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
         static_assert(!Device::address_model::absolute ||
                           sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
                       "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
@@ -88,6 +93,7 @@ private:
 
     static constexpr bool one_region = space::order == region_order::one_region;
     static constexpr bool one_by_one = space::order == region_order::one_by_one;
+    static constexpr bool in_place = requires { requires Growth::in_place; };
     static constexpr bool checked = Options.hardening != hardening::none;
 
     template <int>
@@ -143,7 +149,7 @@ public:
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!is_honoured(wanted.align)) return {};
         grant given = ask(wanted);
-        if constexpr (!one_region) {
+        if constexpr (!one_region || in_place) {
             if (!given && grow_for(wanted)) given = ask(wanted);
         }
         return admit(given);
@@ -214,6 +220,7 @@ public:
     {
         arena_mark<decltype(strategy_.mark())> here{strategy_.mark()};
         if constexpr (one_by_one) here.region = growth_.current;
+        if constexpr (in_place) here.region = model::position(space_.regions[0].base);
         if constexpr (checked) here.count = live_.count();
         return here;
     }
@@ -225,35 +232,44 @@ public:
         if constexpr (one_by_one) {
             if (mark.region != growth_.current) use_region(mark.region);
         }
-        strategy_.rollback(mark.of_strategy);
+        if (in_place && mark.region != model::position(space_.regions[0].base)) {
+            strategy_.reset();  // nothing was allocated when that region was given up, or before there was one
+        } else {
+            strategy_.rollback(mark.of_strategy);
+        }
         if constexpr (checked) live_.clear_since(mark.count);
     }
 
-    /// Gives the device back every region in which nothing is live. Returns how many bytes.
+    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place.
+    /// Returns how many bytes.
     std::size_t trim() noexcept
-        requires(one_by_one || (!one_region && removable<strategy_type>))
+        requires(in_place || one_by_one || (!one_region && removable<strategy_type>))
     {
-        std::size_t released = 0;
-        for (std::size_t i = 0; i != Growth::regions; ++i) {
-            region_type& held = space_.regions[i];
-            if (!held || !give_up(i)) continue;
-            released += held.size;
-            device_.release(std::exchange(held, {}));
+        if constexpr (in_place) {
+            return trim_end();
+        } else {
+            std::size_t released = 0;
+            for (std::size_t i = 0; i != Growth::regions; ++i) {
+                region_type& held = space_.regions[i];
+                if (!held || !give_up(i)) continue;
+                released += held.size;
+                device_.release(std::exchange(held, {}));
+            }
+            return released;
         }
-        return released;
     }
 
     /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
-        if (one_region && !space_.regions[0]) {
+        if (one_region && !in_place && !space_.regions[0]) {
             const long code = static_cast<long>(refused_with_);  // 0 when the region was too small to be cut at all
             return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
         }
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
         if (wanted.size > space::last_offset) return {refusal::over_limit};
         diagnosis answer = why_not(wanted);
-        if (one_region || answer.why == refusal::none) return answer;
+        if ((one_region && !in_place) || answer.why == refusal::none) return answer;
         if constexpr (one_by_one) {
             if (spare_region_for(wanted) != Growth::regions) return {refusal::none, answer.largest_hole};
         }
@@ -317,7 +333,7 @@ private:
         if constexpr (model::absolute) {
             return true;
         } else if constexpr (one_region) {
-            return align <= Device::min_align || align <= space_.regions[0].align;
+            return align <= Device::min_align || align <= space_.regions[0].align || (in_place && !space_.regions[0]);
         } else {
             return align <= Device::min_align || growth_.base_align == 0 || align <= growth_.base_align;
         }
@@ -345,9 +361,9 @@ private:
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
 
     void acquire_window() noexcept {
-        static_assert(!one_region || bounded_device<Device>,
+        static_assert(!one_region || in_place || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
-        if constexpr (one_region) static_cast<void>(acquire({1, Options.align}));
+        if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Options.align}));
     }
 
     /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
@@ -395,12 +411,20 @@ private:
         return {need <= space::largest_region ? need : 0, wanted.align};
     }
 
-    /// What to acquire so that the request fits; size 0 when a limit forbids it.
+    /// What to acquire, or to grow by, so that the request fits; size 0 when a limit forbids it.
     [[nodiscard]] layout growth_for(layout wanted) const noexcept {
         layout more = region_for(wanted);
         const std::size_t held = size();
-        const std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
-        if (more.size == 0 || more.size > left || space_.free_region() == Growth::regions) return {0, 1};
+        std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
+        if constexpr (in_place) {
+            // The new bytes begin where the region ends, which is aligned to its granularity and to nothing more.
+            if (held != 0 && more.size != 0 && !checked_add(more.size, wanted.align, more.size)) return {0, 1};
+            const std::size_t reach = align_down(space::largest_region, Device::granularity);
+            if (left > reach - held) left = reach - held;
+        } else if (space_.free_region() == Growth::regions) {
+            return {0, 1};
+        }
+        if (more.size == 0 || more.size > left) return {0, 1};
         const std::size_t next = Growth::next(held);
         if (more.size < next) more.size = next < left ? next : left;
         if (more.align < Options.align) more.align = Options.align;
@@ -416,7 +440,53 @@ private:
             }
         }
         const layout more = growth_for(wanted);
-        return more.size != 0 && acquire(more);
+        if (more.size == 0) return false;
+        if constexpr (in_place) {
+            if (space_.regions[0]) return extend(align_up(more.size, Device::granularity));
+        }
+        return acquire(more);
+    }
+
+    // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
+
+    /// Moves the region's end up; false, and nothing changed, when the device or the strategy refuses.
+    [[nodiscard]] bool extend(std::size_t more) noexcept {
+        region_type& held = space_.regions[0];
+        const auto had = space_.extent(0);
+        const acquired<Device> answer = device_.resize(held, held.size + more);
+        if (!answer) {
+            refused_with_ = answer.error();
+            return false;
+        }
+        refused_with_ = {};
+        const region_type before = std::exchange(held, *answer);
+        if (strategy_.resize_extent(had, space_.extent(0).size)) return true;
+        if (const acquired<Device> undone = device_.resize(held, before.size)) held = *undone;
+        return false;
+    }
+
+    /// Moves the region's end down to the last block, or gives up a region without one. Returns how many bytes.
+    std::size_t trim_end() noexcept {
+        region_type& held = space_.regions[0];
+        if (!held) return 0;
+        const auto had = space_.extent(0);
+        const auto least = align_up(static_cast<std::size_t>(strategy_.least_size(had)), Device::granularity);
+        const region_type before = held;
+        if (least == 0) {
+            strategy_ = strategy_type{};
+            device_.release(std::exchange(held, {}));
+            return before.size;
+        }
+        if (least >= held.size || !strategy_.resize_extent(had, static_cast<offset>(least))) return 0;
+        const acquired<Device> answer = device_.resize(held, least);
+        if (!answer) {
+            held.size = least;  // as the strategy has it, until it grows again
+            static_cast<void>(strategy_.resize_extent(space_.extent(0), static_cast<offset>(before.size)));
+            held = before;
+            return 0;
+        }
+        held = *answer;
+        return before.size - held.size;
     }
 
     // ── one region after the other ───────────────────────────────────────────────────────────────────────────────

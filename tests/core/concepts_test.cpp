@@ -151,6 +151,14 @@ static_assert(!allot::device<release_of_a_pointer> && !allot::device<int>);
 struct windowed : memory<windowed> {
     size_t capacity() const noexcept { return 64; }
 };
+struct stretches : memory<stretches> {
+    allot::result<allot::region<void*>, int> resize(allot::region<void*> held, size_t) noexcept { return held; }
+};
+struct stretches_and_throws : memory<stretches_and_throws> {
+    allot::result<allot::region<void*>, int> resize(allot::region<void*> held, size_t) { return held; }
+};
+static_assert(allot::extensible_device<stretches> && !allot::extensible_device<stretches_and_throws>);
+static_assert(!allot::extensible_device<finished>);
 struct capacity_throws : memory<capacity_throws> {
     size_t capacity() const { return 64; }
 };
@@ -282,6 +290,13 @@ struct marks_not_const : resets {
 struct removes : plan {
     bool remove(allot::extent) noexcept { return false; }
 };
+struct extends : plan {
+    bool resize_extent(allot::extent, size_t) noexcept { return false; }
+    size_t least_size(allot::extent) const noexcept { return 0; }
+};
+struct extends_without_a_least_size : plan {
+    bool resize_extent(allot::extent, size_t) noexcept { return false; }
+};
 struct remove_answers_nothing : plan {
     void remove(allot::extent) noexcept {}
 };
@@ -292,10 +307,13 @@ static_assert(allot::resettable<resets> && allot::markable<marks> && !allot::mar
 static_assert(!allot::markable<marks_without_reset> && !allot::markable<marks_not_const>);
 static_assert(allot::removable<removes> && !allot::removable<remove_answers_nothing>);
 
+static_assert(allot::extendable<extends> && !allot::extendable<extends_without_a_least_size>);
+
 // ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 struct growing {
     static constexpr size_t regions = 2, limit = 64;
+    static constexpr bool in_place = false;
     static size_t next(size_t) noexcept { return 32; }
 };
 struct regions_as_int : growing {
@@ -304,10 +322,14 @@ struct regions_as_int : growing {
 struct limit_forgotten : growing {
     void limit();
 };
+struct in_place_forgotten : growing {
+    void in_place();
+};
 struct next_throws : growing {
     static size_t next(size_t) { return 32; }
 };
 static_assert(allot::growth_policy<growing> && !allot::growth_policy<regions_as_int>);
+static_assert(!allot::growth_policy<in_place_forgotten>);
 static_assert(!allot::growth_policy<limit_forgotten> && !allot::growth_policy<next_throws>);
 static_assert(!allot::growth_policy<int> && !allot::growth_policy<allot::growth_options>);
 

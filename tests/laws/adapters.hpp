@@ -140,7 +140,7 @@ public:
         const std::size_t size = how.bytes != 0 ? static_cast<std::size_t>(how.bytes) : Size;
         if constexpr (!movable) {
             arena_ = std::make_unique<arena>();
-        } else if constexpr (allot::bounded_device<device> || (Growth::regions > 1)) {
+        } else if constexpr (allot::bounded_device<device> || Growth::regions > 1 || Growth::in_place) {
             arena_ = std::make_unique<arena>(device{ground_.device(size), journal_});
         } else {
             arena_ = std::make_unique<arena>(device{ground_.device(size), journal_}, size);
@@ -201,12 +201,14 @@ class arena_subject final : public subject {
     using arena = typename Over::arena;
     using strategy = typename arena::strategy_type;
     using model = typename arena::address_model;
-    static constexpr bool grows = Over::growth::regions > 1;
+    static constexpr bool in_place = Over::growth::in_place;
+    static constexpr bool grows = Over::growth::regions > 1 || in_place;
 
     [[nodiscard]] static laws::contract promised() {
         laws::contract c = contract_of<strategy>();
         c.grows = grows;
-        c.one_by_one = grows && !strategy::several_extents;
+        c.in_place = in_place;
+        c.one_by_one = grows && !in_place && !strategy::several_extents;
         c.resizes = requires(arena a, typename arena::block_type b) { a.resize(b, 1); };
         c.claims = requires(arena a) { a.claim({}); };
         c.resets = requires(arena a) { a.reset(); };
@@ -245,12 +247,14 @@ public:
             number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size),
                                                             static_cast<offset>(std::max(wanted.align, least_align()))});
             if (need == 0 || need > segment() || need > ~number{0} - Over::device::granularity) return false;
-            need = allot::align_up(need, number{Over::device::granularity});
-            bool slot = false;
+            bool slot = in_place;
             for (const space& each : spaces()) {
                 held += each.size;
                 slot = slot || each.size == 0;
             }
+            if (in_place && held != 0 && !allot::checked_add(need, number{wanted.align}, need)) return false;
+            if (need > ~number{0} - Over::device::granularity) return false;
+            need = allot::align_up(need, number{Over::device::granularity});
             return slot && held <= limit() && need <= limit() - held;
         }
         return false;

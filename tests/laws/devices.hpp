@@ -127,6 +127,59 @@ private:
     bool from_above_, aligned_;
 };
 
+/// Regions that grow and shrink in place, in units of 64 bytes, each in a range of bytes of its own. Whatever lies behind a
+/// region's end is filled with a pattern and looked at again before it is handed out.
+class stretching {
+    static constexpr std::size_t range = std::size_t{1} << 16;
+    static constexpr auto untouched = static_cast<unsigned char>(0xA5);
+
+    struct ranges {
+        std::vector<std::unique_ptr<std::byte[]>> all;
+        bool damaged = false;
+    };
+
+public:
+    using address_model = allot::raw_pointer;
+    using error = int;
+    static constexpr bool host_accessible = true;
+    static constexpr auto offsets = allot::offset_use::arithmetic;
+    static constexpr std::size_t min_align = 64;
+    static constexpr std::size_t granularity = 64;
+    static constexpr auto dl_device = allot::dl_device_type::cpu;
+    static constexpr error too_large = 7, no_such_align = 9;
+
+    explicit stretching(bool, bool = false) {}
+
+    [[nodiscard]] allot::acquired<stretching> acquire(allot::layout wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > range / 2) return allot::acquired<stretching>::failure(too_large);
+        if (wanted.align > 4096) return allot::acquired<stretching>::failure(no_such_align);
+        auto& fresh = ranges_->all.emplace_back(std::make_unique<std::byte[]>(range + 4096));
+        std::memset(fresh.get(), untouched, range + 4096);
+        const std::size_t from = allot::raw_pointer::position(fresh.get());
+        return allot::region<void*>{fresh.get() + (allot::align_up(from, std::size_t{4096}) - from), wanted.size, 4096};
+    }
+    [[nodiscard]] allot::acquired<stretching> resize(allot::region<void*> held, std::size_t size) noexcept {
+        if (size > range / 2 || size % granularity != 0) return allot::acquired<stretching>::failure(too_large);
+        look_behind(held);
+        auto* const base = static_cast<unsigned char*>(held.base);
+        if (size < held.size) std::memset(base + size, untouched, held.size - size);
+        held.size = size;
+        return held;
+    }
+    void release(allot::region<void*> held) noexcept { look_behind(held); }
+
+    /// True when something behind a region was written.
+    [[nodiscard]] std::shared_ptr<const bool> damage() const { return {ranges_, &ranges_->damaged}; }
+
+private:
+    void look_behind(allot::region<void*> held) noexcept {
+        const auto* const base = static_cast<const unsigned char*>(held.base);
+        for (std::size_t i = held.size; i != range / 2; ++i) ranges_->damaged |= base[i] != untouched;
+    }
+
+    std::shared_ptr<ranges> ranges_ = std::make_shared<ranges>();
+};
+
 struct handle_options {
     std::size_t align[2] = {4096, 4096};  // of the bases, in turn
     std::size_t min_align = 16;
@@ -216,6 +269,29 @@ public:
         return *answer;
     }
 
+    [[nodiscard]] allot::acquired<watched> resize(region held, std::size_t size) noexcept
+        requires allot::extensible_device<Device>
+    {
+        laws::journal& book = *journal_;
+        const auto found = std::find(held_->all.begin(), held_->all.end(), held);
+        if (found == held_->all.end()) book.wrong = true;
+        if (++book.attempts == book.fail_on) {
+            ++book.refusals;
+            book.last_error = laws::journal::injected;
+            return allot::acquired<watched>::failure(book.last_error);
+        }
+        const auto answer = device_.resize(held, size);
+        if (!answer) {
+            ++book.refusals;
+            book.last_error = static_cast<long>(answer.error());
+            return allot::acquired<watched>::failure(book.last_error);
+        }
+        *found = *answer;
+        book.bytes_out += answer->size;
+        book.bytes_out -= held.size;
+        return *answer;
+    }
+
     void release(region back) noexcept {
         const auto found = std::find(held_->all.begin(), held_->all.end(), back);
         if (found == held_->all.end()) {
@@ -233,6 +309,7 @@ private:
     std::shared_ptr<held_regions> held_ = std::make_shared<held_regions>();
 };
 
+static_assert(allot::extensible_device<stretching> && allot::extensible_device<watched<stretching>>);
 static_assert(allot::device<pages<page_options{}>> && allot::device<handles<handle_options{}>>);
 static_assert(allot::device<watched<handles<handle_options{}>>>);
 

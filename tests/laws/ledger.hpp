@@ -231,6 +231,14 @@ public:
         number gone = 0;
         for (std::size_t i = 0; i != before.size(); ++i) {
             const bool occupied = !nodes_in(i).empty();
+            if (c_.in_place) {
+                law(after[i].size == 0 || after[i].start == before[i].start, "a trim leaves a region where it is");
+                law(after[i].size <= before[i].size, "a trim makes no region larger");
+                law((after[i].size != 0) == occupied, "a trim keeps a region when and only when a block lies in it");
+                for (const run& each : nodes_in(i)) law(each.to <= after[i].size, "a trim keeps every block inside");
+                gone += before[i].size - after[i].size;
+                continue;
+            }
             law(after[i].size == 0 || after[i] == before[i], "a trim changes no region that it keeps");
             if (occupied) law(after[i] == before[i], "a trim releases no region with a block in it");
             if (!occupied) law(after[i].size == 0, "a trim releases every region without a block in it");

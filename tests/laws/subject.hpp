@@ -62,6 +62,7 @@ struct contract {
     std::size_t records = 0;   // of a side table with a fixed number of them; 0 for any number
     bool gives_back = false;   // a refusal may have to give back what it took: places may differ later, bytes may not
     bool grows = false;
+    bool in_place = false;     // grows, by one region that changes its size
     bool one_by_one = false;   // grows, and only uses the newest region and those behind it
     bool claims = false, resizes = false, resets = false, marks = false, trims = false, removes = false;
     number largest_offset = ~number{0};

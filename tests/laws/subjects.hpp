@@ -64,6 +64,7 @@ using pool_aligned = allot::pool<allot::pool_options{.slot = 100, .count = Count
 
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
 using geometric = allot::growth::geometric<allot::growth_options{.step = 500, .regions = 4}>;
+using contiguous = allot::growth::contiguous<allot::growth_options{.step = 500, .limit = 20'000, .regions = 1}>;
 using by_the_page = allot::growth::fixed<allot::growth_options{.step = 3000, .limit = 10'000, .regions = 4}>;
 using none = allot::growth::none;
 
@@ -188,6 +189,12 @@ inline constexpr row growing_memory[] = {
     {"bump up, protected pages, geometric growth", make<on<protected_pages, up, geometric>>, true},
     {"bump down, uneven handles, fixed growth", make<on<uneven_handles, down, fixed>>, true},
     {"bump down, 32 bits, handles, geometric growth", make<on<even_handles, down_narrow, geometric>>, true},
+    {"best fit, in band, contiguous growth", make<on<stretching, in_band, contiguous>>, true},
+    {"best fit, in band, two ends, contiguous growth", make<on<stretching, in_band_two_ends, contiguous>>, true},
+    {"best fit, side table, contiguous growth", make<on<stretching, beside_growing, contiguous>>, true},
+    {"best fit, side table of 24, contiguous growth", make<on<stretching, beside_fixed, contiguous>>, true},
+    {"best fit, in band, checked, contiguous growth", make<on<stretching, in_band, contiguous, checked>>, true},
+    {"bump up, contiguous growth", make<on<stretching, up, contiguous>>, true},
     {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>>, true},
     {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>>, true},
     {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>>, true},

@@ -80,6 +80,13 @@ concept bounded_device = device<Device> && requires(const Device device) {
     { device.capacity() } noexcept -> std::same_as<std::size_t>;
 };
 
+/// Refinement: a region changes its size where it stands, at its end. What stays keeps its address and its bytes.
+/// `resize` gives the region with its new size, a multiple of the granularity and not 0, or the device's own error.
+template <class Device>
+concept extensible_device = device<Device> && requires(Device device, region_of<Device> held, std::size_t size) {
+    { device.resize(held, size) } noexcept -> std::same_as<acquired<Device>>;
+};
+
 /// The traits of another device, for one that passes memory on: `struct counting : allot::traits_of<Device>`.
 template <class Device>
 struct traits_of {

@@ -125,6 +125,16 @@ concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<
     { strategy.remove(inserted) } noexcept -> std::same_as<bool>;
 };
 
+/// Moves the end of the one inserted extent: up, or down as far as `least_size` says. False, and nothing changed, when
+/// something lives there or no record is left.
+template <class Strategy>
+concept extendable = strategy<Strategy> && requires(Strategy strategy, const Strategy constant,
+                                                    extent_of<Strategy> inserted,
+                                                    typename Strategy::offset_type size) {
+    { strategy.resize_extent(inserted, size) } noexcept -> std::same_as<bool>;
+    { constant.least_size(inserted) } noexcept -> std::same_as<typename Strategy::offset_type>;
+};
+
 /// Names the first requirement that a would-be strategy misses. True for a strategy; otherwise it does not compile.
 template <class Strategy>
 consteval bool strategy_requirements() {

@@ -90,6 +90,37 @@ public:
         return true;
     }
 
+    /// Moves the end of the one extent that was inserted. False, and nothing changed, when a block lies there, the rest of
+    /// a hole could not be kept, or no record is left.
+    constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
+        if (size > std::numeric_limits<Offset>::max() - inserted.offset) return false;
+        const extent_type had = nodes_type::usable(inserted), now = nodes_type::usable({inserted.offset, size});
+        if (!had || !now) return false;
+        const node hole = nodes_.last_hole(had);
+        if (now.size > had.size) {
+            const auto more = static_cast<Offset>(now.size - had.size);
+            if (hole == none && (more < nodes_type::min_hole || !nodes_.room(1))) return false;
+            if (hole != none) unlink(hole);
+            link(nodes_.extend(had, more));
+        } else if (now.size < had.size) {
+            const auto less = static_cast<Offset>(had.size - now.size);
+            if (hole == none || nodes_.size(hole) < less || !is_hole_or_nothing(nodes_.size(hole) - less)) return false;
+            unlink(hole);
+            if (const node left = nodes_.shorten(had, less); left != none) link(left);
+        }
+        return true;
+    }
+    /// The least size that `resize_extent` takes; 0 when nothing lives in the extent, which can be removed.
+    [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept {
+        const extent_type had = nodes_type::usable(inserted);
+        const node hole = had ? nodes_.last_hole(had) : none;
+        if (hole == none) return inserted.size;
+        if (nodes_.size(hole) == had.size) return 0;
+        // In band, what is kept of the hole has to hold its record.
+        constexpr Offset kept = nodes_type::min_hole > 1 ? nodes_type::min_hole + nodes_type::tail : 0;
+        return static_cast<Offset>(nodes_.offset(hole) + kept - inserted.offset);
+    }
+
     constexpr grant_type allocate(layout_type wanted) noexcept {
         const placement found = find(wanted);
         if (found.hole == none || !nodes_.room(cuts(found))) return {};
@@ -346,7 +377,8 @@ struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     using type = best_fit<settle(Options), Offset, Memory>;
 };
 
-static_assert(strategy<best_fit<>> && claimable<best_fit<>> && resizable<best_fit<>> && removable<best_fit<>>);
+static_assert(strategy<best_fit<>> && claimable<best_fit<>> && resizable<best_fit<>> && removable<best_fit<>> &&
+              extendable<best_fit<>>);
 static_assert(!resettable<best_fit<>>);
 
 }  // namespace allot::inline v1

@@ -48,6 +48,21 @@ public:
         return true;
     }
 
+    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated.
+    constexpr bool resize_extent(extent_type inserted, Offset size) noexcept
+        requires up
+    {
+        if (inserted != whole_ || size > std::numeric_limits<Offset>::max() - whole_.offset || size < least_size(inserted))
+            return false;
+        whole_.size = size;
+        return true;
+    }
+    [[nodiscard]] constexpr Offset least_size(extent_type) const noexcept
+        requires up
+    {
+        return static_cast<Offset>(cursor_ - whole_.offset);
+    }
+
     constexpr grant_type allocate(layout_type wanted) noexcept {
         if (!is_alignment(wanted.align)) return {};
         const auto mask = static_cast<Offset>(wanted.align - 1);
@@ -105,6 +120,7 @@ private:
 };
 
 static_assert(strategy<bump<>> && markable<bump<>>);
-static_assert(!claimable<bump<>> && !resizable<bump<>> && !removable<bump<>>);
+static_assert(!claimable<bump<>> && !resizable<bump<>> && !removable<bump<>> && !extendable<bump<>>);
+static_assert(extendable<bump<bump_options{.direction = direction::up}>>);
 
 }  // namespace allot::inline v1

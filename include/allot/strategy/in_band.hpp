@@ -60,6 +60,31 @@ public:
     }
     void remove(node) noexcept {}
 
+    /// The hole that ends with the extent; `none` when a block does.
+    [[nodiscard]] node last_hole(basic_extent<Offset> where) const noexcept { return hole_before(where.end()); }
+    /// The extent is `more` longer: the hole at its end.
+    [[nodiscard]] node extend(basic_extent<Offset> where, Offset more) noexcept {
+        const Offset end = where.end();
+        const node hole = last_hole(where);
+        write(end + more, in_use | below_in_use);
+        if (hole != none) {
+            write(hole, read(hole) + more);
+            return hole;
+        }
+        write(end, more | below_in_use);
+        return end;
+    }
+    /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
+    /// and is not all of the extent.
+    [[nodiscard]] node shorten(basic_extent<Offset> where, Offset less) noexcept {
+        const node hole = last_hole(where);
+        const Offset left = size(hole) - less;
+        write(where.end() - less, in_use | below_in_use);
+        if (left == 0) return none;
+        write(hole, left | below_in_use);
+        return hole;
+    }
+
     [[nodiscard]] static constexpr bool room(unsigned) noexcept { return true; }
     [[nodiscard]] static constexpr bool has_room(unsigned) noexcept { return true; }
 

@@ -41,9 +41,38 @@ public:
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
         const node fresh = records_.take();
         records_[fresh] = {.offset = where.offset, .size = where.size};
+        last_ = fresh;
         return fresh;
     }
     constexpr void remove(node gone) noexcept { records_.give(gone); }
+
+    /// The hole that ends with the one extent; `none` when a block does.
+    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept { return if_hole(last_); }
+    /// The extent is `more` longer: the hole at its end. Precondition: `room(1)` when `last_hole` is none.
+    [[nodiscard]] constexpr node extend(basic_extent<Offset> where, Offset more) noexcept {
+        if (const node hole = last_hole(where); hole != none) {
+            records_[hole].size = static_cast<Offset>(records_[hole].size + more);
+            return hole;
+        }
+        const node fresh = records_.take();
+        records_[fresh] = {.offset = where.end(), .size = more, .before = last_};
+        records_[last_].after = fresh;
+        last_ = fresh;
+        return fresh;
+    }
+    /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
+    /// and is not all of the extent.
+    [[nodiscard]] constexpr node shorten(basic_extent<Offset>, Offset less) noexcept {
+        const node hole = last_;
+        if (records_[hole].size != less) {
+            records_[hole].size = static_cast<Offset>(records_[hole].size - less);
+            return hole;
+        }
+        last_ = records_[hole].before;
+        records_[last_].after = none;
+        records_.give(hole);
+        return none;
+    }
 
     [[nodiscard]] constexpr bool room(record_index count) noexcept { return records_.room(count); }
     [[nodiscard]] constexpr bool has_room(record_index count) const noexcept {
@@ -78,6 +107,7 @@ public:
                           .before = of,
                           .after = first.after};
         if (first.after != none) records_[first.after].before = rest;
+        else last_ = rest;
         first.after = rest;
         first.size = size;
         return rest;
@@ -88,6 +118,7 @@ public:
         kept.size = static_cast<Offset>(kept.size + records_[second].size);
         kept.after = records_[second].after;
         if (kept.after != none) records_[kept.after].before = first;
+        else last_ = first;
         records_.give(second);
     }
 
@@ -105,6 +136,7 @@ private:
     }
 
     record_table<record, Capacity> records_;
+    node last_ = none;  // where there is one extent, the node at its end
 };
 
 }  // namespace allot::inline v1

@@ -1,0 +1,148 @@
+// virtual_memory and growth::contiguous: one region that grows and shrinks, while blocks stay where they are.
+#include <allot/allot.hpp>
+#include <allot/device/virtual_memory.hpp>
+#include <allot/tensor.hpp>
+
+#include <doctest/doctest.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using namespace allot::literals;
+using allot::host::virtual_memory;
+using allot::refusal;
+
+template <class Strategy, std::size_t Step = 64_KiB>
+using growing = allot::arena<virtual_memory, Strategy,
+                             allot::growth::contiguous<allot::growth_options{.step = Step, .limit = 1_GiB, .regions = 1}>>;
+using in_band = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
+using beside = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
+using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
+
+sigjmp_buf back;
+void jump(int) { siglongjmp(back, 1); }
+
+/// Whether a byte can be read.
+bool is_readable(const void* at) {
+    struct sigaction handler {}, before {};
+    handler.sa_handler = jump;
+    ::sigaction(SIGSEGV, &handler, &before);
+    const bool readable = sigsetjmp(back, 1) == 0 && (*static_cast<const volatile char*>(at), true);
+    ::sigaction(SIGSEGV, &before, nullptr);
+    return readable;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("blocks stay where they are while their region grows to a thousand times its size", Strategy, in_band,
+                   beside, up) {
+    growing<Strategy> memory{virtual_memory{512_MiB}};
+    CHECK(memory.size() == 0);
+    std::vector<decltype(memory.allocate({}))> blocks;
+    for (int i = 0; i != 1000; ++i) {
+        blocks.push_back(memory.allocate({.size = 65'000, .align = 64}));
+        REQUIRE(blocks.back());
+        std::memset(blocks.back().address, i % 251, 65'000);
+    }
+    CHECK(memory.size() >= 65'000'000);
+    CHECK(memory.size() <= 65'000 * 1000 + 2_MiB);
+    CHECK(memory.regions()[0].size == memory.size());
+    for (int i = 0; i != 1000; ++i) {
+        const auto* const bytes = static_cast<const unsigned char*>(blocks[static_cast<std::size_t>(i)].address);
+        CHECK(bytes[0] == i % 251);
+        CHECK(bytes[64'999] == i % 251);
+    }
+}
+
+TEST_CASE_TEMPLATE("a trim gives back what lies behind the last block, and a region without blocks", Strategy, in_band,
+                   beside) {
+    growing<Strategy> memory{virtual_memory{1_GiB}};
+    auto low = memory.allocate({.size = 100});
+    auto high = memory.allocate({.size = 10_MiB});
+    auto* const behind = static_cast<std::byte*>(high.address) + 9_MiB;
+    std::memset(high.address, 1, 10_MiB);
+    memory.deallocate(high);
+    const std::size_t before = memory.size();
+    CHECK(memory.trim() == before - 64_KiB);
+    CHECK(memory.size() == 64_KiB);
+    CHECK(memory.trim() == 0);
+    CHECK_FALSE(is_readable(behind));
+
+    high = memory.allocate({.size = 10_MiB});
+    REQUIRE(high);
+    CHECK(*behind == std::byte{0});  // fresh pages
+    memory.deallocate(high);
+    memory.deallocate(low);
+    CHECK(memory.trim() >= 10_MiB);
+    CHECK(memory.size() == 0);
+    CHECK(memory.trim() == 0);
+    CHECK(memory.allocate({.size = 100}));
+}
+
+TEST_CASE("a region without blocks is given up, and a mark from it is still good") {
+    growing<up> memory{virtual_memory{1_GiB}};
+    const auto nothing_yet = memory.mark();
+    CHECK(memory.allocate({.size = 100'000}));
+    memory.rollback(nothing_yet);
+    const auto empty = memory.mark();
+    CHECK(memory.trim() == 128_KiB);
+    const auto block = memory.allocate({.size = 100});
+    memory.rollback(empty);
+    CHECK(memory.allocate({.size = 100}).address == block.address);
+}
+
+TEST_CASE("the end of the reserved range, and the limit, are clear answers") {
+    growing<in_band> memory{virtual_memory{1_MiB}};
+    CHECK(memory.allocate({.size = 500'000}));
+    CHECK_FALSE(memory.allocate({.size = 600'000}));
+    CHECK(memory.diagnose({.size = 600'000}) ==
+          allot::diagnosis{refusal::device_refused, memory.diagnose({.size = 600'000}).largest_hole, ENOMEM});
+    CHECK(memory.allocate({.size = 500'000}));
+    growing<in_band> limited{virtual_memory{2_GiB}};
+    CHECK(limited.diagnose({.size = 1_GiB}).why == refusal::over_limit);
+    CHECK_FALSE(limited.allocate({.size = 1_GiB}));
+    CHECK(limited.size() == 0);
+    CHECK_FALSE(limited.allocate({.size = 0}));
+    CHECK_FALSE(limited.allocate({.size = 8, .align = 3}));
+}
+
+TEST_CASE("alignments above the granularity are reached by growing further") {
+    growing<in_band> memory{virtual_memory{1_GiB}};
+    CHECK(memory.allocate({.size = 10}));
+    const auto block = memory.allocate({.size = 1000, .align = 1_MiB});
+    REQUIRE(block);
+    CHECK(reinterpret_cast<std::uintptr_t>(block.address) % 1_MiB == 0);
+}
+
+TEST_CASE("virtual_memory refuses with the system's error what cannot be mapped") {
+    virtual_memory device{1_MiB};
+    CHECK(device.acquire({.size = 0}).error() == EINVAL);
+    CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
+    CHECK(device.acquire({.size = 1, .align = 64_KiB}).error() == EINVAL);
+    CHECK(device.acquire({.size = 2_MiB}).error() == ENOMEM);
+    CHECK(virtual_memory{static_cast<std::size_t>(-1)}.acquire({.size = 1}).error() == ENOMEM);
+    const auto first = *device.acquire({.size = 1}), second = *device.acquire({.size = 1});
+    CHECK(first.size == 64_KiB);
+    CHECK(first.base != second.base);
+    CHECK(device.resize(first, 2_MiB).error() == ENOMEM);
+    CHECK_FALSE(is_readable(static_cast<std::byte*>(first.base) + 64_KiB));
+    device.release(first);
+    CHECK(is_readable(second.base));
+    device.release(second);
+}
+
+TEST_CASE("storages in memory that grows never move") {
+    growing<beside> memory{virtual_memory{1_GiB}};
+    auto first = *allot::alloc_storage(memory, 4096, 256);
+    auto tensor = *allot::alloc_tensor(first, 256, {4, 64}, allot::int32);
+    const void* const at = tensor.data();
+    auto second = *allot::alloc_storage(memory, 100'000'000, 4096);
+    CHECK(tensor.data() == at);
+    second.kill();
+    CHECK(memory.trim() > 99'000'000);
+    CHECK(tensor.data() == at);
+}
