@@ -49,8 +49,8 @@ struct counted_pieces {
 
 }  // namespace detail
 
-/// Nothing is recorded: the storage itself.
-template <class Storage, std::size_t Most>
+/// Nothing is recorded: the storage itself. Also what a view of a sole claim holds, whose tensor outlives it.
+template <class Storage>
 class storage_only_claim {
 public:
     using storage_type = Storage;
@@ -82,36 +82,23 @@ public:
     /// Whether no other claim on the storage can share a byte with this one.
     static constexpr bool is_exclusive = Storage::body_type::records;
 
-    counted_claim() noexcept = default;
-    counted_claim(const counted_claim& other) noexcept : to_{other.to_} {
-        if (to_ != nullptr) to_->count.add();
-    }
-    counted_claim(counted_claim&& other) noexcept : to_{std::exchange(other.to_, nullptr)} {}
-    counted_claim& operator=(counted_claim other) noexcept {
-        std::swap(to_, other.to_);
-        return *this;
-    }
-    ~counted_claim() {
-        if (to_ != nullptr && to_->count.drop()) pieces::destroy(to_);
-    }
-
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t most) noexcept {
-        to_ = pieces::make(in, most);
-        return to_ == nullptr ? tensor_refusal::no_host_memory : tensor_refusal::none;
+        to_ = detail::counted_pointer<pieces>{pieces::make(in, most)};
+        return to_.get() == nullptr ? tensor_refusal::no_host_memory : tensor_refusal::none;
     }
     void keep(const typename Storage::body_type::piece& taken) noexcept {
-        ::new (static_cast<void*>(to_->pieces() + to_->taken++)) typename pieces::piece{taken};
+        ::new (static_cast<void*>(to_.get()->pieces() + to_.get()->taken++)) typename pieces::piece{taken};
     }
-    [[nodiscard]] explicit operator bool() const noexcept { return to_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
     [[nodiscard]] typename Storage::body_type* body() const noexcept {
-        return to_ == nullptr ? nullptr : to_->storage.body();
+        return to_.get() == nullptr ? nullptr : to_.get()->storage.body();
     }
-    [[nodiscard]] const typename pieces::piece& piece(std::size_t i) const noexcept { return to_->pieces()[i]; }
-    [[nodiscard]] const void* identity() const noexcept { return to_; }
+    [[nodiscard]] const typename pieces::piece& piece(std::size_t i) const noexcept { return to_.get()->pieces()[i]; }
+    [[nodiscard]] const void* identity() const noexcept { return to_.get(); }
     [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
-    pieces* to_ = nullptr;
+    detail::counted_pointer<pieces> to_;
 };
 
 /// Pieces inside the claim, which is their only owner.
@@ -158,28 +145,10 @@ private:
     std::size_t taken_ = 0;
 };
 
-/// What a view of a sole claim holds: nothing. Its tensor outlives it.
-template <class Storage>
-class unheld {
-public:
-    using storage_type = Storage;
-    static constexpr bool is_exclusive = false;
-
-    unheld() noexcept = default;
-    explicit unheld(const Storage& in) noexcept : storage_{in} {}
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
-    [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
-    [[nodiscard]] const void* identity() const noexcept { return storage_.body(); }
-    [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
-
-private:
-    Storage storage_;
-};
-
 /// The claim on up to `Most` pieces of a storage.
 template <class Storage, std::size_t Most>
 using claim_on = std::conditional_t<
-    !Storage::body_type::records && !Storage::body_type::separate, storage_only_claim<Storage, Most>,
+    !Storage::body_type::records && !Storage::body_type::separate, storage_only_claim<Storage>,
     std::conditional_t<Storage::policies::references::counted, counted_claim<Storage, Most>, sole_claim<Storage, Most>>>;
 
 }  // namespace allot::inline v1

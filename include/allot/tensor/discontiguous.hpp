@@ -99,11 +99,7 @@ public:
     [[nodiscard]] const data_claim& claim() const noexcept { return data_claim_; }
 
 private:
-    void check() const noexcept {
-        if constexpr (policies::hardened != hardening::none) {
-            if (!*this) typename policies::on_misuse{}(misuse::killed_before, 0, 0);
-        }
-    }
+    void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }
 
     table_claim table_claim_;
     data_claim data_claim_;
@@ -173,7 +169,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     }
     // Nothing but the writing is left, and rows that no record keeps apart, which write_table looks at.
     row_table<model> written{entries.data(), rows, origin, *row_bytes};
-    if constexpr (std::same_as<typename fresh::data_claim, storage_only_claim<DataStorage, most_rows<DataStorage>>>) {
+    if constexpr (std::same_as<typename fresh::data_claim, storage_only_claim<DataStorage>>) {
         const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()},
                                                 offsets.first(rows), in_data.align(), *row_bytes);
         if (!checked) return answer::failure(as_tensor_error(checked.error()));

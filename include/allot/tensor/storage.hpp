@@ -24,10 +24,36 @@ namespace allot::inline v1 {
 
 namespace detail {
 
+/// A counted pointer to something with a `count` that ends by `destroy`.
+template <class Counted>
+class counted_pointer {
+public:
+    counted_pointer() noexcept = default;
+    explicit counted_pointer(Counted* fresh) noexcept : to_{fresh} {}
+    counted_pointer(const counted_pointer& other) noexcept : to_{other.to_} {
+        if (to_ != nullptr) to_->count.add();
+    }
+    counted_pointer(counted_pointer&& other) noexcept : to_{std::exchange(other.to_, nullptr)} {}
+    counted_pointer& operator=(counted_pointer other) noexcept {
+        std::swap(to_, other.to_);
+        return *this;
+    }
+    ~counted_pointer() {
+        if (to_ != nullptr && to_->count.drop()) Counted::destroy(to_);
+    }
+
+    [[nodiscard]] Counted* get() const noexcept { return to_; }
+
+private:
+    Counted* to_ = nullptr;
+};
+
 template <class Body, class References>
 struct counted_body {
     Body body;
     typename References::count count;
+
+    static void destroy(counted_body* gone) noexcept { delete gone; }
 };
 
 /// A handle to a body on the heap: the last one deletes it.
@@ -37,28 +63,17 @@ class body_handle {
 
 public:
     body_handle() noexcept = default;
-    body_handle(const body_handle& other) noexcept : to_{other.to_} {
-        if (to_ != nullptr) to_->count.add();
-    }
-    body_handle(body_handle&& other) noexcept : to_{std::exchange(other.to_, nullptr)} {}
-    body_handle& operator=(body_handle other) noexcept {
-        std::swap(to_, other.to_);
-        return *this;
-    }
-    ~body_handle() {
-        if (to_ != nullptr && to_->count.drop()) delete to_;
-    }
 
     /// Empty when the heap gives nothing.
     [[nodiscard]] static body_handle make() noexcept {
         body_handle fresh;
-        fresh.to_ = new (std::nothrow) counted;
+        fresh.to_ = counted_pointer<counted>{new (std::nothrow) counted};
         return fresh;
     }
-    [[nodiscard]] Body* get() const noexcept { return to_ == nullptr ? nullptr : &to_->body; }
+    [[nodiscard]] Body* get() const noexcept { return to_.get() == nullptr ? nullptr : &to_.get()->body; }
 
 private:
-    counted* to_ = nullptr;
+    counted_pointer<counted> to_;
 };
 
 /// A handle to a body of the caller's.
@@ -72,6 +87,21 @@ public:
 private:
     Body* to_ = nullptr;
 };
+
+/// In hardened builds, a killed tensor or storage that is killed again or used is a misuse.
+template <class Policies>
+void check_alive([[maybe_unused]] bool alive) noexcept {
+    if constexpr (Policies::hardened != hardening::none) {
+        if (!alive) typename Policies::on_misuse{}(misuse::killed_before, 0, 0);
+    }
+}
+
+/// What is wrong with the size and alignment of a storage.
+[[nodiscard]] constexpr tensor_error check_storage(std::int64_t size, std::size_t align) noexcept {
+    if (size < 0) return {tensor_refusal::negative_size};
+    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2) return {tensor_refusal::too_large};
+    return {is_alignment(align) ? tensor_refusal::none : tensor_refusal::bad_alignment};
+}
 
 }  // namespace detail
 
@@ -110,9 +140,7 @@ public:
     /// Drops this reference; the memory goes when no tensor needs it any more. In hardened builds a second time is a
     /// misuse; otherwise it changes nothing.
     void kill() noexcept {
-        if constexpr (Policies::hardened != hardening::none) {
-            if (!*this) typename Policies::on_misuse{}(misuse::killed_before, 0, 0);
-        }
+        detail::check_alive<Policies>(static_cast<bool>(*this));
         to_ = {};
     }
 
@@ -132,13 +160,11 @@ template <class Policies = storage_policies<>, allocator Allocator>
     Allocator& from, std::int64_t size, std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    if (size < 0) return answer::failure({tensor_refusal::negative_size});
-    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2)
-        return answer::failure({tensor_refusal::too_large});
-    if (!is_alignment(align)) return answer::failure({tensor_refusal::bad_alignment});
+    tensor_error why = detail::check_storage(size, align);
+    if (why.why != tensor_refusal::none) return answer::failure(why);
     auto handle = fresh::handle_type::make();
     if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
-    const tensor_error why = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
+    why = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
     return why.why == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(why);
 }
 
@@ -150,11 +176,9 @@ template <allocator Allocator, class Policies>
     std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    if (size < 0) return answer::failure({tensor_refusal::negative_size});
-    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2)
-        return answer::failure({tensor_refusal::too_large});
-    if (!is_alignment(align)) return answer::failure({tensor_refusal::bad_alignment});
-    const tensor_error why = body.acquire(from, static_cast<std::size_t>(size), align);
+    tensor_error why = detail::check_storage(size, align);
+    if (why.why != tensor_refusal::none) return answer::failure(why);
+    why = body.acquire(from, static_cast<std::size_t>(size), align);
     return why.why == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(why);
 }
 

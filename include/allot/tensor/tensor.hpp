@@ -92,11 +92,7 @@ public:
     [[nodiscard]] const Claim& claim() const noexcept { return claim_; }
 
 private:
-    void check() const noexcept {
-        if constexpr (policies::hardened != hardening::none) {
-            if (!*this) typename policies::on_misuse{}(misuse::killed_before, 0, 0);
-        }
-    }
+    void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }
 
     Claim claim_;
     address_type address_{};
@@ -169,7 +165,9 @@ template <class Claim>
         return claim;
     } else {
         using storage_type = typename Claim::storage_type;
-        return unheld<storage_type>{storage_type{typename storage_type::handle_type{*claim.body()}}};
+        storage_only_claim<storage_type> fresh;
+        static_cast<void>(fresh.start(storage_type{typename storage_type::handle_type{*claim.body()}}, 1));
+        return fresh;
     }
 }
 }  // namespace detail
