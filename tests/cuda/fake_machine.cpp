@@ -1,0 +1,14 @@
+#include "fake_cudart.hpp"
+#include "machine.hpp"
+
+namespace tests {
+
+machine::machine() { fake_cuda::start(); }
+machine::~machine() {
+    static_cast<void>(cudaDeviceSynchronize());
+    CHECK(fake_cuda::live() == 0);
+    CHECK(fake_cuda::wrong_frees() == 0);
+    CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+}  // namespace tests

@@ -1,0 +1,22 @@
+# Compiles SOURCE with nvcc to PROGRAM and runs it, which skips what needs a GPU. Run by CTest with NVCC, COMPILER, INCLUDES,
+# IMPLICIT_INCLUDES, SOURCE, PROGRAM.
+cmake_minimum_required(VERSION 3.25)
+if(NOT NVCC)
+    message("skipped: there is no nvcc")
+    return()
+endif()
+list(REMOVE_ITEM INCLUDES ${IMPLICIT_INCLUDES})
+list(TRANSFORM INCLUDES PREPEND -I)
+# CUDA 13 knows no device below sm_75, and 12 all of these: one image for sm_80, and later devices compile it anew.
+execute_process(COMMAND ${NVCC} -std=c++20 -ccbin ${COMPILER} -arch=sm_80 -Werror all-warnings ${INCLUDES} ${SOURCE}
+                        -o ${PROGRAM}
+                RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+    message("${output}")
+    message(FATAL_ERROR "nvcc does not compile ${SOURCE}")
+endif()
+execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+message("${output}")
+if(NOT status EQUAL 0 AND NOT status EQUAL 77)
+    message(FATAL_ERROR "${PROGRAM} failed: ${status}")
+endif()
