@@ -23,7 +23,11 @@ file(MAKE_DIRECTORY ${SCRATCH})
 
 if(WAY STREQUAL "find_package")
     run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
-    build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
+    set(toolkit)
+    if(DEFINED ENV{CUDAToolkit_ROOT})
+        set(toolkit -DCUDAToolkit_ROOT=$ENV{CUDAToolkit_ROOT})
+    endif()
+    build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION} ${toolkit})
 
 elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
