@@ -180,7 +180,8 @@ public:
             const std::size_t from = model::position(held.base), at = model::position(address);
             if (held.size != 0 && at >= from && at - from < held.size && model::locate(held.base, at - from) == address) {
                 piece found{i, at - from, size};
-                if constexpr (Device::host_accessible) found.bytes = static_cast<std::byte*>(address);
+                if constexpr (Device::host_accessible && std::convertible_to<Address, void*>)
+                    found.bytes = static_cast<std::byte*>(address);
                 return found;
             }
             ++i;

@@ -116,8 +116,9 @@ template <class From, class To, class Copy>
 /// Copies elements in memory that the host can touch.
 template <class From, class To>
 [[nodiscard]] tensor_error copy_tensor(const From& from, const To& to) noexcept {
-    static_assert(From::host_accessible && To::host_accessible && std::same_as<typename From::address_model, raw_pointer> &&
-                      std::same_as<typename To::address_model, raw_pointer>,
+    static_assert(From::host_accessible && To::host_accessible &&
+                      std::convertible_to<typename From::address_type, const void*> &&
+                      std::convertible_to<typename To::address_type, void*>,
                   "allot: the host cannot touch this memory: give copy_tensor a function that copies a run on the device");
     return copy_tensor(from, to, [](const void* source, void* target, std::size_t bytes) noexcept -> long {
         std::memcpy(target, source, bytes);
