@@ -1,0 +1,254 @@
+// The devices of DMA buffers on a fake kernel: what they ask it for, and what they make of its answers.
+#include "fake_kernel.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/device/dma_heap.hpp>
+#include <allot/device/udmabuf.hpp>
+
+#include <cstdarg>
+#include <cstring>
+#include <sys/syscall.h>
+
+/// Stands before the C library's, and asks the fake kernel what the real one does not know.
+extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, request);
+    void* const argument = va_arg(arguments, void*);
+    va_end(arguments);
+    const auto real = static_cast<int>(::syscall(SYS_ioctl, descriptor, request, argument));
+    tests::fake_kernel* const fake = tests::fake_kernel::running;
+    return real < 0 && errno == ENOTTY && fake != nullptr ? fake->answer(request, argument) : real;
+}
+
+namespace {
+
+using namespace allot::literals;
+using allot::cpu_use;
+using tests::fake_kernel;
+
+using heap = allot::dma_heap<"reserved", allot::dma_heap_options{.regions = 3}>;
+using coherent_heap = allot::dma_heap<"reserved", allot::dma_heap_options{.contiguous = true, .coherent = true}>;
+using udmabuf = allot::udmabuf<allot::udmabuf_options{.regions = 3}>;
+using coherent_udmabuf = allot::udmabuf<allot::udmabuf_options{.coherent = true}>;
+
+static_assert(!heap::contiguous && coherent_heap::contiguous && !udmabuf::contiguous);
+static_assert(!heap::host_accessible && coherent_heap::host_accessible);
+static_assert(!udmabuf::host_accessible && coherent_udmabuf::host_accessible);
+static_assert(heap::dl_device == allot::dl_device_type::ext_dev);
+static_assert(coherent_heap::dl_device == allot::dl_device_type::cpu);
+// Where the CPU may touch the memory only at times, no record lies in it.
+static_assert(!allot::arena<heap, allot::best_fit<>>::strategy_type::in_band);
+static_assert(allot::arena<coherent_heap, allot::best_fit<>>::strategy_type::in_band);
+
+template <class Device>
+Device on(const fake_kernel& kernel) {
+    return Device{std::same_as<Device, udmabuf> ? kernel.udmabuf() : kernel.heaps()};
+}
+unsigned char* bytes(void* at) { return static_cast<unsigned char*>(at); }
+void* behind(void* at, std::size_t n) { return bytes(at) + n; }
+constexpr auto most = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("dma buffers are whole pages, zeroed and aligned as asked", Device, heap, udmabuf) {
+    const fake_kernel kernel;
+    auto device = on<Device>(kernel);
+    for (const std::size_t align : {1_B, 32_B, 4096_B, 64_KiB, 4_MiB}) {
+        const auto answer = device.acquire({.size = 5000, .align = align});
+        REQUIRE(answer);
+        CHECK(answer->size >= 8192);
+        CHECK(answer->size % 4096 == 0);
+        CHECK(answer->align >= align);
+        CHECK(allot::raw_pointer::position(answer->base) % (align < 4096 ? 4096 : align) == 0);
+        for (std::size_t i = 0; i != answer->size; ++i) REQUIRE(bytes(answer->base)[i] == 0);
+        std::memset(answer->base, 1, answer->size);
+        device.release(*answer);
+    }
+}
+
+TEST_CASE_TEMPLATE("dma buffers of no size, of no alignment and of every byte there is are not asked for", Device, heap,
+                   udmabuf) {
+    const fake_kernel kernel;
+    auto device = on<Device>(kernel);
+    CHECK(device.acquire({.size = 0}).error() == EINVAL);
+    CHECK(device.acquire({.size = 1, .align = 0}).error() == EINVAL);
+    CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
+    CHECK(device.acquire({.size = most}).error() == ENOMEM);
+    CHECK(device.acquire({.size = most - 4095}).error() == ENOMEM);
+    CHECK(device.acquire({.size = most / 2 + 1}).error() == ENOMEM);
+    CHECK(kernel.allocations == 0);
+    // An alignment for which there are no addresses is refused after the kernel gave the buffer, which goes back.
+    const std::size_t open = tests::open_descriptors();
+    CHECK(device.acquire({.size = 1, .align = most / 2 + 1}).error() == ENOMEM);
+    CHECK(tests::open_descriptors() == open);
+}
+
+TEST_CASE_TEMPLATE("dma buffers are refused with the driver's code, and nothing stays open", Device, heap, udmabuf) {
+    fake_kernel kernel;
+    const std::size_t open = tests::open_descriptors();
+    for (const int why : {ENOMEM, ENODEV, EINTR}) {
+        kernel.refuse_with = why;
+        const allot::arena<Device, allot::best_fit<>> memory{on<Device>(kernel), 1_MiB};
+        CHECK(memory.size() == 0);
+        CHECK(memory.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, why});
+    }
+    CHECK(tests::open_descriptors() == open);
+
+    kernel.refuse_with = 0;
+    kernel.unmappable = true;
+    auto device = on<Device>(kernel);
+    CHECK(device.acquire({.size = 1}).error() == EACCES);
+    CHECK(device.acquire({.size = 1, .align = 1_MiB}).error() == EACCES);
+    CHECK(tests::open_descriptors() == open);
+}
+
+TEST_CASE("dma buffers without the driver, and on a node of something else, are refused with errno") {
+    CHECK(allot::dma_heap<"no such heap">{"/dev"}.acquire({.size = 1}).error() == ENOENT);
+    CHECK(allot::dma_heap<"reserved">{"/no such directory"}.acquire({.size = 1}).error() == ENOENT);
+    CHECK(allot::dma_heap<"null">{"/dev"}.acquire({.size = 1}).error() == ENOTTY);
+    CHECK(allot::udmabuf<>{"/dev/no such driver"}.acquire({.size = 1}).error() == ENOENT);
+    CHECK(allot::udmabuf<>{"/dev/null"}.acquire({.size = 1}).error() == ENOTTY);
+}
+
+TEST_CASE_TEMPLATE("every byte of a dma buffer leads to its descriptor, and no other does", Device, heap, udmabuf) {
+    const fake_kernel kernel;
+    auto one = on<Device>(kernel), other = on<Device>(kernel);
+    const auto a = *one.acquire({.size = 8192}), b = *one.acquire({.size = 4096}), c = *other.acquire({.size = 4096});
+    const allot::dma_buffer of_a = one.buffer_of(a.base), of_b = one.buffer_of(b.base);
+    CHECK(of_a == allot::dma_buffer{of_a.descriptor, 0, 8192});
+    CHECK(of_b == allot::dma_buffer{of_b.descriptor, 0, 4096});
+    CHECK((of_a.descriptor >= 0 && of_b.descriptor >= 0 && of_a.descriptor != of_b.descriptor));
+    CHECK(one.buffer_of(behind(a.base, 8191)) == allot::dma_buffer{of_a.descriptor, 8191, 8192});
+    CHECK(one.buffer_of(a.base, 8192) == of_a);
+    CHECK_FALSE(one.buffer_of(a.base, 8193));
+    CHECK_FALSE(one.buffer_of(a.base, most));
+    CHECK_FALSE(one.buffer_of(c.base));
+    CHECK_FALSE(one.buffer_of(nullptr));
+    CHECK(other.buffer_of(c.base));
+
+    // Released in the order of their acquisition: the others are found as before.
+    one.release(a);
+    CHECK_FALSE(one.buffer_of(a.base));
+    CHECK(one.buffer_of(b.base) == of_b);
+    CHECK(::fcntl(of_a.descriptor, F_GETFD) == -1);
+    CHECK(::fcntl(of_b.descriptor, F_GETFD) == FD_CLOEXEC);
+    one.release(b);
+    CHECK(::fcntl(of_b.descriptor, F_GETFD) == -1);
+    other.release(c);
+}
+
+TEST_CASE_TEMPLATE("a device of dma buffers with no place for one more asks for none", Device, heap, udmabuf) {
+    const fake_kernel kernel;
+    auto device = on<Device>(kernel);
+    allot::region<void*> held[3];
+    for (auto& each : held) each = *device.acquire({.size = 4096});
+    CHECK(device.acquire({.size = 4096}).error() == EMFILE);
+    CHECK(kernel.allocations == 3);
+    device.release(held[1]);
+    held[1] = *device.acquire({.size = 4096});
+    CHECK(held[1]);
+    for (const auto& each : {held[2], held[0], held[1]}) device.release(each);
+}
+
+TEST_CASE_TEMPLATE("another mapping of a dma buffer's descriptor has the same bytes", Device, heap, udmabuf) {
+    const fake_kernel kernel;
+    allot::arena<Device, allot::best_fit<>> memory{on<Device>(kernel), 64_KiB};
+    const auto skipped = memory.allocate({.size = 100});
+    const auto block = memory.allocate({.size = 1000, .align = 32});
+    REQUIRE((skipped && block));
+    const allot::dma_buffer buffer = memory.device().buffer_of(block.address);
+    CHECK(buffer.size == 64_KiB);
+    CHECK(buffer.offset % 32 == 0);
+    const int kept = ::dup(buffer.descriptor);
+    void* const again = ::mmap(nullptr, buffer.size, PROT_READ | PROT_WRITE, MAP_SHARED, kept, 0);
+    ::close(kept);
+    REQUIRE(again != MAP_FAILED);
+    std::memset(block.address, 42, block.size);
+    CHECK(std::memcmp(behind(again, buffer.offset), block.address, block.size) == 0);
+    bytes(again)[buffer.offset] = 7;
+    CHECK(bytes(block.address)[0] == 7);
+    ::munmap(again, buffer.size);
+}
+
+TEST_CASE_TEMPLATE("the CPU's access to a dma buffer begins and ends, and says for what", Device, heap, udmabuf) {
+    fake_kernel kernel;
+    allot::arena<Device, allot::best_fit<>> memory{on<Device>(kernel), 64_KiB};
+    const auto block = memory.allocate({.size = 1000});
+    constexpr std::uint64_t start = DMA_BUF_SYNC_START, end = DMA_BUF_SYNC_END;
+    for (const auto& [use, flags] : {std::pair{cpu_use::read, std::uint64_t{DMA_BUF_SYNC_READ}},
+                                     std::pair{cpu_use::write, std::uint64_t{DMA_BUF_SYNC_WRITE}},
+                                     std::pair{cpu_use::read_write, std::uint64_t{DMA_BUF_SYNC_RW}}}) {
+        kernel.syncs.clear();
+        {
+            const auto access = memory.device().access(block.address, block.size, use);
+            CHECK((access && access.error() == 0));
+            CHECK(kernel.syncs == std::vector{start | flags});
+        }
+        CHECK(kernel.syncs == std::vector{start | flags, end | flags});
+    }
+
+    // What was interrupted is asked again; ended early or moved, it ends once.
+    kernel.syncs.clear();
+    kernel.sync_errors = {EINTR, EAGAIN, 0, EINTR, 0};
+    {
+        auto first = memory.device().access(block.address, block.size, cpu_use::read);
+        CHECK(kernel.sync_errors.size() == 2);
+        auto moved = std::move(first);
+        CHECK((moved && !first));
+        CHECK(moved.end() == 0);
+        CHECK(moved.end() == 0);
+    }
+    CHECK((kernel.sync_errors.empty() && kernel.syncs.size() == 2));
+
+    // A failure is told, and what has not begun does not end.
+    kernel.syncs.clear();
+    kernel.sync_errors = {EIO};
+    {
+        const auto access = memory.device().access(block.address, block.size, cpu_use::read);
+        CHECK((!access && access.error() == EIO));
+    }
+    CHECK(kernel.syncs.empty());
+    kernel.sync_errors = {0, EIO};
+    CHECK(memory.device().access(block.address, block.size, cpu_use::read).end() == EIO);
+    for (const auto& [at, size] : {std::pair{static_cast<void*>(&kernel), 1_B}, std::pair{block.address, 65_KiB}}) {
+        const auto access = memory.device().access(at, size, cpu_use::write);
+        CHECK((!access && access.error() == EINVAL));
+    }
+}
+
+TEST_CASE_TEMPLATE("each block of naive over dma buffers has a descriptor of its own, also out of a cache", Device, heap,
+                   udmabuf) {
+    const fake_kernel kernel;
+    allot::naive<allot::cached<Device>> memory{allot::cached<Device>{on<Device>(kernel)}};
+    const auto a = memory.allocate({.size = 1000}), b = memory.allocate({.size = 1000, .align = 8192});
+    REQUIRE((a && b));
+    const auto descriptor = [&](const auto& block) {
+        return memory.device().device().buffer_of(block.address).descriptor;
+    };
+    const int of_a = descriptor(a);
+    CHECK((of_a >= 0 && descriptor(b) >= 0 && of_a != descriptor(b)));
+    memory.deallocate(a);
+    const auto again = memory.allocate({.size = 900});
+    CHECK(descriptor(again) == of_a);
+    CHECK(kernel.allocations == 2);
+    memory.deallocate(again);
+    memory.deallocate(b);
+    CHECK(memory.trim() == 8192);
+    CHECK(descriptor(a) == -1);
+}
+
+TEST_CASE_TEMPLATE("dma buffers move with their arena", Device, heap, udmabuf) {
+    const fake_kernel kernel;
+    using growth = allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 2}>;
+    allot::arena<Device, allot::best_fit<>, growth> memory{on<Device>(kernel)};
+    const auto a = memory.allocate({.size = 4096}), b = memory.allocate({.size = 4096});
+    REQUIRE((a && b));
+    const int of_b = memory.device().buffer_of(b.address).descriptor;
+    auto moved = std::move(memory);
+    CHECK_FALSE(memory.device().buffer_of(b.address));
+    CHECK(moved.device().buffer_of(b.address).descriptor == of_b);
+    moved.deallocate(a);
+    CHECK(moved.trim() == 4096);
+    CHECK(moved.device().buffer_of(b.address).descriptor == of_b);
+    CHECK_FALSE(moved.device().buffer_of(a.address));
+}
