@@ -1,6 +1,6 @@
-// A kernel with DMA buffers, as far as `ioctl` goes: nodes that are ordinary files, and buffers that are memfds. What the
-// real kernel does not know (ENOTTY) it answers, while one exists. The `ioctl` that asks it is in fakes_test.cpp. The real
-// drivers: real_test.cpp, in the VM of tests/vm.
+// A kernel with DMA buffers, as far as `ioctl` goes: nodes that are ordinary files, and buffers that are memfds. What
+// the real kernel does not know (ENOTTY) it answers, while one exists. The `ioctl` that asks it is in fakes_test.cpp.
+// The real drivers: real_test.cpp, in the VM of tests/vm.
 #pragma once
 
 #include <doctest/doctest.h>

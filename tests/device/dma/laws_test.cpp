@@ -1,0 +1,106 @@
+// The laws on DMA buffers: on the drivers where they are (the VM of tests/vm), on fakes elsewhere.
+#include "../../laws/adapters.hpp"
+#include "../../laws/judge.hpp"
+#include "fake_kernel.hpp"
+
+#include <allot/device/dma_heap.hpp>
+#include <allot/device/u_dma_buf.hpp>
+#include <allot/device/udmabuf.hpp>
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+namespace {
+
+std::optional<tests::fake_kernel> fake;
+
+/// A device that refuses large alignments. Where addresses have 32 bits, how often one is free may differ from one
+/// arena to the next, and the laws want the same of both.
+template <class Device>
+struct steady : Device {
+    explicit steady(Device device) noexcept : Device{std::move(device)} {}
+    [[nodiscard]] allot::acquired<steady> acquire(allot::layout wanted) noexcept {
+        constexpr std::size_t most = std::size_t{1} << 20;
+        return wanted.align > most ? allot::acquired<steady>::failure(ENOMEM) : Device::acquire(wanted);
+    }
+};
+
+}  // namespace
+
+namespace laws {
+
+template <allot::heap_name Name, allot::dma_heap_options Options>
+struct ground<allot::dma_heap<Name, Options>> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static allot::dma_heap<Name, Options> device(std::size_t) {
+        return fake ? allot::dma_heap<Name, Options>{fake->heaps()} : allot::dma_heap<Name, Options>{};
+    }
+};
+template <allot::udmabuf_options Options>
+struct ground<allot::udmabuf<Options>> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static allot::udmabuf<Options> device(std::size_t) {
+        return fake ? allot::udmabuf<Options>{fake->udmabuf()} : allot::udmabuf<Options>{};
+    }
+};
+template <allot::u_dma_buf_options Options>
+struct ground<allot::u_dma_buf<Options>> {
+    explicit ground(const variant&) {
+        std::filesystem::create_directory(board / "buffer");
+        board.write("buffer/phys_addr", "0x1e905000\n");
+        board.write("buffer/dma_coherent", "1\n");
+    }
+    [[nodiscard]] allot::u_dma_buf<Options> device(std::size_t size) {
+        board.write("buffer/size", std::to_string(size) + "\n");
+        std::filesystem::create_directory(board / "nodes");
+        board.write("nodes/buffer", "");
+        std::filesystem::resize_file(board / "nodes/buffer", (size + 4095) / 4096 * 4096);
+        nodes = board / "nodes";
+        return allot::u_dma_buf<Options>{"buffer", 0, {board.path().c_str(), nodes.c_str()}};
+    }
+    tests::temporary_directory board;
+    std::string nodes;
+};
+template <class Device>
+struct ground<steady<Device>> : ground<Device> {
+    using ground<Device>::ground;
+    [[nodiscard]] steady<Device> device(std::size_t size) { return steady<Device>{ground<Device>::device(size)}; }
+};
+
+}  // namespace laws
+
+namespace {
+
+using heap = allot::dma_heap<"reserved">;
+using coherent_heap = allot::dma_heap<"reserved", allot::dma_heap_options{.contiguous = true, .coherent = true}>;
+using coherent_udmabuf = allot::udmabuf<allot::udmabuf_options{.coherent = true}>;
+using coherent_u_dma_buf = allot::u_dma_buf<allot::u_dma_buf_options{.coherent = true}>;
+
+using fixed = allot::growth::fixed<allot::growth_options{.step = 5000, .limit = 60'000, .regions = 4}>;
+constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
+
+template <class Device, class Strategy, class Growth = allot::growth::none>
+using on = laws::arena_subject<laws::arena_over<steady<Device>, Strategy, Growth>>;
+
+using laws::make;
+constexpr laws::row table[] = {
+    {"best fit, dma heap", make<on<heap, allot::best_fit<>>>, false, false},
+    {"best fit, coherent dma heap", make<on<coherent_heap, allot::best_fit<>>>, false, false},
+    {"best fit, dma heap, fixed growth", make<on<heap, allot::best_fit<>, fixed>>, true},
+    {"best fit, coherent dma heap, fixed growth", make<on<coherent_heap, allot::best_fit<>, fixed>>, true},
+    {"pool, dma heap", make<on<heap, allot::pool<slots>>>, false, false},
+    {"best fit, udmabuf", make<on<allot::udmabuf<>, allot::best_fit<>>>, false, false},
+    {"bump, coherent udmabuf, fixed growth", make<on<coherent_udmabuf, allot::bump<>, fixed>>, true},
+    {"best fit, u_dma_buf", make<on<allot::u_dma_buf<>, allot::best_fit<>>>, false, false},
+    {"best fit, coherent u_dma_buf", make<on<coherent_u_dma_buf, allot::best_fit<>>>, false, false},
+};
+
+}  // namespace
+
+TEST_CASE("arenas over DMA buffers keep the laws") {
+    CHECK(std::size(table) == 9);
+    if (::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0) fake.emplace();
+    laws::judge(table);
+    fake.reset();
+}
