@@ -328,10 +328,10 @@ private:
     }
 
     /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
-    /// be: the strategy skips to it.
+    /// be: the strategy skips to it. A segment's offsets are its addresses modulo half a segment, and no further.
     [[nodiscard]] bool is_honoured(std::size_t align) const noexcept {
         if constexpr (model::absolute) {
-            return true;
+            return space::order != region_order::segments || align - 1 <= space::largest_region;
         } else if constexpr (one_region) {
             return align <= Device::min_align || align <= space_.regions[0].align || (in_place && !space_.regions[0]);
         } else {

@@ -19,6 +19,18 @@ std::vector<std::size_t> region_sizes(const Arena& arena) {
 }
 using sizes = std::vector<std::size_t>;
 
+/// Regions at one address, which nobody touches.
+struct invented_addresses : allot::traits_of<allot::host::heap> {
+    static constexpr bool host_accessible = false;
+    using error = int;
+    explicit invented_addresses(std::size_t address) : base{reinterpret_cast<void*>(address)} {}
+    [[nodiscard]] allot::acquired<invented_addresses> acquire(allot::layout wanted) noexcept {
+        return allot::region<void*>{base, wanted.size, wanted.align};
+    }
+    void release(allot::region<void*>) noexcept {}
+    void* base;
+};
+
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
 }  // namespace
@@ -170,6 +182,19 @@ TEST_CASE("growth: a request larger than a segment is refused with a reason") {
 }
 
 // ── giving back ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("growth: an alignment beyond half a segment is misaligned, as offsets tell no more of an address") {
+    constexpr std::size_t half = most / 128 + 1;  // with 64 regions
+    using fixed = growth::fixed<growth_options{.step = 4096, .regions = 64}>;
+    allot::arena<invented_addresses, allot::best_fit<>, fixed> arena{invented_addresses{half}};
+    const auto block = arena.allocate({100, half});
+    REQUIRE(block);
+    CHECK(allot::raw_pointer::position(block.address) == half);  // and so not a multiple of 2 * half
+    arena.deallocate(block);
+    CHECK_FALSE(arena.allocate({100, 2 * half}));
+    CHECK(arena.diagnose({100, 2 * half}).why == refusal::misaligned);
+    CHECK(arena.size() == 4096);
+}
 
 TEST_CASE_TEMPLATE("trim gives back the regions in which nothing is live, and only those", Strategy,
                    allot::best_fit<side_table>, allot::best_fit<>) {

@@ -236,10 +236,11 @@ public:
         if (base_align_ == 0 && all[0].size != 0) base_align_ = all[0].known_align;
         return all;
     }
-    /// An arena over handles promises the alignment that its first base has.
+    /// An arena over handles promises the alignment that its first base has; one over segments, half a segment.
     bool honours(number align) override {
         static_cast<void>(spaces());
-        return model::absolute || (base_align_ == 0 && grows) || align <= base_align_;
+        if (model::absolute) return align <= segment();
+        return (base_align_ == 0 && grows) || align <= base_align_;
     }
     bool may_grow(layout wanted) override {
         if constexpr (grows) {
