@@ -1,12 +1,16 @@
-// The laws on OpenCL buffers: a handle and an offset, on the first device of the first platform that has one.
+// The laws on OpenCL buffers, a handle and an offset, and on shared virtual memory, an address: on the first device of
+// the first platform that has one.
 #include "../laws/adapters.hpp"
 #include "../laws/judge.hpp"
 
-#include <allot/device/opencl.hpp>
+#include <allot/device/opencl_svm.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <vector>
 
 namespace {
 
@@ -35,6 +39,40 @@ const first_device& opencl() {
     return first;
 }
 
+/// Shared memory at whole pages, which drivers need not give: the laws compare places in memory that begins alike.
+template <class Svm>
+class page_aligned : public allot::traits_of<Svm> {
+    static constexpr std::size_t page = 4096;
+
+public:
+    using error = cl_int;
+
+    [[nodiscard]] allot::acquired<page_aligned> acquire(allot::layout wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > page << 16 || wanted.align > page)
+            return allot::acquired<page_aligned>::failure(CL_INVALID_VALUE);
+        const auto answer = device_.acquire({wanted.size + page, Svm::min_align});
+        if (!answer) return allot::acquired<page_aligned>::failure(answer.error());
+        const std::size_t from = allot::raw_pointer::position(answer->base);
+        void* const base = allot::raw_pointer::locate(answer->base, allot::align_up(from, page) - from);
+        held_->push_back({base, *answer});
+        return allot::region<void*>{base, wanted.size, page};
+    }
+    void release(allot::region<void*> held) noexcept {
+        const auto is_held = [&](const piece& each) { return each.base == held.base; };
+        const auto found = std::find_if(held_->begin(), held_->end(), is_held);
+        device_.release(found->whole);
+        held_->erase(found);
+    }
+
+private:
+    struct piece {
+        void* base;
+        allot::region<void*> whole;
+    };
+    Svm device_{opencl().context, opencl().device};
+    std::shared_ptr<std::vector<piece>> held_ = std::make_shared<std::vector<piece>>();
+};
+
 }  // namespace
 
 namespace laws {
@@ -42,6 +80,11 @@ template <>
 struct ground<allot::opencl::buffer> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::opencl::buffer device(std::size_t) { return {opencl().context, opencl().device}; }
+};
+template <class Svm>
+struct ground<page_aligned<Svm>> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static page_aligned<Svm> device(std::size_t) { return {}; }
 };
 }  // namespace laws
 
@@ -74,6 +117,23 @@ constexpr laws::row table[] = {
     {"paged: rows of buffers, tables of the host", make<paged>, false, false},
 };
 
+using fine = page_aligned<allot::opencl::fine_svm>;
+using coarse = page_aligned<allot::opencl::coarse_svm>;
+template <class Device, class Strategy, class Growth = allot::growth::none>
+using shared = laws::arena_subject<laws::arena_over<Device, Strategy, Growth>>;
+
+constexpr laws::row svm_table[] = {
+    {"best fit, records in band, fine svm", make<shared<fine, allot::best_fit<>>>},
+    {"best fit, records in band, two ends, fine svm", make<shared<fine, allot::best_fit<two_ends>>>},
+    {"best fit, records in band, fine svm, fixed growth", make<shared<fine, allot::best_fit<>, fixed>>, true},
+    {"bump down, fine svm", make<shared<fine, allot::bump<>>>},
+    {"stack, fine svm", make<shared<fine, allot::stack<>>>},
+    {"best fit, side table, coarse svm", make<shared<coarse, allot::best_fit<>>>},
+    {"best fit, side table, coarse svm, fixed growth", make<shared<coarse, allot::best_fit<>, fixed>>, true},
+    {"ring, coarse svm", make<shared<coarse, allot::ring<>>>},
+    {"pool, bitmap, coarse svm", make<shared<coarse, allot::pool<slots>>>},
+};
+
 }  // namespace
 
 TEST_CASE("arenas over OpenCL buffers keep the laws") {
@@ -83,4 +143,13 @@ TEST_CASE("arenas over OpenCL buffers keep the laws") {
         return;
     }
     laws::judge(table);
+}
+
+TEST_CASE("arenas over shared virtual memory keep the laws") {
+    CHECK(std::size(svm_table) == 9);
+    if (!opencl().found || !allot::opencl::fine_svm{opencl().context, opencl().device}.is_supported()) {
+        std::puts("skipped: no OpenCL device with fine-grained shared virtual memory");
+        return;
+    }
+    laws::judge(svm_table);
 }

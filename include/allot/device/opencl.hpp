@@ -21,6 +21,10 @@
 
 namespace allot::inline v1::opencl {
 
+/// What OpenCL answers: a value, or its code.
+template <class Value>
+using cl_result = result<Value, cl_int>;
+
 class buffer {
 public:
     using address_model = handle_offset<cl_mem>;

@@ -50,10 +50,6 @@ struct tensor_buffer {
     Tensor of;             // which stays alive
 };
 
-/// What OpenCL answers: a value, or its code.
-template <class Value>
-using cl_result = result<Value, cl_int>;
-
 /// The tensor's bytes as a sub-buffer. Refused with CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) where `device` allows none to
 /// begin, also on drivers that would let it pass; with CL_INVALID_MEM_OBJECT (-38) inside a sub-buffer, or for a killed
 /// tensor; with CL_INVALID_BUFFER_SIZE (-61) without elements; and with the driver's own code. The tensor is compact.
