@@ -6,12 +6,13 @@
 //     if (alone && !alone->aliases) …                                  // a copy: writes do not reach the tensor
 //
 // A sub-buffer begins where the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN allows, inside a buffer that is no sub-buffer
-// itself. Where it cannot, `as_buffer` makes a buffer of its own, copies the bytes, and says that it does not alias.
-// Both hold the tensor.
+// itself; a tensor in host memory is imported (CL_MEM_USE_HOST_PTR), where its address is as aligned. Where that cannot
+// be, `as_buffer` makes a buffer of its own, copies the bytes, and says that it does not alias. All hold the tensor.
 //
-// Complexity: one driver call each. Memory: the copy's, where one is made. Thread safety: the driver's.
+// Complexity: a few driver calls each. Memory: the copy's, where one is made. Thread safety: the driver's.
 #pragma once
 
+#include <allot/address/raw_pointer.hpp>
 #include <allot/device/opencl.hpp>
 #include <allot/tensor/copy.hpp>
 
@@ -45,10 +46,41 @@ private:
 /// A buffer object that begins where its tensor does.
 template <class Tensor>
 struct tensor_buffer {
+    Tensor of;  // which stays alive, and goes after the buffer
     cl::Buffer buffer;
     bool aliases = false;  // the same bytes; otherwise a copy that does not follow the tensor, nor it the copy
-    Tensor of;             // which stays alive
 };
+
+namespace detail {
+
+/// What a queue works for.
+struct queue_target {
+    cl_context context = nullptr;
+    cl_device_id device = nullptr;
+    std::size_t base_align = 1;  // of buffers and sub-buffers, in bytes
+};
+[[nodiscard]] inline cl_result<queue_target> target_of(const cl::CommandQueue& queue) noexcept {
+    queue_target found;
+    cl_uint bits = 0;
+    cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof found.context, &found.context, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof found.device, &found.device, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetDeviceInfo(found.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr);
+    if (status != CL_SUCCESS) return cl_result<queue_target>::failure(status);
+    found.base_align = bits / 8;
+    return found;
+}
+
+/// Why a tensor's bytes cannot be a buffer, wherever they are.
+template <class Tensor>
+[[nodiscard]] cl_int check_bytes(const Tensor& of) noexcept {
+    if (!of) return CL_INVALID_MEM_OBJECT;
+    if (of.size() == 0) return CL_INVALID_BUFFER_SIZE;
+    return of.is_compact() ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+}  // namespace detail
 
 /// The tensor's bytes as a sub-buffer. Refused with CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) where `device` allows none to
 /// begin, also on drivers that would let it pass; with CL_INVALID_MEM_OBJECT (-38) inside a sub-buffer, or for a killed
@@ -58,9 +90,7 @@ template <class Claim>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> sub_buffer(const tensor<Claim>& of,
                                                                    const cl::Device& device) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Claim>>>;
-    if (!of) return answer::failure(CL_INVALID_MEM_OBJECT);
-    if (of.size() == 0) return answer::failure(CL_INVALID_BUFFER_SIZE);
-    if (!of.is_compact()) return answer::failure(CL_INVALID_VALUE);
+    if (const cl_int why = detail::check_bytes(of); why != CL_SUCCESS) return answer::failure(why);
     cl_mem parent = nullptr;
     cl_uint align_bits = 0;
     cl_int status = ::clGetMemObjectInfo(of.data(), CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
@@ -72,7 +102,7 @@ template <class Claim>
     const cl_buffer_region where{of.byte_offset(), of.size_bytes()};
     const cl_mem made = ::clCreateSubBuffer(of.data(), 0, CL_BUFFER_CREATE_TYPE_REGION, &where, &status);
     if (status != CL_SUCCESS) return answer::failure(status);
-    return tensor_buffer<tensor<Claim>>{cl::Buffer{made}, true, of};
+    return tensor_buffer<tensor<Claim>>{of, cl::Buffer{made}, true};
 }
 
 /// The tensor's bytes as a buffer object: a sub-buffer where that is possible, otherwise a copy, which says so. The copy is
@@ -82,21 +112,38 @@ template <class Claim>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> as_buffer(const tensor<Claim>& of,
                                                                   const cl::CommandQueue& queue) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Claim>>>;
-    cl_device_id device = nullptr;
-    cl_context context = nullptr;
-    cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
-    if (status == CL_SUCCESS)
-        status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
-    if (status != CL_SUCCESS) return answer::failure(status);
-    const auto shared = sub_buffer(of, cl::Device{device, true});
+    const auto target = detail::target_of(queue);
+    if (!target) return answer::failure(target.error());
+    const auto shared = sub_buffer(of, cl::Device{target->device, true});
     const bool must_copy = shared.error() == CL_MISALIGNED_SUB_BUFFER_OFFSET ||
                            (shared.error() == CL_INVALID_MEM_OBJECT && static_cast<bool>(of));
     if (!must_copy) return shared;
-    const cl::Buffer copy{::clCreateBuffer(context, CL_MEM_READ_WRITE, of.size_bytes(), nullptr, &status)};
+    cl_int status = CL_SUCCESS;
+    const cl::Buffer copy{::clCreateBuffer(target->context, CL_MEM_READ_WRITE, of.size_bytes(), nullptr, &status)};
     if (status != CL_SUCCESS) return answer::failure(status);
     status = ::clEnqueueCopyBuffer(queue(), of.data(), copy(), of.byte_offset(), 0, of.size_bytes(), 0, nullptr, nullptr);
     if (status != CL_SUCCESS) return answer::failure(status);
-    return tensor_buffer<tensor<Claim>>{copy, false, of};
+    return tensor_buffer<tensor<Claim>>{of, copy, false};
+}
+
+/// A host tensor's bytes as a buffer object: imported where the device allows a buffer to begin there, otherwise a
+/// copy, which says so. While kernels use an imported one, the host sees its bytes between clEnqueueMapBuffer and the
+/// unmap; keep it until they have. Refused as a sub-buffer is.
+template <class Claim>
+    requires(tensor<Claim>::host_accessible && std::same_as<typename tensor<Claim>::address_type, void*>)
+[[nodiscard]] cl_result<tensor_buffer<tensor<Claim>>> as_buffer(const tensor<Claim>& of,
+                                                                  const cl::CommandQueue& queue) noexcept {
+    using answer = cl_result<tensor_buffer<tensor<Claim>>>;
+    if (const cl_int why = detail::check_bytes(of); why != CL_SUCCESS) return answer::failure(why);
+    const auto target = detail::target_of(queue);
+    if (!target) return answer::failure(target.error());
+    const bool aligned = raw_pointer::position(of.data()) % target->base_align == 0;
+    const cl_mem_flags how = aligned ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
+    cl_int status = CL_SUCCESS;
+    const cl_mem made =
+        ::clCreateBuffer(target->context, CL_MEM_READ_WRITE | how, of.size_bytes(), of.data(), &status);
+    if (status != CL_SUCCESS) return answer::failure(status);
+    return tensor_buffer<tensor<Claim>>{of, cl::Buffer{made}, aligned};
 }
 
 }  // namespace allot::inline v1::opencl
