@@ -17,6 +17,7 @@ enum class tensor_refusal : unsigned char {
     bad_shape,          // a negative dimension, or more than `max_rank` of them
     bad_strides,        // of another rank than the shape, or not what the call can take
     bad_separators,     // axis separators that are not ascending, or not inside the shape
+    bad_texture,        // fewer than three axes, or a last one that is not 4 channels
     shape_mismatch,     // two shapes that should hold the same elements do not
     dtype_mismatch,     // two dtypes that should be the same are not
     too_large,          // bytes or elements that cannot be counted
@@ -53,6 +54,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::bad_shape: return "the shape has a negative dimension, or more dimensions than max_rank";
         case tensor_refusal::bad_strides: return "the strides do not go with the shape";
         case tensor_refusal::bad_separators: return "the axis separators do not ascend inside the shape";
+        case tensor_refusal::bad_texture: return "a texture has at least three axes, the last of four channels";
         case tensor_refusal::shape_mismatch: return "the shapes do not go together";
         case tensor_refusal::dtype_mismatch: return "the dtypes are not the same";
         case tensor_refusal::too_large: return "the size cannot be counted in this machine's integers";

@@ -32,20 +32,30 @@ struct ddr {
 struct vtcm {
     static constexpr std::string_view name = "global.vtcm";
 };
+// Textures also say how many axes, counted from the first, make the rows of a tensor of that rank, at least 3.
 struct texture {
     static constexpr std::string_view name = "global.texture";
+    static constexpr std::size_t row_axes(std::size_t rank) noexcept { return rank - 2; }
 };
 struct texture_weight {
     static constexpr std::string_view name = "global.texture-weight";
+    static constexpr std::size_t row_axes(std::size_t) noexcept { return 1; }
 };
 struct texture_nhwc {
     static constexpr std::string_view name = "global.texture-nhwc";
+    static constexpr std::size_t row_axes(std::size_t rank) noexcept { return rank == 3 ? 1 : 2; }
 };
 }  // namespace scope
 
 /// A type that names a memory.
 template <class Scope>
 concept memory_scope = std::same_as<decltype(Scope::name), const std::string_view>;
+
+/// Refinement: its tensors are 2-D images (texture_shape.hpp).
+template <class Scope>
+concept texture_scope = memory_scope<Scope> && requires(std::size_t rank) {
+    { Scope::row_axes(rank) } noexcept -> std::same_as<std::size_t>;
+};
 
 template <memory_scope Scope>
 [[nodiscard]] constexpr bool is_named(std::string_view name) noexcept {
