@@ -11,4 +11,5 @@
 #include <allot/tensor/shape.hpp>
 #include <allot/tensor/storage.hpp>
 #include <allot/tensor/tensor.hpp>
+#include <allot/tensor/texture.hpp>
 #include <allot/tensor/texture_shape.hpp>

@@ -62,14 +62,18 @@ template <memory_scope Scope>
     return name == Scope::name || (name.empty() && Scope::name == scope::global::name);
 }
 
-/// An allocator's place in a scope map; made by `in_scope`.
-template <memory_scope Scope, std::int64_t Ordinal, allocator Allocator>
+/// What a scope's memory is given as: textures come from shaped devices (texture.hpp), all else from allocators.
+template <class Memory, class Scope>
+concept memory_for = allocator<Memory> || texture_scope<Scope>;
+
+/// A memory's place in a scope map; made by `in_scope`.
+template <memory_scope Scope, std::int64_t Ordinal, memory_for<Scope> Allocator>
 struct scope_entry {
     Allocator* allocator;
 };
 
 /// The memory of a scope on the device with this ordinal. The allocator outlives the map.
-template <memory_scope Scope, std::int64_t Ordinal = 0, allocator Allocator>
+template <memory_scope Scope, std::int64_t Ordinal = 0, memory_for<Scope> Allocator>
 [[nodiscard]] constexpr scope_entry<Scope, Ordinal, Allocator> in_scope(Allocator& allocator) noexcept {
     static_assert(Ordinal >= 0, "allot: device ordinals count from 0");
     return {&allocator};

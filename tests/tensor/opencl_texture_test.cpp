@@ -1,0 +1,298 @@
+// Textures on the OpenCL driver that is installed: images of its own, images over buffers or a copy that says so, and
+// the pool. What only drivers with images over buffers do is tested in tests/fake_opencl.
+#include <allot/allot.hpp>
+#include <allot/tensor.hpp>
+#include <allot/tensor/opencl_texture_pool.hpp>
+
+#include "../device/installed_opencl.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+using allot::float32;
+using allot::int32;
+using allot::refusal;
+using allot::tensor_refusal;
+using allot::opencl::copy_texture;
+using allot::opencl::image;
+using tests::opencl;
+namespace scope = allot::scope;
+
+using buffer_arena = allot::arena<allot::opencl::buffer, allot::best_fit<>>;
+using host_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+
+image images() { return {opencl().context, opencl().device}; }
+
+bool has_no_images() {
+    if (images().largest().width != 0) return false;
+    std::puts("skipped: the OpenCL device has no images");
+    return true;
+}
+
+/// Doubles every channel of a texture into another.
+cl::Kernel twice() {
+    const cl::Program program{opencl().context, R"(
+        kernel void twice(read_only image2d_t from, write_only image2d_t to) {
+            const sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
+            const int2 at = (int2)(get_global_id(0), get_global_id(1));
+            write_imagei(to, at, 2 * read_imagei(from, nearest, at));
+        })"};
+    REQUIRE(program.build("") == CL_SUCCESS);
+    cl_int status = CL_SUCCESS;
+    cl::Kernel made{program, "twice", &status};
+    REQUIRE(status == CL_SUCCESS);
+    return made;
+}
+void run(const cl::Kernel& with_arguments, allot::texture_shape over) {
+    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, cl::NDRange{over.width, over.height}) ==
+            CL_SUCCESS);
+    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+}
+
+struct memories {
+    host_arena host{{}, 1 << 20};
+    buffer_arena device{allot::opencl::buffer{opencl().context, opencl().device}, 1 << 20};
+    allot::storage<host_arena> io = *allot::alloc_storage(host, 1 << 18);
+    allot::storage<buffer_arena> data = *allot::alloc_storage(device, 1 << 18, 64);
+    image own = images();
+
+    auto numbers(const allot::shape& extents, std::int32_t from) {
+        const auto fresh = *allot::alloc_tensor(io, allot::anywhere, extents, int32);
+        auto* const first = static_cast<std::int32_t*>(fresh.data());
+        std::iota(first, first + fresh.size(), from);
+        return fresh;
+    }
+    template <class Tensor>
+    static std::vector<std::int32_t> values(const Tensor& of) {
+        const auto* const first = static_cast<const std::int32_t*>(of.data());
+        return {first, first + of.size()};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("opencl textures: from the host, through a kernel, and back, in every scope") {
+    if (has_no_images()) return;
+    memories it;
+    const auto memory = allot::scope_map{allot::in_scope<scope::global>(it.host), allot::in_scope<scope::texture>(it.own),
+                                         allot::in_scope<scope::texture_weight>(it.own),
+                                         allot::in_scope<scope::texture_nhwc>(it.own)};
+    const auto through = [&](auto from, auto to, allot::texture_shape pixels) {
+        REQUIRE((from && to));
+        CHECK(from->image() == pixels);
+        const auto in = it.numbers(from->shape(), 100), out = it.numbers(to->shape(), 0);
+        REQUIRE(copy_texture(in, *from, opencl().queue).why == tensor_refusal::none);
+        auto kernel = twice();
+        REQUIRE(allot::opencl::set_arg(kernel, 0, *from) == CL_SUCCESS);
+        REQUIRE(allot::opencl::set_arg(kernel, 1, *to) == CL_SUCCESS);
+        run(kernel, pixels);
+        REQUIRE(copy_texture(*to, out, opencl().queue).why == tensor_refusal::none);
+        const auto seen = memories::values(out);
+        for (std::size_t i = 0; i != seen.size(); ++i) REQUIRE(seen[i] == 2 * (100 + static_cast<int>(i)));
+    };
+    const allot::shape shape{2, 3, 5, 7, 4};
+    through(allot::alloc_texture<scope::texture>(memory, shape, int32),
+            allot::alloc_texture<scope::texture>(memory, shape, int32), {7, 30});
+    through(allot::alloc_texture<scope::texture_weight>(memory, shape, int32),
+            allot::alloc_texture<scope::texture_weight>(memory, shape, int32), {105, 2});
+    through(allot::alloc_texture<scope::texture_nhwc>(memory, shape, int32),
+            allot::alloc_texture<scope::texture_nhwc>(memory, shape, int32), {35, 6});
+}
+
+TEST_CASE("opencl textures: to and from a buffer tensor") {
+    if (has_no_images()) return;
+    memories it;
+    const allot::shape shape{8, 6, 4};
+    const auto in = it.numbers(shape, 5), out = it.numbers(shape, 0);
+    const auto a = *allot::alloc_tensor(it.data, 1024, shape, int32);
+    const auto b = *allot::alloc_tensor(it.data, 4096, shape, int32);
+    const auto texture = *allot::alloc_texture<scope::texture>(it.own, shape, int32);
+    const allot::opencl::queue_copy copy{opencl().queue};
+    REQUIRE(allot::copy_tensor(in, a, copy).why == tensor_refusal::none);
+    REQUIRE(copy_texture(a, texture, opencl().queue).why == tensor_refusal::none);
+    REQUIRE(copy_texture(texture, b, opencl().queue).why == tensor_refusal::none);
+    REQUIRE(allot::copy_tensor(b, out, copy).why == tensor_refusal::none);
+    CHECK(memories::values(out) == memories::values(in));
+}
+
+TEST_CASE("opencl textures: copies that cannot be are refused") {
+    if (has_no_images()) return;
+    memories it;
+    auto texture = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
+    const auto why = [&](const auto& tensor) { return copy_texture(tensor, texture, opencl().queue).why; };
+    CHECK(why(*allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32)) == tensor_refusal::dtype_mismatch);
+    CHECK(why(*allot::alloc_tensor(it.io, allot::anywhere, {8, 5, 4}, int32)) == tensor_refusal::shape_mismatch);
+    CHECK(why(*allot::slice(it.numbers({8, 8, 4}, 0), {0, 0, 0}, {8, 6, 4})) == tensor_refusal::not_compact);
+    CHECK(why(it.numbers({192}, 0)) == tensor_refusal::none);  // as many elements, in whatever shape
+    CHECK(copy_texture(texture, *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32), opencl().queue).why ==
+          tensor_refusal::dtype_mismatch);
+    texture.kill();
+    CHECK_FALSE(texture);
+    CHECK(why(it.numbers({8, 6, 4}, 0)) == tensor_refusal::killed);
+    texture.kill();
+}
+
+TEST_CASE("opencl textures: what is no texture, too large, or of no format is refused with a reason") {
+    if (has_no_images()) return;
+    memories it;
+    const auto why = [&](const allot::shape& shape, allot::dtype type) {
+        return allot::alloc_texture<scope::texture>(it.own, shape, type).error();
+    };
+    CHECK(why({8, 6, 3}, int32).why == tensor_refusal::bad_texture);
+    CHECK(why({6, 4}, int32).why == tensor_refusal::bad_texture);
+    CHECK(why({8, 6, 4}, allot::int4).why == tensor_refusal::bad_dtype);
+    for (const allot::dtype type : {allot::int64, allot::float64, allot::bfloat16, allot::boolean}) {
+        CHECK(why({8, 6, 4}, type).why == tensor_refusal::no_memory);
+        CHECK(why({8, 6, 4}, type).memory.why == refusal::device_refused);
+        CHECK(why({8, 6, 4}, type).memory.device_error == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    }
+    const auto most = it.own.largest();
+    const auto wide = static_cast<std::int64_t>(most.width), high = static_cast<std::int64_t>(most.height);
+    CHECK(why({1, wide + 1, 4}, int32).memory.device_error == CL_INVALID_IMAGE_SIZE);
+    CHECK(why({high + 1, 1, 4}, int32).memory.device_error == CL_INVALID_IMAGE_SIZE);
+    CHECK(why({std::int64_t{1} << 40, 1, 4}, int32).memory.device_error == CL_INVALID_IMAGE_SIZE);
+    CHECK(allot::alloc_texture<scope::texture>(it.own, {1, wide, 4}, int32));
+    CHECK(allot::alloc_texture<scope::texture>(it.own, {high, 1, 4}, int32));
+    CHECK(it.own.acquire({0, 8}, int32).error() == CL_INVALID_IMAGE_SIZE);
+    CHECK(it.own.acquire({8, 0}, int32).error() == CL_INVALID_IMAGE_SIZE);
+
+    const auto empty = *allot::alloc_texture<scope::texture>(it.own, {8, 0, 4}, int32);
+    CHECK(empty);
+    CHECK(empty.data() == nullptr);
+    CHECK(empty.size() == 0);
+    CHECK(copy_texture(*allot::alloc_tensor(it.io, 0, {0}, int32), empty, opencl().queue).why == tensor_refusal::none);
+}
+
+TEST_CASE("opencl textures: the formats are those of the dtypes with four channels") {
+    using allot::opencl::image_format_of;
+    static_assert(image_format_of(allot::float16)->image_channel_data_type == CL_HALF_FLOAT);
+    static_assert(image_format_of(allot::uint8)->image_channel_data_type == CL_UNSIGNED_INT8);
+    static_assert(image_format_of(allot::uint8)->image_channel_order == CL_RGBA);
+    static_assert(image_format_of(allot::int64).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    static_assert(image_format_of({allot::dtype_code::floating, 32, 4}).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    if (has_no_images()) return;
+    memories it;
+    for (const allot::dtype type : {allot::float16, float32, allot::int8, allot::int16, int32, allot::uint8,
+                                    allot::uint16, allot::uint32}) {
+        const auto texture = allot::alloc_texture<scope::texture>(it.own, {3, 5, 4}, type);
+        REQUIRE(texture);
+        std::size_t element = 0;
+        REQUIRE(::clGetImageInfo(texture->data(), CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, nullptr) ==
+                CL_SUCCESS);
+        CHECK(element == 4 * type.element_bytes());
+    }
+}
+
+TEST_CASE("opencl textures: an image ends with the last of its references") {
+    if (has_no_images()) return;
+    memories it;
+    auto a = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
+    auto b = a;
+    const cl_mem handle = a.data();
+    ::clRetainMemObject(handle);
+    const auto references = [handle] {
+        cl_uint count = 0;
+        REQUIRE(::clGetMemObjectInfo(handle, CL_MEM_REFERENCE_COUNT, sizeof count, &count, nullptr) == CL_SUCCESS);
+        return count;
+    };
+    CHECK(references() == 2);
+    a.kill();
+    CHECK(references() == 2);
+    CHECK(b.data() == handle);
+    b = {};
+    CHECK(references() == 1);
+    ::clReleaseMemObject(handle);
+}
+
+TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a copy that says so") {
+    if (has_no_images()) return;
+    memories it;
+    const allot::opencl::queue_copy copy{opencl().queue};
+    const auto in = it.numbers({8, 8, 4}, 7);
+    const auto wide = *allot::alloc_tensor(it.data, 1024, {8, 8, 4}, int32);
+    REQUIRE(allot::copy_tensor(in, wide, copy).why == tensor_refusal::none);
+    const auto padded = *allot::slice(wide, {0, 1, 0}, {8, 6, 4});  // rows of six pixels, eight apart
+    auto view = allot::opencl::as_image<scope::texture>(padded, opencl().queue);
+    REQUIRE(view);
+    std::vector<std::int32_t> seen(192);
+    REQUIRE(opencl().queue.enqueueReadImage(view->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, seen.data()) == CL_SUCCESS);
+    for (int i = 0; i != 192; ++i) REQUIRE(seen[static_cast<std::size_t>(i)] == 7 + i / 24 * 32 + 4 + i % 24);
+    if (!view->aliases) {
+        const std::vector<std::int32_t> zeros(192);
+        REQUIRE(opencl().queue.enqueueWriteImage(view->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, zeros.data()) ==
+                CL_SUCCESS);
+        const auto after = it.numbers({8, 8, 4}, 0);
+        REQUIRE(allot::copy_tensor(wide, after, copy).why == tensor_refusal::none);
+        CHECK(memories::values(after) == memories::values(in));  // the tensor does not follow
+    }
+    const auto compact = allot::opencl::as_image<scope::texture_weight>(wide, opencl().queue);
+    REQUIRE(compact);
+    REQUIRE(opencl().queue.enqueueReadImage(compact->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, seen.data()) ==
+            CL_SUCCESS);
+    CHECK(seen[24] == 7 + 32);
+}
+
+TEST_CASE("opencl textures: tensors that are no image are refused, with the reason") {
+    if (has_no_images()) return;
+    memories it;
+    const auto why = [&](const auto& tensor) {
+        return allot::opencl::as_image<scope::texture>(tensor, opencl().queue).error();
+    };
+    CHECK(why(*allot::alloc_tensor(it.data, 0, {16, 4}, int32)).why == tensor_refusal::bad_texture);
+    CHECK(why(*allot::alloc_tensor(it.data, 256, {4, 4, 8}, int32)).why == tensor_refusal::bad_texture);
+    CHECK(why(*allot::alloc_tensor(it.data, 1024, {4, 4, 4}, allot::int64)).memory.device_error ==
+          CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK(why(*allot::alloc_tensor(it.data, 2048, {4, 4, 4}, allot::int4)).why == tensor_refusal::bad_dtype);
+    CHECK(why(*allot::alloc_tensor(it.data, 0, {4, 0, 4}, int32)).memory.device_error == CL_INVALID_IMAGE_SIZE);
+    const auto deep = *allot::alloc_tensor(it.data, 4096, {4, 8, 8, 4}, int32);
+    CHECK(why(*allot::slice(deep, {0, 0, 0, 0}, {4, 6, 8, 4})).why == tensor_refusal::not_compact);
+    auto killed = deep;
+    killed.kill();
+    CHECK(why(killed).why == tensor_refusal::killed);
+}
+
+TEST_CASE("opencl textures: the pool, whatever the driver can") {
+    if (has_no_images()) return;
+    memories it;
+    allot::opencl::texture_pool<buffer_arena, 2> pool{it.device, opencl().context, opencl().device};
+    const auto alloc = [&](const allot::shape& shape) { return *allot::alloc_texture<scope::texture>(pool, shape, int32); };
+    const allot::shape one{8, 6, 4}, two{5, 9, 4}, three{7, 7, 4};
+    const auto holds = [&](const auto& texture, std::int32_t from) {
+        const auto out = it.numbers(texture.shape(), 0), expected = it.numbers(texture.shape(), from);
+        REQUIRE(copy_texture(texture, out, opencl().queue).why == tensor_refusal::none);
+        CHECK(memories::values(out) == memories::values(expected));
+    };
+    const auto fill = [&](const auto& texture, std::int32_t from) {
+        REQUIRE(copy_texture(it.numbers(texture.shape(), from), texture, opencl().queue).why == tensor_refusal::none);
+    };
+    auto a = alloc(one), b = alloc(two), c = alloc(one);
+    fill(a, 1);
+    fill(b, 1000);
+    fill(c, 5000);
+    holds(a, 1);
+    holds(b, 1000);
+    holds(c, 5000);
+    const cl_mem kept = a.data();
+    a.kill();
+    auto d = alloc(three), e = alloc(one);
+    if (!pool.shares_bytes()) {
+        CHECK(e.data() == kept);  // of exactly that shape
+        CHECK(d.data() != kept);
+    }
+    fill(d, 20000);
+    fill(e, 30000);
+    holds(b, 1000);
+    holds(c, 5000);
+    holds(d, 20000);
+    holds(e, 30000);
+    for (auto* each : {&b, &c, &d, &e}) each->kill();
+    if (!pool.shares_bytes()) CHECK(pool.trim() == 2);  // as many as it keeps
+    CHECK(pool.acquire({0, 1}, int32).error() == CL_INVALID_IMAGE_SIZE);
+    CHECK(pool.acquire({1, 1}, allot::float64).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+}
