@@ -16,6 +16,8 @@
 #include <allot/device/opencl.hpp>
 #include <allot/tensor/copy.hpp>
 
+#include <utility>
+
 namespace allot::inline v1::opencl {
 
 template <class Address>
@@ -43,12 +45,26 @@ private:
     cl::CommandQueue queue_;
 };
 
-/// A buffer object that begins where its tensor does.
+/// A buffer object that begins where its tensor does. What lies over the tensor's bytes goes before the tensor, also when
+/// another is assigned: member by member it would be the other way about.
 template <class Tensor>
 struct tensor_buffer {
-    Tensor of;  // which stays alive, and goes after the buffer
-    cl::Buffer buffer;
+    Tensor of{};  // which stays alive
+    cl::Buffer buffer{};
     bool aliases = false;  // the same bytes; otherwise a copy that does not follow the tensor, nor it the copy
+
+    tensor_buffer() noexcept = default;
+    tensor_buffer(Tensor tensor, cl::Buffer made, bool same) noexcept
+        : of{std::move(tensor)}, buffer{std::move(made)}, aliases{same} {}
+    tensor_buffer(const tensor_buffer&) noexcept = default;
+    tensor_buffer(tensor_buffer&&) noexcept = default;
+    tensor_buffer& operator=(tensor_buffer other) noexcept {
+        std::swap(of, other.of);
+        std::swap(buffer, other.buffer);
+        std::swap(aliases, other.aliases);
+        return *this;
+    }
+    ~tensor_buffer() = default;
 };
 
 namespace detail {

@@ -22,13 +22,28 @@
 
 namespace allot::inline v1::opencl {
 
-/// A tensor's elements as an image.
+/// A tensor's elements as an image. What lies over the tensor's bytes goes before the tensor, also when another is
+/// assigned.
 template <class Tensor>
 struct tensor_image {
-    Tensor of;        // which stays alive, and goes after the image
-    cl::Buffer over;  // the sub-buffer under the image, where one was needed
-    cl::Image2D image;
+    Tensor of{};        // which stays alive
+    cl::Buffer over{};  // the sub-buffer under the image, where one was needed
+    cl::Image2D image{};
     bool aliases = false;  // the same bytes; otherwise a copy that does not follow the tensor, nor it the copy
+
+    tensor_image() noexcept = default;
+    tensor_image(Tensor tensor, cl::Buffer part, cl::Image2D made, bool same) noexcept
+        : of{std::move(tensor)}, over{std::move(part)}, image{std::move(made)}, aliases{same} {}
+    tensor_image(const tensor_image&) noexcept = default;
+    tensor_image(tensor_image&&) noexcept = default;
+    tensor_image& operator=(tensor_image other) noexcept {
+        std::swap(of, other.of);
+        std::swap(over, other.over);
+        std::swap(image, other.image);
+        std::swap(aliases, other.aliases);
+        return *this;
+    }
+    ~tensor_image() = default;
 };
 
 namespace detail {
@@ -117,7 +132,7 @@ template <texture_scope Scope, class Claim>
         return answer::failure(detail::refused(why));
     const std::size_t pitch = *step * of.dtype().element_bytes();
     if (auto shared = detail::make_image_over(*target, of.address(), *shape, of.dtype(), pitch))
-        return tensor_image<tensor<Claim>>{of, shared->over, shared->image, true};
+        return tensor_image<tensor<Claim>>{of, std::move(shared->over), std::move(shared->image), true};
     const auto own = images.acquire(*shape, of.dtype());
     if (!own) return answer::failure(detail::refused(own.error()));
     const cl::Image2D copy{own->handle};
