@@ -15,6 +15,7 @@ struct rules {
     cl_uint base_align = 128;           // bytes
     cl_uint pitch_align = 64;           // pixels; 0: no images over buffers
     cl_uint image_base_align = 64;      // pixels, of imported bytes
+    bool any_origin = false;            // sub-buffers begin anywhere, as some drivers let them
     std::size_t largest = 4096;         // pixels, wide or high
     std::size_t most_bytes = 1 << 24;   // of one buffer
     cl_int refuse_image_over = CL_SUCCESS;  // what it answers instead of making an image over a buffer

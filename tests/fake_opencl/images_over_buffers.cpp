@@ -159,6 +159,19 @@ TEST_CASE("padded rows: a slice of a wider tensor is an image with a pitch") {
     CHECK(read(right->image, 60, 7)[4 * 59] == 4 * 60);
 }
 
+TEST_CASE("an image begins where a sub-buffer may, also on drivers that would let it begin elsewhere") {
+    const strict driver;
+    fake::rule().any_origin = true;
+    arena memory{device(), 1 << 16};
+    const auto data = *allot::alloc_storage(memory, 1 << 15, 64);
+    const auto tensor = *allot::alloc_tensor(data, 64, {8, 64, 4}, uint16);
+    write(tensor, counted(2048, 3));
+    const auto copy = as_image<scope::texture>(tensor, fake::queue());
+    REQUIRE(copy);
+    CHECK_FALSE(copy->aliases);
+    CHECK(read(copy->image, 64, 8) == counted(2048, 3));
+}
+
 TEST_CASE("an image over a buffer that outlives its parent") {
     const strict driver;
     SUBCASE("tensor, view and storage killed: the buffer stays until the image goes") {
