@@ -40,10 +40,11 @@ inline std::optional<installation> find_device(std::string& reason) {
     return std::nullopt;
 }
 
-/// The device; without one, nothing in this program can run.
+/// The device; without one, nothing in this program can run. It is never given back: some drivers are gone by the time
+/// that a program's static objects end.
 inline installation& opencl() {
     static std::string reason;
-    static std::optional<installation> found = find_device(reason);
+    static std::optional<installation>& found = *new std::optional<installation>{find_device(reason)};
     if (!found) {
         std::printf("skipped: %s\n", reason.c_str());
         std::fflush(stdout);

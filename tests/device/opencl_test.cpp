@@ -30,13 +30,13 @@ __kernel void add(__global const uchar* from, ulong from_offset, __global uchar*
 
 cl::Kernel kernel(const char* name) {
     cl_int error = CL_SUCCESS;
-    static const cl::Program program = [] {
+    static const cl::Program& program = *new cl::Program{[] {  // never given back, as the device
         const cl::Program built{opencl().context, source};
         const cl_int status = built.build("");
         INFO(built.getBuildInfo<CL_PROGRAM_BUILD_LOG>(opencl().device));
         REQUIRE(status == CL_SUCCESS);
         return built;
-    }();
+    }()};
     cl::Kernel made{program, name, &error};
     REQUIRE(error == CL_SUCCESS);
     return made;

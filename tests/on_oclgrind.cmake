@@ -1,0 +1,13 @@
+# Runs PROGRAM on oclgrind and fails when the program does, or when oclgrind found an error in a kernel: its log says so.
+file(REMOVE ${LOG})
+execute_process(COMMAND ${OCLGRIND} --log ${LOG} ${PROGRAM} RESULT_VARIABLE result)
+if(NOT EXISTS ${LOG})
+    message(FATAL_ERROR "oclgrind wrote no log")
+endif()
+file(READ ${LOG} errors)
+if(NOT errors STREQUAL "")
+    message(FATAL_ERROR "oclgrind found errors in kernels:\n${errors}")
+endif()
+if(NOT result EQUAL 0)
+    message(FATAL_ERROR "the tests failed on oclgrind: ${result}")
+endif()
