@@ -1,8 +1,9 @@
-// The laws on OpenCL buffers, a handle and an offset, and on shared virtual memory, an address: on the first device of
-// the first platform that has one.
+// The laws on OpenCL buffers, a handle and an offset, on host bytes imported as one, and on shared virtual memory, an
+// address: on the first device of the first platform that has one.
 #include "../laws/adapters.hpp"
 #include "../laws/judge.hpp"
 
+#include <allot/device/opencl_import.hpp>
 #include <allot/device/opencl_svm.hpp>
 
 #include <doctest/doctest.h>
@@ -81,6 +82,18 @@ struct ground<allot::opencl::buffer> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::opencl::buffer device(std::size_t) { return {opencl().context, opencl().device}; }
 };
+template <>
+struct ground<allot::opencl::imported> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] allot::opencl::imported device(std::size_t size) {
+        bytes.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{4096})));
+        return {opencl().context, opencl().device, bytes.get(), size};
+    }
+    struct release {
+        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }
+    };
+    std::unique_ptr<std::byte, release> bytes;
+};
 template <class Svm>
 struct ground<page_aligned<Svm>> {
     explicit ground(const variant&) {}
@@ -115,6 +128,8 @@ constexpr laws::row table[] = {
     {"ring", make<on<allot::ring<>>>},
     {"pool, bitmap", make<on<allot::pool<slots>>>},
     {"paged: rows of buffers, tables of the host", make<paged>, false, false},
+    {"best fit, imported bytes", make<laws::arena_subject<laws::arena_over<allot::opencl::imported, allot::best_fit<>>>>},
+    {"bump down, imported bytes", make<laws::arena_subject<laws::arena_over<allot::opencl::imported, allot::bump<>>>>},
 };
 
 using fine = page_aligned<allot::opencl::fine_svm>;
@@ -136,8 +151,8 @@ constexpr laws::row svm_table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over OpenCL buffers keep the laws") {
-    CHECK(std::size(table) == 12);
+TEST_CASE("arenas over OpenCL buffers, and over imported bytes, keep the laws") {
+    CHECK(std::size(table) == 14);
     if (!opencl().found) {
         std::puts("skipped: no OpenCL platform with a device");
         return;
