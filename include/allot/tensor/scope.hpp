@@ -94,7 +94,7 @@ public:
     }
 
     /// `call(allocator)` for the memory of a name and ordinal. `call` gives the same `tensor_result` for every
-    /// allocator of the map; where none is found, it is refused as unknown_scope or unknown_device.
+    /// memory of the map, also shaped devices; where none is found, it is refused as unknown_scope or unknown_device.
     template <class Call>
     [[nodiscard]] constexpr auto visit(std::string_view name, std::int64_t ordinal, Call&& call) const noexcept {
         using answer = decltype(call(*std::get<0>(entries_).allocator));

@@ -192,17 +192,28 @@ template <class Policies = storage_policies<>, allocator Allocator>
     return alloc_storage<Policies>(from, static_cast<std::int64_t>(*bytes), align);
 }
 
+namespace detail {
+/// The memory of a scope, which a storage can lie in.
+template <memory_scope Scope, std::int64_t Ordinal, class... Entries>
+[[nodiscard]] auto& storage_memory(const scope_map<Entries...>& memories) noexcept {
+    auto& memory = memories.template get<Scope, Ordinal>();
+    static_assert(allocator<decltype(memory)>,
+                  "allot: this scope's memory is given by shape and dtype: use alloc_texture");
+    return memory;
+}
+}  // namespace detail
+
 /// In the memory of a scope, chosen by the compiler: `alloc_storage<scope::vtcm>(memories, 4096)`. For a scope known at
 /// run time, call `alloc_storage` inside `scope_map::visit`.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, std::int64_t size,
                                  std::size_t align = alignof(std::max_align_t)) noexcept {
-    return alloc_storage<Policies>(memories.template get<Scope, Ordinal>(), size, align);
+    return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), size, align);
 }
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, const shape& of, dtype type,
                                  std::size_t align = alignof(std::max_align_t)) noexcept {
-    return alloc_storage<Policies>(memories.template get<Scope, Ordinal>(), of, type, align);
+    return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), of, type, align);
 }
 
 }  // namespace allot::inline v1
