@@ -11,6 +11,7 @@ int main() {
 #endif
     static const int weights[64]{};
     allot::adopted constants{weights, sizeof weights, [](const void*) noexcept {}};
-    allot::arena<decltype(constants), allot::best_fit<allot::best_fit_options{.store = store}>> arena{std::move(constants)};
+    using strategy = allot::best_fit<allot::best_fit_options{.store = store}>;
+    allot::arena<decltype(constants), strategy> arena{std::move(constants)};
     return static_cast<int>(arena.size());
 }

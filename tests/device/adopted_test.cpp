@@ -82,7 +82,8 @@ TEST_CASE("adopted memory is given back exactly once, when its last owner ends")
     }
     CHECK(calls == 5);
     {
-        allot::naive<allot::cached<pointer>> memory{allot::cached<pointer>{pointer{bytes, sizeof bytes, counting{&calls}}}};
+        allot::cached<pointer> device{pointer{bytes, sizeof bytes, counting{&calls}}};
+        allot::naive<allot::cached<pointer>> memory{std::move(device)};
         memory.deallocate(memory.allocate({.size = 8000}));
     }
     CHECK(calls == 6);
@@ -151,7 +152,9 @@ TEST_CASE("adopted constants can be read, and nothing is ever written to them") 
 
     int calls = 0;
     {
-        auto unmap = [&](const void* base) noexcept { calls += ::munmap(const_cast<void*>(base), 4096) == 0 ? 1 : 100; };
+        auto unmap = [&](const void* base) noexcept {
+            calls += ::munmap(const_cast<void*>(base), 4096) == 0 ? 1 : 100;
+        };
         allot::adopted weights{static_cast<const void*>(mapped), size, 4096, unmap};
         constexpr allot::arena_options debug{.hardening = allot::hardening::debug};
         using arena = allot::arena<decltype(weights), allot::best_fit<>, allot::growth::none, debug>;

@@ -8,8 +8,8 @@
 
 namespace processes {
 
-/// What `body` returns, 0 to 255, as the child's exit status; -1 when it died otherwise. The child runs no destructors and
-/// no handlers of the test program.
+/// What `body` returns, 0 to 255, as the child's exit status; -1 when it died otherwise. The child runs no destructors
+/// and no handlers of the test program.
 template <class Body>
 [[nodiscard]] int in_child(Body&& body) {
     const pid_t child = ::fork();

@@ -14,7 +14,8 @@ namespace {
 
 using namespace allot::literals;
 using allot::host::pinned_pages;
-using arena = allot::arena<pinned_pages, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 64_KiB}>>;
+using by_64_KiB = allot::growth::fixed<allot::growth_options{.step = 64_KiB}>;
+using arena = allot::arena<pinned_pages, allot::best_fit<>, by_64_KiB>;
 
 /// Bytes that this process has locked, as the kernel counts them.
 std::size_t locked() {
@@ -71,7 +72,8 @@ TEST_CASE("pinned pages refuse with the system's error what cannot be mapped") {
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
     CHECK(device.acquire({.size = static_cast<std::size_t>(-1)}).error() == ENOMEM);
-    CHECK(device.acquire({.size = static_cast<std::size_t>(-1) / 2}).error() == ENOMEM);
+    if constexpr (sizeof(std::size_t) == 8)
+        CHECK(device.acquire({.size = static_cast<std::size_t>(-1) / 2}).error() == ENOMEM);
 }
 
 TEST_CASE("at the limit pinned pages are refused, the limit can be read, and nothing stays mapped or locked") {
@@ -109,7 +111,8 @@ TEST_CASE("a pinned block is never freed by another device's allocator") {
     const std::size_t before = locked();
     using hardened = allot::naive<pinned_pages, allot::hardening::checked, count>;
     using other = allot::naive<allot::host::pages<>, allot::hardening::checked, count>;
-    static_assert(!std::is_convertible_v<hardened&, other&> && !std::is_convertible_v<pinned_pages, allot::host::pages<>>);
+    static_assert(!std::is_convertible_v<hardened&, other&>);
+    static_assert(!std::is_convertible_v<pinned_pages, allot::host::pages<>>);
     hardened one, two;  // two of a kind
     other pageable;
     const auto a = one.allocate({.size = 4096}), b = two.allocate({.size = 8192}), c = one.allocate({.size = 4096});

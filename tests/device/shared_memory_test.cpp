@@ -118,7 +118,7 @@ TEST_CASE("shared memory is refused with the system's error, and leaves nothing 
     const std::string name = name_for("refused");
     CHECK(shared_memory::create(0).error() == EINVAL);
     CHECK(shared_memory::create(static_cast<std::size_t>(-1)).error() != 0);
-    CHECK(shared_memory::create(static_cast<std::size_t>(-1) / 4).error() != 0);
+    if constexpr (sizeof(std::size_t) == 8) CHECK(shared_memory::create(static_cast<std::size_t>(-1) / 4).error() != 0);
     CHECK(shared_memory::create(name.c_str(), 0).error() == EINVAL);
     CHECK(shared_memory::create(name.c_str(), static_cast<std::size_t>(-1)).error() != 0);
     CHECK(shared_memory::open(name.c_str()).error() == ENOENT);

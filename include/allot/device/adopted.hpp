@@ -8,17 +8,17 @@
 //
 //     adopted ── moved into ──► allocator ── ends ──► deleter(base)
 //
-// It owns the memory from the moment that it is made, as a unique_ptr does: the deleter runs when the object ends that the
-// device was moved into last, also when nothing was acquired or everything refused. The deleter is noexcept, because it
-// runs in a destructor.
+// It owns the memory from the moment that it is made, as a unique_ptr does: the deleter runs when the object ends that
+// the device was moved into last, also when nothing was acquired or everything refused. The deleter is noexcept,
+// because it runs in a destructor.
 //
-// `Kind` is a device whose memory this is as well: it states how a byte is named, who may touch it, and what DLPack calls
-// it. The base is never moved, because others know the memory by it: an alignment that it has not is refused. A pointer's
-// alignment is found out, a handle's is stated; one that is stated of a pointer is checked. Memory behind a pointer to
-// const is read-only: its addresses are pointers to const too, and no records are put there (const_pointer).
+// `Kind` is a device whose memory this is as well: it states how a byte is named, who may touch it, and what DLPack
+// calls it. The base is never moved, because others know the memory by it: an alignment that it has not is refused. A
+// pointer's alignment is found out, a handle's is stated; one that is stated of a pointer is checked. Memory behind a
+// pointer to const is read-only: its addresses are pointers to const too, and no records are put there (const_pointer).
 //
-// What nobody here can know is whether a device is still at work in the memory when it is given back. That is the caller's
-// word: work is finished before the last tensor or allocator ends, or the deleter waits for it.
+// What nobody here can know is whether a device is still at work in the memory when it is given back. That is the
+// caller's word: work is finished before the last tensor or allocator ends, or the deleter waits for it.
 //
 // Complexity: O(1). Memory: the base, its size and alignment, and the deleter. Thread safety: none.
 #pragma once

@@ -8,20 +8,20 @@
 //     virtual    │ huge page │ huge page │             bus address of a byte = that of its region + its distance
 //     physical   │ frame …   │ … frame + 512 │         from the region's base; a region is checked before it is given
 //
-// A region is huge pages of the system's reserve, which root fills (`echo 8 > /proc/sys/vm/nr_hugepages`). Where it needs
-// several, huge pages are taken one by one until enough of them are neighbours, and are mapped in the order of their
-// frames; the others go back. Then every page's frame is read and compared. Whoever gets a region has it proven.
+// A region is huge pages of the system's reserve, which root fills (`echo 8 > /proc/sys/vm/nr_hugepages`). Where it
+// needs several, huge pages are taken one by one until enough of them are neighbours, and are mapped in the order of
+// their frames; the others go back. Then every page's frame is read and compared. Whoever gets a region has it proven.
 // What is relied on (kernel documentation): a huge page is contiguous and aligned to its size and is never swapped
-// ("HugeTLB Pages"); /proc/self/pagemap shows frame numbers to CAP_SYS_ADMIN and zeroes to others ("Examining Process Page
-// Tables"); memfd_create(2) and fallocate(2) with huge pages, Linux 4.16 or later. The mapping is shared, so that a fork
-// copies no page away from under a device. Frames stay where they are unless an administrator moves them: memory taken
-// offline, move_pages(2), poisoned memory.
+// ("HugeTLB Pages"); /proc/self/pagemap shows frame numbers to CAP_SYS_ADMIN and zeroes to others ("Examining Process
+// Page Tables"); memfd_create(2) and fallocate(2) with huge pages, Linux 4.16 or later. The mapping is shared, so that
+// a fork copies no page away from under a device. Frames stay where they are unless an administrator moves them: memory
+// taken offline, move_pages(2), poisoned memory.
 // The memory is cached as all memory of the host is: where a device does not look into caches, flushing them is the
 // caller's business.
 //
-// Complexity: acquiring reads 8 bytes for each ordinary page of a region; `bus_address` looks through the regions. Memory:
-// sizes are rounded up to whole huge pages; 24 bytes for each of `regions`, inside the object; 16 bytes on the stack for
-// each of `candidates` while a region is acquired; no heap. Not synchronised.
+// Complexity: acquiring reads 8 bytes for each ordinary page of a region; `bus_address` looks through the regions.
+// Memory: sizes are rounded up to whole huge pages; 24 bytes for each of `regions`, inside the object; 16 bytes on the
+// stack for each of `candidates` while a region is acquired; no heap. Not synchronised.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -70,22 +70,24 @@ public:
     contiguous_pages(contiguous_pages&&) noexcept = default;
     contiguous_pages& operator=(contiguous_pages&&) = delete;
 
-    /// Zeroed memory that is contiguous for the host and on the bus, both aligned to a huge page. Refused with one of the
-    /// reasons above, EINVAL for an alignment beyond a huge page, and otherwise the system's errno: ENOSPC or ENOMEM
-    /// when the reserve is empty.
+    /// Zeroed memory that is contiguous for the host and on the bus, both aligned to a huge page. Refused with one of
+    /// the reasons above, EINVAL for an alignment beyond a huge page, and otherwise the system's errno: ENOSPC or
+    /// ENOMEM when the reserve is empty.
     [[nodiscard]] acquired<contiguous_pages> acquire(layout wanted) noexcept {
         using answer = acquired<contiguous_pages>;
         if (!wanted.is_valid() || wanted.align > huge) return answer::failure(EINVAL);
         if (!checked_align_up(wanted.size, huge, wanted.size)) return answer::failure(ENOMEM);
         physical_region* const record = std::find(held_, held_ + Options.regions, physical_region{});
-        if (record == held_ + Options.regions || wanted.size / huge > Options.candidates) return answer::failure(over_limit);
+        if (record == held_ + Options.regions || wanted.size / huge > Options.candidates)
+            return answer::failure(over_limit);
 
         const descriptor frames{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
         if (!frames) return answer::failure(errno);
         const descriptor file{::memfd_create("allot", MFD_CLOEXEC | MFD_HUGETLB | size_flag)};
         if (!file) return answer::failure(errno);
         void* base = nullptr;
-        if (const error why = map_neighbours(frames, file, wanted.size / huge, base); why != 0) return answer::failure(why);
+        if (const error why = map_neighbours(frames, file, wanted.size / huge, base); why != 0)
+            return answer::failure(why);
         std::uint64_t frame = 0;
         if (const error why = prove(frames, base, wanted.size, frame); why != 0) {
             ::munmap(base, wanted.size);
@@ -102,7 +104,8 @@ public:
         ::munmap(held.base, held.size);
     }
 
-    /// The address on the bus of `size` bytes, which follow each other there. EFAULT when not all of them lie in one region.
+    /// The address on the bus of `size` bytes, which follow each other there. EFAULT when not all of them lie in one
+    /// region.
     [[nodiscard]] result<std::uint64_t, error> bus_address(const void* address, std::size_t size) const noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         for (const physical_region& record : held_) {
@@ -144,7 +147,9 @@ private:
     // memfd_create takes the size of a huge page as its logarithm, in the upper bits.
     static constexpr auto size_flag = static_cast<unsigned>(std::countr_zero(huge)) << 26;
 
-    [[nodiscard]] static std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+    [[nodiscard]] static std::uint64_t page_size() noexcept {
+        return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    }
     [[nodiscard]] static off_t offset_of(std::size_t index) noexcept { return static_cast<off_t>(index * huge); }
 
     /// Takes huge pages until `count` of them are neighbours, and maps these; the others are free again.
@@ -164,7 +169,8 @@ private:
                 if (n < count) why = errno;
                 break;
             }
-            if (const error unknown = first_frame(frames, raw_pointer::locate(view, n * huge), fresh.frame); unknown != 0) {
+            const error unknown = first_frame(frames, raw_pointer::locate(view, n * huge), fresh.frame);
+            if (unknown != 0) {
                 why = unknown;
                 break;
             }

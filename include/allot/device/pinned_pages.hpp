@@ -6,12 +6,13 @@
 //     acquire ──► mmap ──► mlock ──► region            release ──► munmap, which unlocks
 //                            └──► errno, and nothing stays mapped
 //
-// A device type of its own: allocators over it release to it, and to no other, what they acquired from it.
-// What the system promises (man pages mlock(2), getrlimit(2); kernel documentation, "Unevictable LRU Infrastructure"):
-// every page is in memory when `mlock` returns and is never swapped out. Refused with ENOMEM when it would pass
-// RLIMIT_MEMLOCK, with EPERM when that limit is 0, with EAGAIN when some pages could not be locked; CAP_IPC_LOCK lifts the
-// limit. Not promised: the kernel may still move a page to another frame, so that its physical address is no constant
-// (see contiguous_pages), and a child of fork does not inherit the lock. CUDA's pinned memory is another device.
+// A device type of its own: allocators over it release to it, and to no other, what they acquired from it. What the
+// system promises (man pages mlock(2), getrlimit(2); kernel documentation, "Unevictable LRU Infrastructure"): every
+// page is in memory when `mlock` returns and is never swapped out. Refused with ENOMEM when it would pass
+// RLIMIT_MEMLOCK, with EPERM when that limit is 0, with EAGAIN when some pages could not be locked; CAP_IPC_LOCK lifts
+// the limit. Not promised: the kernel may still move a page to another frame, so that its physical address is no
+// constant (see contiguous_pages), and a child of fork does not inherit the lock. CUDA's pinned memory is another
+// device.
 //
 // Complexity: a few system calls for each region, which touch every page. Memory: sizes are rounded up to whole pages.
 // Thread safety: that of the system calls; there is no state.
@@ -31,7 +32,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = pages<>::min_align;
     static constexpr std::size_t granularity = pages<>::granularity;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  // DLPack has numbers for drivers' pinned memory only
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  // DLPack numbers drivers' pinned memory only
 
     /// Zeroed pages, all of them in memory and locked. Refused with errno.
     [[nodiscard]] acquired<pinned_pages> acquire(layout wanted) noexcept {

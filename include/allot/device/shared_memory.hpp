@@ -1,5 +1,5 @@
-// shared_memory: memory that several processes map, each wherever it likes (Linux): anonymous, passed on as a descriptor,
-// or with a name.
+// shared_memory: memory that several processes map, each wherever it likes (Linux): anonymous, passed on as a
+// descriptor, or with a name.
 //
 //     auto memory = allot::host::shared_memory::create(64_MiB);                    // here …
 //     memory->send(socket);
@@ -9,12 +9,12 @@
 //     process 1   │ 0x7f10… ▓▓▓▓ block ▓▓ │          the same bytes: what both know of a block is its offset from the
 //     process 2          │ 0x7f98… ▓▓▓▓ block ▓▓ │   base, and no pointer in the memory means anything to the other
 //
-// It is a device with one window: an arena over it serves one process, whose blocks others find at their offsets. For one
-// arena in which every process allocates and frees, give it to a shared_arena.
+// It is a device with one window: an arena over it serves one process, whose blocks others find at their offsets. For
+// one arena in which every process allocates and frees, give it to a shared_arena.
 // What is relied on: memfd_create(2), whose size is sealed, so that no other process can cut the memory off;
-// shm_overview(7), where names begin with a slash and last until `shm_unlink`, and whoever may write can also cut it off;
-// unix(7) and cmsg(3) for descriptors over a socket. Memory with a name is reserved when it is created, and refused with
-// ENOSPC where /dev/shm is full; anonymous memory is taken as it is touched, as all anonymous memory is.
+// shm_overview(7), where names begin with a slash and last until `shm_unlink`, and whoever may write can also cut it
+// off; unix(7) and cmsg(3) for descriptors over a socket. Memory with a name is reserved when it is created, and
+// refused with ENOSPC where /dev/shm is full; anonymous memory is taken as it is touched, as all anonymous memory is.
 //
 // Complexity: a few system calls. Memory: whole pages. Thread safety: none. All processes that map it trust each other.
 #pragma once
@@ -98,9 +98,9 @@ public:
         if (const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
             rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
             std::memcpy(&file, CMSG_DATA(rights), sizeof file);
-        if (file < 0)
-            return made::failure((message.header.msg_flags & MSG_CTRUNC) != 0 ? ENOBUFS : got == 0 ? ECONNRESET : EBADMSG);
-        return (message.header.msg_flags & MSG_CTRUNC) != 0 ? refuse(file, EBADMSG) : attach(file);  // one, not several
+        const bool is_cut = (message.header.msg_flags & MSG_CTRUNC) != 0;
+        if (file < 0) return made::failure(is_cut ? ENOBUFS : got == 0 ? ECONNRESET : EBADMSG);
+        return is_cut ? refuse(file, EBADMSG) : attach(file);  // one, not several
     }
     /// The memory behind a descriptor, which it keeps, or closes when it refuses. Refused with errno.
     [[nodiscard]] static made attach(int descriptor) noexcept {
@@ -127,7 +127,8 @@ public:
         if (descriptor_ >= 0) ::close(descriptor_);
     }
 
-    /// Sends the memory over a UNIX socket: the other side receives a descriptor of its own. Returns errno, 0 for success.
+    /// Sends the memory over a UNIX socket: the other side receives a descriptor of its own. Returns errno, 0 for
+    /// success.
     [[nodiscard]] error send(int socket) const noexcept {
         detail::descriptor_message message;
         cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
@@ -169,7 +170,8 @@ private:
     [[nodiscard]] static made sized(int file, std::size_t size, Settle settle) noexcept {
         if (file < 0) return made::failure(errno);
         if (size == 0) return refuse(file, EINVAL);
-        if (size > static_cast<std::make_unsigned_t<off_t>>(std::numeric_limits<off_t>::max())) return refuse(file, EFBIG);
+        constexpr auto most = static_cast<std::make_unsigned_t<off_t>>(std::numeric_limits<off_t>::max());
+        if (size > most) return refuse(file, EFBIG);
         const auto whole = static_cast<off_t>(size);
         if (::ftruncate(file, whole) != 0) return refuse(file, errno);
         if (const error why = settle(file, whole); why != 0) return refuse(file, why);
