@@ -13,11 +13,8 @@
 // 24 bytes a region. Not synchronised.
 #pragma once
 
-#include <allot/address/raw_pointer.hpp>
+#include <allot/arena_requirements.hpp>
 #include <allot/core/allocator.hpp>
-#include <allot/core/device.hpp>
-#include <allot/core/strategy.hpp>
-#include <allot/growth.hpp>
 #include <allot/hardening.hpp>
 #include <allot/offset_space.hpp>
 
@@ -38,37 +35,6 @@ struct arena_mark {
     std::size_t region = 0;  // which, where they are used one by one; its position, where it grows in place
     std::uint64_t count = 0;
 };
-
-/// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
-template <class Device, class Strategy, class Growth>
-consteval bool arena_requirements() {
-    if constexpr (!growth_policy<Growth>) {
-        static_assert(!sizeof(Growth), "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
-                                       "or growth::geometric<>");
-    } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
-        constexpr bool grows = Growth::regions > 1;
-        static_assert(Device::offsets != offset_use::none,
-                      "allot: consumers of this memory take no offset, so that an arena cannot cut it: acquire one "
-                      "region for each block from the device");
-        static_assert(!Strategy::in_band || Device::host_accessible,
-                      "allot: records in band need memory that the host can touch: use node_store::side_table, or "
-                      "automatic, on this device");
-        static_assert(!Strategy::in_band || std::same_as<typename Device::address_model, raw_pointer>,
-                      "allot: records in band need memory with pointers: use node_store::side_table, or automatic, on "
-                      "this device");
-        static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
-                      "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
-        static_assert(!Growth::in_place || extensible_device<Device>,
-                      "allot: growth::contiguous needs a device whose regions grow in place, such as "
-                      "host::virtual_memory");
-        static_assert(!Growth::in_place || extendable<Strategy>,
-                      "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
-        static_assert(!Device::address_model::absolute ||
-                          sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
-                      "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
-    }
-    return true;
-}
 
 template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
@@ -417,8 +383,12 @@ private:
         const std::size_t held = size();
         std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
         if constexpr (in_place) {
-            // The new bytes begin where the region ends, which is aligned to its granularity and to nothing more.
-            if (held != 0 && more.size != 0 && !checked_add(more.size, wanted.align, more.size)) return {0, 1};
+            // The new bytes begin wherever the region ends, and where positions are addresses the first may, too: the
+            // alignment is reached by skipping.
+            if (more.size != 0 && (model::absolute || held != 0)) {
+                if (!checked_add(more.size, more.align, more.size)) return {0, 1};
+                if (more.align > Device::min_align) more.align = Device::min_align;
+            }
             const std::size_t reach = align_down(space::largest_region, Device::granularity);
             if (left > reach - held) left = reach - held;
         } else if (space_.free_region() == Growth::regions) {

@@ -112,7 +112,9 @@ TEST_CASE("the end of the reserved range, and the limit, are clear answers") {
 
 TEST_CASE("alignments above the granularity are reached by growing further") {
     growing<in_band> memory{virtual_memory{1_GiB}};
-    CHECK(memory.allocate({.size = 10}));
+    const auto first = memory.allocate({.size = 10, .align = 2_MiB});
+    REQUIRE(first);
+    CHECK(reinterpret_cast<std::uintptr_t>(first.address) % 2_MiB == 0);
     const auto block = memory.allocate({.size = 1000, .align = 1_MiB});
     REQUIRE(block);
     CHECK(reinterpret_cast<std::uintptr_t>(block.address) % 1_MiB == 0);

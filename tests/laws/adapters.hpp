@@ -254,7 +254,7 @@ public:
                 held += each.size;
                 slot = slot || each.size == 0;
             }
-            if (in_place && held != 0 && !allot::checked_add(need, number{wanted.align}, need)) return false;
+            if (in_place && !allot::checked_add(need, number{std::max(wanted.align, least_align())}, need)) return false;
             if (need > ~number{0} - Over::device::granularity) return false;
             need = allot::align_up(need, number{Over::device::granularity});
             return slot && held <= limit() && need <= limit() - held;

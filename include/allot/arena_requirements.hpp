@@ -1,0 +1,46 @@
+// arena_requirements: which devices, strategies and growths make an arena, and the sentence for those that do not.
+//
+//     static_assert(allot::arena_requirements<Device, Strategy, Growth>());      // as every arena does
+//
+// Everything here happens in the compiler.
+#pragma once
+
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/device.hpp>
+#include <allot/core/strategy.hpp>
+#include <allot/growth.hpp>
+
+namespace allot::inline v1 {
+
+/// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
+template <class Device, class Strategy, class Growth>
+consteval bool arena_requirements() {
+    if constexpr (!growth_policy<Growth>) {
+        static_assert(!sizeof(Growth), "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
+                                       "or growth::geometric<>");
+    } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
+        constexpr bool grows = Growth::regions > 1;
+        static_assert(Device::offsets != offset_use::none,
+                      "allot: consumers of this memory take no offset, so that an arena cannot cut it: acquire one "
+                      "region for each block from the device");
+        static_assert(!Strategy::in_band || Device::host_accessible,
+                      "allot: records in band need memory that the host can touch: use node_store::side_table, or "
+                      "automatic, on this device");
+        static_assert(!Strategy::in_band || std::same_as<typename Device::address_model, raw_pointer>,
+                      "allot: records in band need memory with pointers: use node_store::side_table, or automatic, on "
+                      "this device");
+        static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
+                      "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
+        static_assert(!Growth::in_place || extensible_device<Device>,
+                      "allot: growth::contiguous needs a device whose regions grow in place, such as "
+                      "host::virtual_memory");
+        static_assert(!Growth::in_place || extendable<Strategy>,
+                      "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
+        static_assert(!Device::address_model::absolute ||
+                          sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
+                      "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
+    }
+    return true;
+}
+
+}  // namespace allot::inline v1
