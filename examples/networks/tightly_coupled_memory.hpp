@@ -12,7 +12,6 @@
 #include "storages.hpp"
 
 #include <allot/arena.hpp>
-#include <allot/core/literals.hpp>
 #include <allot/device/host.hpp>
 #include <allot/device/tightly_coupled.hpp>
 
@@ -21,7 +20,7 @@
 namespace demo {
 
 inline constexpr std::size_t row_bytes = 2048;
-inline constexpr std::size_t window_bytes = allot::operator""_MiB(2);
+inline constexpr std::size_t window_bytes = std::size_t{2} << 20;
 
 class tightly_coupled_places {
     struct alignas(row_bytes) window {

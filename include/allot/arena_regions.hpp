@@ -1,0 +1,345 @@
+// arena_regions: the regions of an arena, and the strategy over them: acquired when they are needed, grown in place or one
+// by one, given back by a trim.
+//
+//     a request that does not fit ─► a spare region, or a larger one, or a new one ─► the strategy is asked again
+//
+// How regions lie in the strategy's offsets, offset_space.hpp says; arena.hpp makes blocks of it.
+//
+// Complexity: O(regions) where a device is asked, nothing else. Memory: 24 bytes a region. Not synchronised.
+#pragma once
+
+#include <allot/arena_requirements.hpp>
+#include <allot/core/diagnosis.hpp>
+#include <allot/offset_space.hpp>
+
+#include <utility>
+
+namespace allot::inline v1 {
+
+/// `Align` is what every base is asked to be aligned to, at least.
+template <class Device, class Strategy, class Growth, std::size_t Align>
+class arena_regions {
+    static_assert(arena_requirements<Device, Strategy, Growth>());
+
+    using model = typename Device::address_model;
+    using offset = typename Strategy::offset_type;
+    using grant = grant_of<Strategy>;
+
+    struct nothing {};
+    struct growth_state {
+        std::size_t base_align = 0;             // of every base, where only the device knows it
+        std::size_t current = Growth::regions;  // the region in use, where they are used one by one
+    };
+
+public:
+    using space_type = offset_space<Device, Strategy, Growth>;
+    using region_type = typename space_type::region_type;
+    static constexpr bool one_region = space_type::order == region_order::one_region;
+    static constexpr bool one_by_one = space_type::order == region_order::one_by_one;
+    static constexpr bool in_place = Growth::in_place;
+    static constexpr bool grows = !one_region || in_place;
+    static constexpr bool can_trim = in_place || one_by_one || (!one_region && removable<Strategy>);
+
+    arena_regions() noexcept
+        requires std::default_initializable<Device>
+    = default;
+    explicit arena_regions(Device device) noexcept : device_{std::move(device)} {}
+    arena_regions(arena_regions&& other) noexcept
+        : device_{std::move(other.device_)},
+          strategy_{std::exchange(other.strategy_, Strategy{})},
+          refused_with_{other.refused_with_},
+          growth_{std::exchange(other.growth_, {})},
+          space_{std::exchange(other.space_, {})} {}
+    arena_regions& operator=(arena_regions&&) = delete;
+    ~arena_regions() {
+        for (const region_type& held : space_.regions) {
+            if (held) device_.release(held);
+        }
+    }
+
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+    [[nodiscard]] Strategy& strategy() noexcept { return strategy_; }
+    [[nodiscard]] const Strategy& strategy() const noexcept { return strategy_; }
+    [[nodiscard]] const space_type& space() const noexcept { return space_; }
+
+    /// A device with a window gives all of it at once.
+    void acquire_window() noexcept {
+        static_assert(!one_region || in_place || bounded_device<Device>,
+                      "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
+        if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
+    }
+
+    /// A region of at least `size` bytes; when there is none, `diagnose` knows why.
+    void acquire_first(std::size_t size) noexcept { static_cast<void>(acquire({size, Align})); }
+
+    /// What the strategy gives, from one more region or a larger one where it has to be.
+    [[nodiscard]] grant allocate(layout wanted) noexcept {
+        if (!is_honoured(wanted.align)) return {};
+        grant given = ask(wanted);
+        if constexpr (grows) {
+            if (!given && grow_for(wanted)) given = ask(wanted);
+        }
+        return given;
+    }
+
+    /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
+        if (one_region && !in_place && !space_.regions[0]) {
+            const long code = static_cast<long>(refused_with_);  // 0 when the region was too small to be cut at all
+            return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
+        }
+        if (!is_honoured(wanted.align)) return {refusal::misaligned};
+        if (wanted.size > space_type::last_offset) return {refusal::over_limit};
+        diagnosis answer = why_not(wanted);
+        if ((one_region && !in_place) || answer.why == refusal::none) return answer;
+        if constexpr (one_by_one) {
+            if (spare_region_for(wanted) != Growth::regions) return {refusal::none, answer.largest_hole};
+        }
+        if (is_out_of_records(wanted)) {
+            answer.why = refusal::out_of_records;
+        } else if (growth_for(wanted).size == 0) {
+            answer.why = refusal::over_limit;
+        } else if (static_cast<long>(refused_with_) != 0) {
+            answer.why = refusal::device_refused;
+            answer.device_error = static_cast<long>(refused_with_);
+        } else {
+            answer.why = refusal::none;
+        }
+        return answer;
+    }
+
+    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place.
+    /// Returns how many bytes.
+    std::size_t trim() noexcept
+        requires can_trim
+    {
+        if constexpr (in_place) {
+            return trim_end();
+        } else {
+            std::size_t released = 0;
+            for (std::size_t i = 0; i != Growth::regions; ++i) {
+                region_type& held = space_.regions[i];
+                if (!held || !give_up(i)) continue;
+                released += held.size;
+                device_.release(std::exchange(held, {}));
+            }
+            return released;
+        }
+    }
+
+    /// The region in use, where they are used one by one.
+    [[nodiscard]] std::size_t current_region() const noexcept {
+        if constexpr (one_by_one) return growth_.current;
+        return 0;
+    }
+
+    /// Goes on in a region, from its start; with an index behind the last, in none until the next request.
+    void use_region(std::size_t index) noexcept {
+        growth_.current = index;
+        strategy_ = Strategy{};
+        if (index < Growth::regions && space_.regions[index])
+            static_cast<void>(strategy_.insert(space_.extent(index), {}));
+    }
+
+private:
+    [[nodiscard]] grant ask(layout wanted) noexcept {
+        if constexpr (sizeof(offset) < sizeof(std::size_t)) {
+            if (wanted.size > space_type::last_offset || wanted.align > space_type::last_offset) return {};
+        }
+        return strategy_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
+        return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+    }
+
+    /// True when no region would help, because the strategy could not keep records of it.
+    [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
+        if constexpr (Strategy::several_extents) {
+            if (!strategy_.can_insert()) return true;
+        }
+        return why_not(wanted).why == refusal::out_of_records;
+    }
+
+    /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
+    /// be: the strategy skips to it. A segment's offsets are its addresses modulo half a segment, and no further.
+    [[nodiscard]] bool is_honoured(std::size_t align) const noexcept {
+        if constexpr (model::absolute) {
+            return space_type::order != region_order::segments || align - 1 <= space_type::largest_region;
+        } else if constexpr (one_region) {
+            return align <= Device::min_align || align <= space_.regions[0].align || (in_place && !space_.regions[0]);
+        } else {
+            return align <= Device::min_align || growth_.base_align == 0 || align <= growth_.base_align;
+        }
+    }
+
+    // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
+    [[nodiscard]] bool acquire(layout wanted) noexcept {
+        const std::size_t slot = space_.free_region();
+        if (slot == Growth::regions) return false;
+        if (wanted.align < Device::min_align) wanted.align = Device::min_align;
+        if constexpr (!one_region) {
+            if (wanted.align < growth_.base_align) wanted.align = growth_.base_align;
+        }
+        if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return false;
+        const acquired<Device> answer = device_.acquire(wanted);
+        if (!answer) {
+            refused_with_ = answer.error();
+            return false;
+        }
+        refused_with_ = {};
+        space_.regions[slot] = *answer;
+        if (!start_using(slot)) {
+            device_.release(std::exchange(space_.regions[slot], {}));
+            return false;
+        }
+        if constexpr (!one_region && !model::absolute) {
+            if (growth_.base_align == 0) growth_.base_align = answer->align;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool start_using(std::size_t slot) noexcept {
+        if constexpr (one_by_one) {
+            use_next(slot);
+            return true;
+        } else {
+            return strategy_.insert(space_.extent(slot), {});
+        }
+    }
+
+    /// A region that the request is sure to fit, at least as large as asked for; size 0 when there is none.
+    [[nodiscard]] static constexpr layout region_for(layout wanted) noexcept {
+        if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
+        // A base aligned to what records in band need too, so that `bytes_for` holds.
+        if (Strategy::in_band && wanted.align < alignof(std::max_align_t)) wanted.align = alignof(std::max_align_t);
+        const auto need = static_cast<std::size_t>(
+            Strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
+        return {need <= space_type::largest_region ? need : 0, wanted.align};
+    }
+
+    /// What to acquire, or to grow by, so that the request fits; size 0 when a limit forbids it.
+    [[nodiscard]] layout growth_for(layout wanted) const noexcept {
+        layout more = region_for(wanted);
+        const std::size_t held = space_.size();
+        std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
+        if constexpr (in_place) {
+            // The new bytes begin wherever the region ends, and where positions are addresses the first may, too: the
+            // alignment is reached by skipping.
+            if (more.size != 0 && (model::absolute || held != 0)) {
+                if (!checked_add(more.size, more.align, more.size)) return {0, 1};
+                if (more.align > Device::min_align) more.align = Device::min_align;
+            }
+            const std::size_t reach = align_down(space_type::largest_region, Device::granularity);
+            if (left > reach - held) left = reach - held;
+        } else if (space_.free_region() == Growth::regions) {
+            return {0, 1};
+        }
+        if (more.size == 0 || more.size > left) return {0, 1};
+        const std::size_t next = Growth::next(held);
+        if (more.size < next) more.size = next < left ? next : left;
+        if (more.align < Align) more.align = Align;
+        return more;
+    }
+
+    [[nodiscard]] bool grow_for(layout wanted) noexcept {
+        if (is_out_of_records(wanted)) return false;  // more memory would not help
+        if constexpr (one_by_one) {
+            if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
+                use_next(spare);
+                return true;
+            }
+        }
+        const layout more = growth_for(wanted);
+        if (more.size == 0) return false;
+        if constexpr (in_place) {
+            if (space_.regions[0]) return extend(align_up(more.size, Device::granularity));
+        }
+        return acquire(more);
+    }
+
+    // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
+
+    /// Moves the region's end up; false, and nothing changed, when the device or the strategy refuses.
+    [[nodiscard]] bool extend(std::size_t more) noexcept {
+        region_type& held = space_.regions[0];
+        const auto had = space_.extent(0);
+        const acquired<Device> answer = device_.resize(held, held.size + more);
+        if (!answer) {
+            refused_with_ = answer.error();
+            return false;
+        }
+        refused_with_ = {};
+        const region_type before = std::exchange(held, *answer);
+        if (strategy_.resize_extent(had, space_.extent(0).size)) return true;
+        if (const acquired<Device> undone = device_.resize(held, before.size)) held = *undone;
+        return false;
+    }
+
+    /// Moves the region's end down to the last block, or gives up a region without one. Returns how many bytes.
+    std::size_t trim_end() noexcept {
+        region_type& held = space_.regions[0];
+        if (!held) return 0;
+        const auto had = space_.extent(0);
+        const auto least = align_up(static_cast<std::size_t>(strategy_.least_size(had)), Device::granularity);
+        const region_type before = held;
+        if (least == 0) {
+            strategy_ = Strategy{};
+            device_.release(std::exchange(held, {}));
+            return before.size;
+        }
+        if (least >= held.size || !strategy_.resize_extent(had, static_cast<offset>(least))) return 0;
+        const acquired<Device> answer = device_.resize(held, least);
+        if (!answer) {
+            held.size = least;  // as the strategy has it, until it grows again
+            static_cast<void>(strategy_.resize_extent(space_.extent(0), static_cast<offset>(before.size)));
+            held = before;
+            return 0;
+        }
+        held = *answer;
+        return before.size - held.size;
+    }
+
+    // ── one region after the other ───────────────────────────────────────────────────────────────────────────────
+
+    /// A region after the one in use that the request fits, left from before a reset or rollback.
+    [[nodiscard]] std::size_t spare_region_for(layout wanted) const noexcept {
+        const layout needed = region_for(wanted);
+        std::size_t spare = needed.size == 0 ? Growth::regions : next_region();
+        while (spare != Growth::regions &&
+               (space_.regions[spare].size < needed.size || space_.regions[spare].align < needed.align))
+            ++spare;
+        return spare;
+    }
+
+    [[nodiscard]] std::size_t next_region() const noexcept {
+        return growth_.current == Growth::regions ? 0 : growth_.current + 1;
+    }
+
+    /// Goes on in a spare region. Those that it overtakes stay behind it, spare still.
+    void use_next(std::size_t spare) noexcept {
+        const std::size_t next = next_region();
+        std::swap(space_.regions[spare], space_.regions[next]);
+        use_region(next);
+    }
+
+    /// Takes a region out of use; false when something in it is live.
+    [[nodiscard]] bool give_up(std::size_t index) noexcept {
+        if constexpr (one_by_one) {
+            return growth_.current == Growth::regions || index > growth_.current;
+        } else {
+            return strategy_.remove(space_.extent(index));
+        }
+    }
+
+    [[no_unique_address]] Device device_{};
+    Strategy strategy_{};
+    [[no_unique_address]] typename Device::error refused_with_{};
+    [[no_unique_address]] std::conditional_t<one_region, nothing, growth_state> growth_{};
+    space_type space_{};
+};
+
+}  // namespace allot::inline v1
