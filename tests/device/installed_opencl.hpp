@@ -3,6 +3,8 @@
 
 #include <allot/device/opencl.hpp>
 
+#include <doctest/doctest.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -51,6 +53,24 @@ inline installation& opencl() {
         std::_Exit(77);
     }
     return *found;
+}
+
+/// A kernel of a program's source; a source that does not build fails the test with the compiler's log.
+inline cl::Kernel kernel(const char* source, const char* name) {
+    const cl::Program program{opencl().context, source};
+    const cl_int built = program.build("");
+    INFO(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(opencl().device));
+    REQUIRE(built == CL_SUCCESS);
+    cl_int status = CL_SUCCESS;
+    cl::Kernel made{program, name, &status};
+    REQUIRE(status == CL_SUCCESS);
+    return made;
+}
+
+/// Runs a kernel whose arguments are set, and waits for it.
+inline void run(const cl::Kernel& with_arguments, const cl::NDRange& items) {
+    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, items) == CL_SUCCESS);
+    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
 }
 
 }  // namespace tests

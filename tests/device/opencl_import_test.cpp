@@ -17,6 +17,7 @@ namespace {
 using allot::refusal;
 using allot::opencl::imported;
 using tests::opencl;
+using tests::run;
 
 constexpr std::size_t size = 8192;
 
@@ -29,17 +30,9 @@ imported import(pages& of, std::size_t skip = 0) {
 }
 
 cl::Kernel twice() {
-    const cl::Program program{opencl().context, R"(
-        kernel void twice(global int* base, ulong offset) { base[offset / 4 + get_global_id(0)] *= 2; })"};
-    REQUIRE(program.build("") == CL_SUCCESS);
-    cl_int status = CL_SUCCESS;
-    cl::Kernel made{program, "twice", &status};
-    REQUIRE(status == CL_SUCCESS);
-    return made;
-}
-void run(const cl::Kernel& with_arguments, std::size_t items) {
-    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, cl::NDRange{items}) == CL_SUCCESS);
-    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+    return tests::kernel(R"(
+        kernel void twice(global int* base, ulong offset) { base[offset / 4 + get_global_id(0)] *= 2; })",
+                         "twice");
 }
 
 /// A buffer's bytes, mapped for the host.

@@ -19,6 +19,7 @@ using allot::refusal;
 using allot::opencl::coarse_svm;
 using allot::opencl::fine_svm;
 using tests::opencl;
+using tests::run;
 
 using host_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 
@@ -33,16 +34,8 @@ bool is_missing() {
 }
 
 cl::Kernel twice() {
-    const cl::Program program{opencl().context, "kernel void twice(global int* at) { at[get_global_id(0)] *= 2; }"};
-    REQUIRE(program.build("") == CL_SUCCESS);
-    cl_int status = CL_SUCCESS;
-    cl::Kernel made{program, "twice", &status};
-    REQUIRE(status == CL_SUCCESS);
-    return made;
-}
-void run(const cl::Kernel& with_arguments, std::size_t items) {
-    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, cl::NDRange{items}) == CL_SUCCESS);
-    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+    return tests::kernel("kernel void twice(global int* at) { at[get_global_id(0)] *= 2; }",
+                         "twice");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 using namespace allot::literals;
 using allot::refusal;
 using tests::opencl;
+using tests::run;
 
 allot::opencl::buffer buffers() { return {opencl().context, opencl().device}; }
 
@@ -28,24 +29,7 @@ __kernel void add(__global const uchar* from, ulong from_offset, __global uchar*
 }
 )";
 
-cl::Kernel kernel(const char* name) {
-    cl_int error = CL_SUCCESS;
-    static const cl::Program& program = *new cl::Program{[] {  // never given back, as the device
-        const cl::Program built{opencl().context, source};
-        const cl_int status = built.build("");
-        INFO(built.getBuildInfo<CL_PROGRAM_BUILD_LOG>(opencl().device));
-        REQUIRE(status == CL_SUCCESS);
-        return built;
-    }()};
-    cl::Kernel made{program, name, &error};
-    REQUIRE(error == CL_SUCCESS);
-    return made;
-}
-
-void run(const cl::Kernel& with_arguments, std::size_t items) {
-    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, cl::NDRange{items}) == CL_SUCCESS);
-    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
-}
+cl::Kernel kernel(const char* name) { return tests::kernel(source, name); }
 
 using bytes = std::vector<unsigned char>;
 

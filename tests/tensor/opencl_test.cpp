@@ -36,14 +36,8 @@ __kernel void twice_in_rows(__global int* base, ulong origin, __global const uin
 }
 )";
 
-cl::Kernel kernel(const char* name) {
-    const cl::Program program{opencl().context, source};
-    REQUIRE(program.build("") == CL_SUCCESS);
-    cl_int error = CL_SUCCESS;
-    cl::Kernel made{program, name, &error};
-    REQUIRE(error == CL_SUCCESS);
-    return made;
-}
+cl::Kernel kernel(const char* name) { return tests::kernel(source, name); }
+/// Does not wait: what is read later follows in the queue.
 void run(const cl::Kernel& kernel, const cl::NDRange& range) {
     REQUIRE(opencl().queue.enqueueNDRangeKernel(kernel, cl::NullRange, range) == CL_SUCCESS);
 }

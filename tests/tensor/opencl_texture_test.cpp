@@ -36,22 +36,16 @@ bool has_no_images() {
 
 /// Doubles every channel of a texture into another.
 cl::Kernel twice() {
-    const cl::Program program{opencl().context, R"(
+    return tests::kernel(R"(
         kernel void twice(read_only image2d_t from, write_only image2d_t to) {
             const sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
             const int2 at = (int2)(get_global_id(0), get_global_id(1));
             write_imagei(to, at, 2 * read_imagei(from, nearest, at));
-        })"};
-    REQUIRE(program.build("") == CL_SUCCESS);
-    cl_int status = CL_SUCCESS;
-    cl::Kernel made{program, "twice", &status};
-    REQUIRE(status == CL_SUCCESS);
-    return made;
+        })",
+                         "twice");
 }
 void run(const cl::Kernel& with_arguments, allot::texture_shape over) {
-    REQUIRE(opencl().queue.enqueueNDRangeKernel(with_arguments, cl::NullRange, cl::NDRange{over.width, over.height}) ==
-            CL_SUCCESS);
-    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+    tests::run(with_arguments, cl::NDRange{over.width, over.height});
 }
 
 struct memories {
