@@ -2,6 +2,7 @@
 // address: on the first device of the first platform that has one.
 #include "../laws/adapters.hpp"
 #include "../laws/judge.hpp"
+#include "installed_opencl.hpp"
 
 #include <allot/device/opencl_import.hpp>
 #include <allot/device/opencl_svm.hpp>
@@ -15,30 +16,7 @@
 
 namespace {
 
-struct first_device {
-    cl::Context context;
-    cl::Device device;
-    bool found = false;
-
-    first_device() {
-        std::vector<cl::Platform> platforms;
-        cl::Platform::get(&platforms);
-        for (const cl::Platform& platform : platforms) {
-            std::vector<cl::Device> devices;
-            platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
-            if (devices.empty()) continue;
-            cl_int status = CL_SUCCESS;
-            context = cl::Context{devices[0], nullptr, nullptr, nullptr, &status};
-            device = devices[0];
-            found = status == CL_SUCCESS;
-            return;
-        }
-    }
-};
-const first_device& opencl() {
-    static const first_device& first = *new first_device;  // never given back: some drivers end before static objects
-    return first;
-}
+using tests::opencl;
 
 /// Shared memory at whole pages, which drivers need not give: the laws compare places in memory that begins alike.
 template <class Svm>
@@ -153,16 +131,12 @@ constexpr laws::row svm_table[] = {
 
 TEST_CASE("arenas over OpenCL buffers, and over imported bytes, keep the laws") {
     CHECK(std::size(table) == 14);
-    if (!opencl().found) {
-        std::puts("skipped: no OpenCL platform with a device");
-        return;
-    }
     laws::judge(table);
 }
 
 TEST_CASE("arenas over shared virtual memory keep the laws") {
     CHECK(std::size(svm_table) == 9);
-    if (!opencl().found || !allot::opencl::fine_svm{opencl().context, opencl().device}.is_supported()) {
+    if (!allot::opencl::fine_svm{opencl().context, opencl().device}.is_supported()) {
         std::puts("skipped: no OpenCL device with fine-grained shared virtual memory");
         return;
     }
