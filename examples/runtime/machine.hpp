@@ -152,7 +152,7 @@ private:
     [[nodiscard]] allot::tensor_error copy(const From& from, const To& to) const {
         return allot::copy_tensor(from, to, [this](auto source, auto target, std::size_t bytes) noexcept -> long {
             return memory_.copy(source, target, bytes);
-        });
+        }).error();
     }
 
     // ── statements ───────────────────────────────────────────────────────────────────────────────────────────────

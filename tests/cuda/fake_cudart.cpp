@@ -327,6 +327,25 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) 
     std::memmove(target, source, size);
     return cudaSuccess;
 }
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t stream) {
+    if (const cudaError_t error = trouble(); error != cudaSuccess) return answer(error);
+    if (here().refusal != cudaSuccess) return answer(std::exchange(here().refusal, cudaSuccess));
+    if (copy_side(to, size) == nullptr || copy_side(from, size) == nullptr) return answer(cudaErrorInvalidValue);
+    stream_of(stream).work.push_back([to, from, size] {
+        std::byte* const target = copy_side(to, size);
+        const std::byte* const source = copy_side(from, size);
+        if (target == nullptr || source == nullptr) here().fault = cudaErrorIllegalAddress;
+        else std::memmove(target, source, size);
+    });
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    if (const cudaError_t error = trouble(); error != cudaSuccess) return answer(error);
+    const auto is_device = [](int ordinal) { return ordinal >= 0 && ordinal < here().settings.devices; };
+    if (!is_device(device) || !is_device(peer)) return answer(cudaErrorInvalidDevice);
+    *can = device != peer && here().settings.peers ? 1 : 0;
+    return cudaSuccess;
+}
 cudaError_t cudaMemset(void* to, int value, size_t size) {
     if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) return error;
     std::byte* const target = copy_side(to, size);

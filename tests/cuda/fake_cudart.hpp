@@ -4,6 +4,7 @@
 //     device memory      pages that the host must not touch: any touch is a fault. "Kernels" and copies reach them
 //                        through a second mapping of the same pages
 //     bases              multiples of 256 and, unless `phase` says otherwise, of a page; each has pages of its own
+//     copies             of a stream wait like its other work, also those out of the host's bytes
 //     a wrong free       cudaErrorInvalidValue, and it is counted
 //     out of memory      cudaErrorMemoryAllocation, by a limit for each device and one for the host
 //     no driver          every call answers with the driver's code
@@ -25,6 +26,7 @@ struct settings {
     std::size_t memory = std::size_t{64} << 20;  // bytes of each device, and of the host
     std::size_t phase = 0;                       // bytes between a page boundary and every base
     cudaError_t driver = cudaSuccess;            // what every call answers when it is not this
+    bool peers = true;                           // devices reach each other's memory
 };
 
 /// A new process on a machine like that. Nothing is live, and nothing waits.

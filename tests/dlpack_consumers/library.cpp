@@ -74,8 +74,8 @@ bool tensor_is_read_only(const any_tensor* of) {
 bool tensor_is_copied(const any_tensor* of) { return std::get<foreign>(*of).claim().is_copied(); }
 /// The reason, or null when it was copied.
 const char* tensor_copy(const any_tensor* from, const any_tensor* to) {
-    const auto why = std::visit([](const auto& a, const auto& b) { return allot::copy_tensor(a, b); }, *from, *to);
-    return why.why == allot::tensor_refusal::none ? nullptr : why.what();
+    const auto copied = std::visit([](const auto& a, const auto& b) { return allot::copy_tensor(a, b); }, *from, *to);
+    return copied ? nullptr : copied.error().what();
 }
 
 void* tensor_export(const any_tensor* of, bool versioned, bool aligned_base, bool read_only, const char** why) {

@@ -11,6 +11,7 @@ struct _cl_mem {
     unsigned char* bytes = nullptr;
     std::size_t size = 0;  // of a buffer
     cl_mem parent = nullptr;
+    unsigned mapped = 0;
     cl_mem_flags flags = 0;
     void* host = nullptr;
     cl_image_format format{};
@@ -124,6 +125,7 @@ cl_int clGetDeviceInfo(cl_device_id, cl_device_info what, size_t room, void* to,
     switch (what) {
         case CL_DEVICE_MEM_BASE_ADDR_ALIGN: return answer(room, to, cl_uint{rules.base_align * 8});
         case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return answer(room, to, cl_ulong{rules.most_bytes});
+        case CL_DEVICE_HOST_UNIFIED_MEMORY: return answer(room, to, cl_bool{rules.unified});
         case CL_DEVICE_IMAGE_SUPPORT: return answer(room, to, cl_bool{CL_TRUE});
         case CL_DEVICE_IMAGE2D_MAX_WIDTH:
         case CL_DEVICE_IMAGE2D_MAX_HEIGHT: return answer(room, to, rules.largest);
@@ -231,6 +233,7 @@ cl_int clReleaseMemObject(cl_mem of) {
         return CL_INVALID_MEM_OBJECT;
     }
     if (--of->references != 0) return CL_SUCCESS;
+    if (of->mapped != 0) violation("memory ended while it was mapped");
     for (const auto& each : now().all) {
         if (each->parent == of && each->is_live()) violation("a buffer ended before what lies over it");
     }
@@ -242,6 +245,7 @@ cl_int clGetMemObjectInfo(cl_mem of, cl_mem_info what, size_t room, void* to, si
     if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
     switch (what) {
         case CL_MEM_ASSOCIATED_MEMOBJECT: return answer(room, to, of->parent);
+        case CL_MEM_CONTEXT: return answer(room, to, cl_context{&the_context});
         case CL_MEM_FLAGS: return answer(room, to, of->flags);
         case CL_MEM_HOST_PTR: return answer(room, to, of->host);
         default: return CL_INVALID_VALUE;
@@ -252,6 +256,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset
                            const cl_event*, cl_event*) {
     if (!is_usable(from)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(from, offset, size)) return CL_INVALID_VALUE;
+    ++now().journal.transfers;
     std::memcpy(to, from->bytes + offset, size);
     return CL_SUCCESS;
 }
@@ -259,6 +264,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset,
                             const cl_event*, cl_event*) {
     if (!is_usable(to)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(to, offset, size)) return CL_INVALID_VALUE;
+    ++now().journal.transfers;
     std::memcpy(to->bytes + offset, from, size);
     return CL_SUCCESS;
 }
@@ -267,6 +273,24 @@ cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem from, cl_mem to, size_t from
     if (!is_usable(from) || !is_usable(to)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(from, from_offset, size) || !is_inside(to, to_offset, size)) return CL_INVALID_VALUE;
     std::memmove(to->bytes + to_offset, from->bytes + from_offset, size);
+    return CL_SUCCESS;
+}
+void* clEnqueueMapBuffer(cl_command_queue, cl_mem of, cl_bool, cl_map_flags, size_t offset, size_t size, cl_uint,
+                         const cl_event*, cl_event*, cl_int* status) {
+    *status = !is_usable(of) ? CL_INVALID_MEM_OBJECT : !is_inside(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (*status != CL_SUCCESS) return nullptr;
+    ++now().journal.maps;
+    ++of->mapped;
+    return of->bytes + offset;
+}
+cl_int clEnqueueUnmapMemObject(cl_command_queue, cl_mem of, void*, cl_uint, const cl_event*, cl_event*) {
+    if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
+    if (of->mapped == 0) return CL_INVALID_VALUE;
+    --of->mapped;
+    return CL_SUCCESS;
+}
+cl_int clFinish(cl_command_queue) {
+    ++now().journal.waits;
     return CL_SUCCESS;
 }
 cl_int clEnqueueReadImage(cl_command_queue, cl_mem from, cl_bool, const size_t* origin, const size_t* region,

@@ -22,7 +22,7 @@ using allot::refusal;
 using allot::tensor_refusal;
 using allot::uint16;
 using allot::opencl::as_image;
-using allot::opencl::copy_texture;
+using allot::opencl::queue_copy;
 namespace scope = allot::scope;
 
 using buffers = allot::opencl::buffer;
@@ -349,13 +349,13 @@ TEST_CASE("the pool: textures live at once share no byte, in any order of releas
             const auto in = *allot::alloc_tensor(io, allot::anywhere, shape, uint16);
             const auto what = counted(in.size(), live.back().from);
             std::copy(what.begin(), what.end(), static_cast<std::uint16_t*>(in.data()));
-            REQUIRE(copy_texture(in, *fresh, fake::queue()).why == tensor_refusal::none);
+            REQUIRE(allot::copy_tensor(in, *fresh, queue_copy{fake::queue()}));
         } else if (!live.empty()) {
             const std::size_t which = random() % live.size();
             const held gone = live[which];
             live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
             const auto out = *allot::alloc_tensor(io, allot::anywhere, gone.image.shape(), uint16);
-            REQUIRE(copy_texture(gone.image, out, fake::queue()).why == tensor_refusal::none);
+            REQUIRE(allot::copy_tensor(gone.image, out, queue_copy{fake::queue()}));
             const auto* const first = static_cast<const std::uint16_t*>(out.data());
             REQUIRE(numbers(first, first + out.size()) == counted(out.size(), gone.from));
         }

@@ -249,7 +249,7 @@ private:
         const life &from = lives_[below(lives_.size())], &to = lives_[below(lives_.size())];
         std::visit(
             [&](const auto& source, const auto& target) {
-                const allot::tensor_error answer = allot::copy_tensor(source, target);
+                const allot::tensor_error answer = allot::copy_tensor(source, target).error();
                 why expected = why::none;
                 if (source.dtype() != target.dtype()) expected = why::dtype_mismatch;
                 else if (source.size() != target.size()) expected = why::shape_mismatch;

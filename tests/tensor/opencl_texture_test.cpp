@@ -18,7 +18,7 @@ using allot::float32;
 using allot::int32;
 using allot::refusal;
 using allot::tensor_refusal;
-using allot::opencl::copy_texture;
+using allot::opencl::queue_copy;
 using allot::opencl::image;
 using tests::opencl;
 namespace scope = allot::scope;
@@ -80,12 +80,12 @@ TEST_CASE("opencl textures: from the host, through a kernel, and back, in every 
         REQUIRE((from && to));
         CHECK(from->image() == pixels);
         const auto in = it.numbers(from->shape(), 100), out = it.numbers(to->shape(), 0);
-        REQUIRE(copy_texture(in, *from, opencl().queue).why == tensor_refusal::none);
+        REQUIRE(allot::copy_tensor(in, *from, queue_copy{opencl().queue}));
         auto kernel = twice();
         REQUIRE(allot::opencl::set_arg(kernel, 0, *from) == CL_SUCCESS);
         REQUIRE(allot::opencl::set_arg(kernel, 1, *to) == CL_SUCCESS);
         run(kernel, pixels);
-        REQUIRE(copy_texture(*to, out, opencl().queue).why == tensor_refusal::none);
+        REQUIRE(allot::copy_tensor(*to, out, queue_copy{opencl().queue}));
         const auto seen = memories::values(out);
         for (std::size_t i = 0; i != seen.size(); ++i) REQUIRE(seen[i] == 2 * (100 + static_cast<int>(i)));
     };
@@ -107,10 +107,10 @@ TEST_CASE("opencl textures: to and from a buffer tensor") {
     const auto b = *allot::alloc_tensor(it.data, 4096, shape, int32);
     const auto texture = *allot::alloc_texture<scope::texture>(it.own, shape, int32);
     const allot::opencl::queue_copy copy{opencl().queue};
-    REQUIRE(allot::copy_tensor(in, a, copy).why == tensor_refusal::none);
-    REQUIRE(copy_texture(a, texture, opencl().queue).why == tensor_refusal::none);
-    REQUIRE(copy_texture(texture, b, opencl().queue).why == tensor_refusal::none);
-    REQUIRE(allot::copy_tensor(b, out, copy).why == tensor_refusal::none);
+    REQUIRE(allot::copy_tensor(in, a, copy));
+    REQUIRE(allot::copy_tensor(a, texture, queue_copy{opencl().queue}));
+    REQUIRE(allot::copy_tensor(texture, b, queue_copy{opencl().queue}));
+    REQUIRE(allot::copy_tensor(b, out, copy));
     CHECK(memories::values(out) == memories::values(in));
 }
 
@@ -118,13 +118,14 @@ TEST_CASE("opencl textures: copies that cannot be are refused") {
     if (has_no_images()) return;
     memories it;
     auto texture = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
-    const auto why = [&](const auto& tensor) { return copy_texture(tensor, texture, opencl().queue).why; };
+    const queue_copy copy{opencl().queue};
+    const auto why = [&](const auto& tensor) { return allot::copy_tensor(tensor, texture, copy).error().why; };
     CHECK(why(*allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32)) == tensor_refusal::dtype_mismatch);
     CHECK(why(*allot::alloc_tensor(it.io, allot::anywhere, {8, 5, 4}, int32)) == tensor_refusal::shape_mismatch);
     CHECK(why(*allot::slice(it.numbers({8, 8, 4}, 0), {0, 0, 0}, {8, 6, 4})) == tensor_refusal::not_compact);
     CHECK(why(it.numbers({192}, 0)) == tensor_refusal::none);  // as many elements, in whatever shape
-    CHECK(copy_texture(texture, *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32), opencl().queue).why ==
-          tensor_refusal::dtype_mismatch);
+    const auto floats = *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32);
+    CHECK(allot::copy_tensor(texture, floats, copy).error().why == tensor_refusal::dtype_mismatch);
     texture.kill();
     CHECK_FALSE(texture);
     CHECK(why(it.numbers({8, 6, 4}, 0)) == tensor_refusal::killed);
@@ -159,7 +160,7 @@ TEST_CASE("opencl textures: what is no texture, too large, or of no format is re
     CHECK(empty);
     CHECK(empty.data() == nullptr);
     CHECK(empty.size() == 0);
-    CHECK(copy_texture(*allot::alloc_tensor(it.io, 0, {0}, int32), empty, opencl().queue).why == tensor_refusal::none);
+    CHECK(allot::copy_tensor(*allot::alloc_tensor(it.io, 0, {0}, int32), empty, queue_copy{opencl().queue}));
 }
 
 TEST_CASE("opencl textures: the formats are those of the dtypes with four channels") {
@@ -209,7 +210,7 @@ TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a cop
     const allot::opencl::queue_copy copy{opencl().queue};
     const auto in = it.numbers({8, 8, 4}, 7);
     const auto wide = *allot::alloc_tensor(it.data, 1024, {8, 8, 4}, int32);
-    REQUIRE(allot::copy_tensor(in, wide, copy).why == tensor_refusal::none);
+    REQUIRE(allot::copy_tensor(in, wide, copy));
     const auto padded = *allot::slice(wide, {0, 1, 0}, {8, 6, 4});  // rows of six pixels, eight apart
     auto view = allot::opencl::as_image<scope::texture>(padded, opencl().queue);
     REQUIRE(view);
@@ -221,7 +222,7 @@ TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a cop
         REQUIRE(opencl().queue.enqueueWriteImage(view->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, zeros.data()) ==
                 CL_SUCCESS);
         const auto after = it.numbers({8, 8, 4}, 0);
-        REQUIRE(allot::copy_tensor(wide, after, copy).why == tensor_refusal::none);
+        REQUIRE(allot::copy_tensor(wide, after, copy));
         CHECK(memories::values(after) == memories::values(in));  // the tensor does not follow
     }
     const auto compact = allot::opencl::as_image<scope::texture_weight>(wide, opencl().queue);
@@ -258,11 +259,11 @@ TEST_CASE("opencl textures: the pool, whatever the driver can") {
     const allot::shape one{8, 6, 4}, two{5, 9, 4}, three{7, 7, 4};
     const auto holds = [&](const auto& texture, std::int32_t from) {
         const auto out = it.numbers(texture.shape(), 0), expected = it.numbers(texture.shape(), from);
-        REQUIRE(copy_texture(texture, out, opencl().queue).why == tensor_refusal::none);
+        REQUIRE(allot::copy_tensor(texture, out, queue_copy{opencl().queue}));
         CHECK(memories::values(out) == memories::values(expected));
     };
     const auto fill = [&](const auto& texture, std::int32_t from) {
-        REQUIRE(copy_texture(it.numbers(texture.shape(), from), texture, opencl().queue).why == tensor_refusal::none);
+        REQUIRE(allot::copy_tensor(it.numbers(texture.shape(), from), texture, queue_copy{opencl().queue}));
     };
     auto a = alloc(one), b = alloc(two), c = alloc(one);
     fill(a, 1);

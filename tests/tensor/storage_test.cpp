@@ -97,8 +97,8 @@ TEST_CASE("calls on what was killed are refused") {
     CHECK(allot::view(tensor, int32, {4}).error().why == tensor_refusal::killed);
     CHECK(allot::slice(tensor, {0}, {4}).error().why == tensor_refusal::killed);
     CHECK(allot::kernel_offset_of(tensor).error().why == tensor_refusal::killed);
-    CHECK(allot::copy_tensor(tensor, other).why == tensor_refusal::killed);
-    CHECK(allot::copy_tensor(other, tensor).why == tensor_refusal::killed);
+    CHECK(allot::copy_tensor(tensor, other).error().why == tensor_refusal::killed);
+    CHECK(allot::copy_tensor(other, tensor).error().why == tensor_refusal::killed);
     data.kill();
     CHECK(allot::alloc_tensor(data, 0, {4}, int32).error().why == tensor_refusal::killed);
     CHECK(allot::alloc_discontiguous_tensor(data, 0, data, {0}, {1, 4}, int32).error().why == tensor_refusal::killed);

@@ -13,7 +13,7 @@ struct raw_pointer {
     /// The byte `n` after `from`. Precondition: inside the same region, or one past its end.
     [[nodiscard]] static void* locate(void* from, std::size_t n) noexcept { return static_cast<std::byte*>(from) + n; }
     /// The address as a number: its divisibility is the byte's alignment.
-    [[nodiscard]] static std::size_t position(void* address) noexcept {
+    [[nodiscard]] static std::size_t position(const void* address) noexcept {
         return reinterpret_cast<std::uintptr_t>(address);
     }
 };

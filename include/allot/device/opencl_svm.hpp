@@ -21,6 +21,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
+#include <allot/core/copy_path.hpp>
 #include <allot/device/opencl.hpp>
 
 #include <span>
@@ -144,14 +145,17 @@ template <class Block>
     return map(queue, block.address, block.size, flags);
 }
 
-/// Copies runs for `copy_tensor` where both sides are addresses: of the host, or shared. They have happened when it
-/// returns.
+/// Copies for `copy_tensor` between shared memory and shared memory or the host's. The bytes are there when it returns.
 class svm_copy {
 public:
     explicit svm_copy(cl::CommandQueue queue) noexcept : queue_{std::move(queue)} {}
 
-    long operator()(const void* from, void* to, std::size_t bytes) const noexcept {
-        return ::clEnqueueSVMMemcpy(queue_(), CL_TRUE, to, from, bytes, 0, nullptr, nullptr);
+    template <pointer_memory From, pointer_memory To>
+    [[nodiscard]] copied copy(const void* from, void* to, std::size_t bytes) const noexcept {
+        const cl_int status = ::clEnqueueSVMMemcpy(queue_(), CL_TRUE, to, from, bytes, 0, nullptr, nullptr);
+        if (status != CL_SUCCESS) return copied::failure(status);
+        if (From::host_accessible == To::host_accessible) return copy_path::on_device;
+        return From::host_accessible ? copy_path::to_device : copy_path::from_device;
     }
 
 private:

@@ -1,25 +1,33 @@
-// copy_tensor: the elements of one tensor to another, contiguous or discontiguous, whole or a slice.
+// copy_tensor: the elements of one tensor to another, contiguous or discontiguous, whole or a slice, between any two
+// memories.
 //
 //     auto copied = allot::copy_tensor(from, to);                                    // memory that the host can touch
-//     auto queued = allot::copy_tensor(from, to, [&](auto source, auto target, std::size_t bytes) noexcept -> long {
-//         return …;                                                                  // the device's code, 0 for success
-//     });
+//     auto copied = allot::copy_tensor(host, buffer, allot::opencl::queue_copy{queue});
+//     if (copied) log(to_string(*copied)); else report(copied.error().what());       // which path it took
 //
 //     from   │ row 0 │ row 1 │      │ row 2 │        runs: rows that lie side by side are one, and a run ends where it
 //     to     │     row 0, row 1     │ row 2 │        ends on either side
 //
+// Ways of copying are given by the caller, who has the queues and streams (core/copy_path.hpp lists them). For each run
+// they are asked in their order, so that the best comes first; where none is given or will do, the host copies what it
+// can touch. `staged_copy` makes one of two ways that meet on the host.
+//
 // Elements are taken in row-major order, so that the two may have different shapes of the same elements. Both have the
 // same dtype, the same number of elements and no byte in common; that is checked first, and only a device's own failure
-// can leave a copy half done. A copy onto itself is fine and does nothing.
+// can leave a copy half done. A copy onto itself is fine and does nothing. What was copied out of the host's bytes or into
+// them is there when it returns; what devices copy among themselves happens in the order of the way's queue or stream.
 //
 // Complexity: O(runs); O(runs²) comparisons for two tensors that may share bytes, which two live tensors of a storage with
 // a placement never do. Memory: none. Thread safety: none.
 #pragma once
 
+#include <allot/core/copy_path.hpp>
 #include <allot/tensor/runs.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <utility>
 
 namespace allot::inline v1 {
 
@@ -94,36 +102,158 @@ template <class From, class To>
     }
 }
 
-}  // namespace detail
+// ── ways ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Copies elements by `copy(from, to, bytes)`, which is noexcept and gives the device's code, 0 for success. The answer
-/// has the code of the first that failed in `memory.device_error`.
-template <class From, class To, class Copy>
-[[nodiscard]] tensor_error copy_tensor(const From& from, const To& to, Copy&& copy) noexcept {
-    if (!from || !to) return {tensor_refusal::killed};
-    if (from.dtype() != to.dtype()) return {tensor_refusal::dtype_mismatch};
-    if (from.size() != to.size()) return {tensor_refusal::shape_mismatch};
-    if (const tensor_refusal why = detail::check_runs(from, false); why != tensor_refusal::none) return {why};
-    if (const tensor_refusal why = detail::check_runs(to, true); why != tensor_refusal::none) return {why};
-    const detail::sharing shared = detail::shared_bytes(from, to);
-    if (shared == detail::sharing::something) return {tensor_refusal::overlapping};
-    if (shared == detail::sharing::everything) return {};
-    const long code = detail::for_each_run(from, to, copy);
-    if (code != 0) return {tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, code}};
-    return {};
+template <class Way, class From, class To>
+concept copies_between = requires(Way& way, typename From::address_model::address from,
+                                  typename To::address_model::address to, std::size_t bytes) {
+    { way.template copy<From, To>(from, to, bytes) } noexcept -> std::same_as<copied>;
+};
+template <class Way, class From, class To>
+concept copy_function = requires(Way& way, typename From::address_model::address from,
+                                 typename To::address_model::address to, std::size_t bytes) {
+    { way(from, to, bytes) } -> std::convertible_to<long>;
+};
+template <class Way, class From, class To>
+concept way_between = copies_between<Way, From, To> || copy_function<Way, From, To>;
+
+/// Copies a run; `none` when the way does not know these memories.
+template <class From, class To, class Way>
+[[nodiscard]] copied copy_run(Way& way, typename From::address_model::address from,
+                              typename To::address_model::address to, std::size_t bytes) noexcept {
+    if constexpr (copies_between<Way, From, To>) {
+        return way.template copy<From, To>(from, to, bytes);
+    } else if constexpr (copy_function<Way, From, To>) {
+        const long code = way(from, to, bytes);
+        return code == 0 ? copied{copy_path::function} : copied::failure(code);
+    } else {
+        return copy_path::none;
+    }
+}
+template <class Way>
+[[nodiscard]] long finish(Way& way, copy_path longest) noexcept {
+    if constexpr (requires { way.finish(longest); }) return longest == copy_path::none ? 0 : way.finish(longest);
+    else return 0;
 }
 
-/// Copies elements in memory that the host can touch.
-template <class From, class To>
-[[nodiscard]] tensor_error copy_tensor(const From& from, const To& to) noexcept {
-    static_assert(From::host_accessible && To::host_accessible &&
-                      std::convertible_to<typename From::address_type, const void*> &&
-                      std::convertible_to<typename To::address_type, void*>,
-                  "allot: the host cannot touch this memory: give copy_tensor a function that copies a run on the device");
-    return copy_tensor(from, to, [](const void* source, void* target, std::size_t bytes) noexcept -> long {
-        std::memcpy(target, source, bytes);
-        return 0;
+struct host_copy {
+    template <host_memory From, host_memory To>
+    copied copy(const void* from, void* to, std::size_t bytes) const noexcept {
+        std::memcpy(to, from, bytes);
+        return copy_path::host;
+    }
+};
+
+/// A way, and the longest path that bytes went by it.
+template <class Way>
+struct way_taken {
+    Way& way;
+    copy_path longest = copy_path::none;
+
+    template <class From, class To>
+    [[nodiscard]] copied copy(typename From::address_model::address from, typename To::address_model::address to,
+                              std::size_t bytes) noexcept {
+        const copied answer = copy_run<From, To>(way, from, to, bytes);
+        if (answer) longest = std::max(longest, *answer);
+        return answer;
+    }
+};
+
+/// Copies each run by the first way that will, and waits.
+template <class From, class To, class... Ways>
+[[nodiscard]] tensor_result<copy_path> copy_runs(const From& from, const To& to, way_taken<Ways>... ways) noexcept {
+    using answer = tensor_result<copy_path>;
+    bool no_way = false;
+    long code = for_each_run(from, to, [&](auto source, auto target, std::size_t bytes) -> long {
+        copied step{copy_path::none};
+        const auto ends_with = [&](auto& way) {
+            step = way.template copy<From, To>(source, target, bytes);
+            return !step || *step != copy_path::none;
+        };
+        no_way = !(ends_with(ways) || ...);
+        return no_way ? 1L : step.error();
     });
+    const auto wait_for = [&code](auto& way) {
+        const long finished = finish(way.way, way.longest);
+        if (code == 0) code = finished;
+    };
+    (wait_for(ways), ...);
+    if (no_way) return answer::failure({tensor_refusal::no_way});
+    if (code != 0) return answer::failure({tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, code}});
+    return std::max({ways.longest...});
+}
+
+}  // namespace detail
+
+/// Copies through bytes of the host, by one way to them and another from them, as many at a time as there is room for.
+template <class ToHost, class FromHost>
+class staged_copy {
+    struct staging {
+        using address_model = raw_pointer;
+        static constexpr bool host_accessible = true;
+        static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    };
+
+public:
+    /// The bytes outlive it. Without any, it knows no way.
+    staged_copy(ToHost to_host, FromHost from_host, std::span<std::byte> bytes) noexcept
+        : to_host_{std::move(to_host)}, from_host_{std::move(from_host)}, bytes_{bytes} {}
+
+    template <class From, class To>
+        requires detail::way_between<ToHost, From, staging> && detail::way_between<FromHost, staging, To>
+    [[nodiscard]] copied copy(typename From::address_model::address from, typename To::address_model::address to,
+                              std::size_t bytes) noexcept {
+        if (bytes_.empty()) return copy_path::none;
+        for (std::size_t done = 0; done != bytes;) {
+            const std::size_t some = std::min(bytes - done, bytes_.size());
+            const copied in = step<From, staging>(to_host_, From::address_model::locate(from, done), bytes_.data(), some);
+            if (!in || *in == copy_path::none) return in;
+            const copied out = step<staging, To>(from_host_, bytes_.data(), To::address_model::locate(to, done), some);
+            if (!out || *out == copy_path::none) return out;
+            done += some;
+        }
+        return copy_path::staged;
+    }
+
+private:
+    /// Waits, because the bytes are used again.
+    template <class From, class To, class Way>
+    [[nodiscard]] static copied step(Way& way, typename From::address_model::address from,
+                                     typename To::address_model::address to, std::size_t bytes) noexcept {
+        const copied answer = detail::copy_run<From, To>(way, from, to, bytes);
+        if (!answer) return answer;
+        const long code = detail::finish(way, *answer);
+        return code == 0 ? answer : copied::failure(code);
+    }
+
+    ToHost to_host_;
+    FromHost from_host_;
+    std::span<std::byte> bytes_;
+};
+
+/// Copies elements, each run by the first of these ways that will, or by the host. Says the longest path that a run took.
+/// The answer has the code of the first that failed in `memory.device_error`; tensor_refusal::no_way where none will,
+/// and then nothing of that run was copied.
+template <tensor_with_runs From, tensor_with_runs To, class... Ways>
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const From& from, const To& to, Ways&&... ways) noexcept {
+    using answer = tensor_result<copy_path>;
+    static_assert(std::convertible_to<typename To::address_model::address, void*> || !pointer_memory<To>,
+                  "allot: nobody may write to this memory: copy_tensor copies from its first argument to its second");
+    static_assert((detail::way_between<Ways, From, To> || ...) || (host_memory<From> && host_memory<To>),
+                  "allot: the host cannot touch this memory: give copy_tensor a way of copying between the two, such as "
+                  "opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
+    const auto refuse = [](tensor_refusal why) { return answer::failure({why}); };
+    if (!from || !to) return refuse(tensor_refusal::killed);
+    if (from.dtype() != to.dtype()) return refuse(tensor_refusal::dtype_mismatch);
+    if (from.size() != to.size()) return refuse(tensor_refusal::shape_mismatch);
+    if (const tensor_refusal why = detail::check_runs(from, false); why != tensor_refusal::none) return refuse(why);
+    if (const tensor_refusal why = detail::check_runs(to, true); why != tensor_refusal::none) return refuse(why);
+    const detail::sharing shared = detail::shared_bytes(from, to);
+    if (shared == detail::sharing::something) return refuse(tensor_refusal::overlapping);
+    if (shared == detail::sharing::everything) return copy_path::none;
+    detail::host_copy host;
+    return detail::copy_runs(from, to, detail::way_taken<std::remove_reference_t<Ways>>{ways}...,
+                             detail::way_taken<detail::host_copy>{host});
 }
 
 }  // namespace allot::inline v1

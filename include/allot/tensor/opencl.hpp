@@ -16,6 +16,7 @@
 #include <allot/device/opencl.hpp>
 #include <allot/tensor/copy.hpp>
 
+#include <cstring>
 #include <utility>
 
 namespace allot::inline v1::opencl {
@@ -23,26 +24,157 @@ namespace allot::inline v1::opencl {
 template <class Address>
 concept buffer_address = std::same_as<Address, handle_offset<cl_mem>::address>;
 
-/// Copies runs for `copy_tensor`: from the host, to the host, and between buffers. Copies to and from the host have
-/// happened when it returns; those between buffers happen in the order of the queue.
+namespace detail {
+
+/// What a queue works for.
+struct queue_target {
+    cl_context context = nullptr;
+    cl_device_id device = nullptr;
+    std::size_t base_align = 1;  // of buffers and sub-buffers, in bytes
+    bool unified = false;        // the device's memory is the host's
+
+    [[nodiscard]] bool has(cl_mem object) const noexcept {
+        cl_context of = nullptr;
+        ::clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof of, &of, nullptr);
+        return of != nullptr && of == context;
+    }
+};
+[[nodiscard]] inline cl_result<queue_target> target_of(const cl::CommandQueue& queue) noexcept {
+    queue_target found;
+    cl_uint bits = 0;
+    cl_bool unified = CL_FALSE;
+    cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof found.context, &found.context, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof found.device, &found.device, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetDeviceInfo(found.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr);
+    if (status == CL_SUCCESS)
+        status = ::clGetDeviceInfo(found.device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, nullptr);
+    if (status != CL_SUCCESS) return cl_result<queue_target>::failure(status);
+    found.base_align = bits / 8;
+    found.unified = unified == CL_TRUE;
+    return found;
+}
+
+}  // namespace detail
+
+/// Memory whose bytes lie in buffers.
+template <class Memory>
+concept buffer_memory = buffer_address<typename Memory::address_model::address>;
+
+/// Copies for `copy_tensor` between the host and buffers, and between buffers of the queue's context. Where a buffer lies
+/// in memory that the host has anyway (made with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or of a device with
+/// CL_DEVICE_HOST_UNIFIED_MEMORY) it is mapped, and the host copies; otherwise the driver transfers. Buffers of another
+/// context are left to the next way.
 class queue_copy {
     using address = handle_offset<cl_mem>::address;
 
 public:
-    explicit queue_copy(cl::CommandQueue queue) noexcept : queue_{std::move(queue)} {}
+    explicit queue_copy(cl::CommandQueue queue) noexcept
+        : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
 
-    long operator()(const void* from, address to, std::size_t bytes) const noexcept {
-        return ::clEnqueueWriteBuffer(queue_(), to.handle, CL_TRUE, to.offset, bytes, from, 0, nullptr, nullptr);
+    template <host_memory From, buffer_memory To>
+    [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
+        if (!target_.has(to.handle)) return copy_path::none;
+        if (host_has(to.handle))
+            return copy_mapped(to, CL_MAP_WRITE_INVALIDATE_REGION, bytes,
+                               [=](void* mapped) { std::memcpy(mapped, from, bytes); });
+        return answer(copy_path::to_device, ::clEnqueueWriteBuffer(queue_(), to.handle, CL_FALSE, to.offset, bytes, from, 0,
+                                                                   nullptr, nullptr));
     }
-    long operator()(address from, void* to, std::size_t bytes) const noexcept {
-        return ::clEnqueueReadBuffer(queue_(), from.handle, CL_TRUE, from.offset, bytes, to, 0, nullptr, nullptr);
+    template <buffer_memory From, host_memory To>
+    [[nodiscard]] copied copy(address from, void* to, std::size_t bytes) const noexcept {
+        if (!target_.has(from.handle)) return copy_path::none;
+        if (host_has(from.handle))
+            return copy_mapped(from, CL_MAP_READ, bytes, [=](const void* mapped) { std::memcpy(to, mapped, bytes); });
+        return answer(copy_path::from_device, ::clEnqueueReadBuffer(queue_(), from.handle, CL_FALSE, from.offset, bytes, to,
+                                                                    0, nullptr, nullptr));
     }
-    long operator()(address from, address to, std::size_t bytes) const noexcept {
-        return ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset, bytes, 0, nullptr, nullptr);
+    template <buffer_memory From, buffer_memory To>
+    [[nodiscard]] copied copy(address from, address to, std::size_t bytes) const noexcept {
+        if (!target_.has(from.handle) || !target_.has(to.handle)) return copy_path::none;
+        return answer(copy_path::on_device, ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset,
+                                                                  bytes, 0, nullptr, nullptr));
+    }
+    /// The host's bytes are free to be used again; copies between buffers are not waited for.
+    [[nodiscard]] long finish(copy_path longest) const noexcept {
+        return longest == copy_path::on_device ? CL_SUCCESS : ::clFinish(queue_());
+    }
+    [[nodiscard]] const cl::CommandQueue& queue() const noexcept { return queue_; }
+
+private:
+    [[nodiscard]] static copied answer(copy_path path, cl_int status) noexcept {
+        return status == CL_SUCCESS ? copied{path} : copied::failure(status);
+    }
+    [[nodiscard]] bool host_has(cl_mem buffer) const noexcept {
+        cl_mem_flags flags = 0;
+        ::clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, nullptr);
+        if ((flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) != 0) return false;
+        return target_.unified || (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR)) != 0;
+    }
+    template <class Use>
+    [[nodiscard]] copied copy_mapped(address at, cl_map_flags flags, std::size_t bytes, Use&& use) const noexcept {
+        cl_int status = CL_SUCCESS;
+        void* const mapped = ::clEnqueueMapBuffer(queue_(), at.handle, CL_TRUE, flags, at.offset, bytes, 0, nullptr, nullptr,
+                                                  &status);
+        if (status != CL_SUCCESS) return copied::failure(status);
+        use(mapped);
+        return answer(copy_path::mapped, ::clEnqueueUnmapMemObject(queue_(), at.handle, mapped, 0, nullptr, nullptr));
+    }
+
+    cl::CommandQueue queue_;
+    detail::queue_target target_;
+};
+
+/// Copies for `copy_tensor` between the host and buffers, by a device that works in the host's bytes where they lie
+/// (CL_MEM_USE_HOST_PTR): for drivers that import without copying, as those of integrated GPUs do for whole pages. Bytes
+/// that do not begin where the device lets a buffer begin are left to the next way, so give `queue_copy` after it.
+class import_copy {
+    using address = handle_offset<cl_mem>::address;
+
+public:
+    explicit import_copy(cl::CommandQueue queue) noexcept
+        : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
+
+    template <host_memory From, buffer_memory To>
+    [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
+        if (!target_.has(to.handle) || !can_import(from)) return copy_path::none;
+        cl_int status = CL_SUCCESS;
+        const cl::Buffer source = buffer_over(const_cast<void*>(from), bytes, CL_MEM_READ_ONLY, status);
+        if (status == CL_SUCCESS)
+            status = ::clEnqueueCopyBuffer(queue_(), source(), to.handle, 0, to.offset, bytes, 0, nullptr, nullptr);
+        return finish(status);
+    }
+    template <buffer_memory From, host_memory To>
+    [[nodiscard]] copied copy(address from, void* to, std::size_t bytes) const noexcept {
+        if (!target_.has(from.handle) || !can_import(to)) return copy_path::none;
+        cl_int status = CL_SUCCESS;
+        const cl::Buffer target = buffer_over(to, bytes, CL_MEM_READ_WRITE, status);
+        if (status == CL_SUCCESS)
+            status = ::clEnqueueCopyBuffer(queue_(), from.handle, target(), from.offset, 0, bytes, 0, nullptr, nullptr);
+        if (status == CL_SUCCESS) status = ::clFinish(queue_());
+        if (status != CL_SUCCESS) return copied::failure(status);
+        // Only what was mapped is sure to be in the host's bytes (clCreateBuffer, CL_MEM_USE_HOST_PTR).
+        void* const mapped =
+            ::clEnqueueMapBuffer(queue_(), target(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
+        if (status == CL_SUCCESS) status = ::clEnqueueUnmapMemObject(queue_(), target(), mapped, 0, nullptr, nullptr);
+        return finish(status);
     }
 
 private:
+    [[nodiscard]] bool can_import(const void* bytes) const noexcept {
+        return raw_pointer::position(bytes) % target_.base_align == 0;
+    }
+    [[nodiscard]] cl::Buffer buffer_over(void* bytes, std::size_t size, cl_mem_flags use, cl_int& status) const noexcept {
+        return cl::Buffer{::clCreateBuffer(target_.context, use | CL_MEM_USE_HOST_PTR, size, bytes, &status)};
+    }
+    [[nodiscard]] copied finish(cl_int status) const noexcept {
+        if (status == CL_SUCCESS) status = ::clFinish(queue_());
+        return status == CL_SUCCESS ? copied{copy_path::imported} : copied::failure(status);
+    }
+
     cl::CommandQueue queue_;
+    detail::queue_target target_;
 };
 
 /// A buffer object that begins where its tensor does. What lies over the tensor's bytes goes before the tensor, also when
@@ -68,25 +200,6 @@ struct tensor_buffer {
 };
 
 namespace detail {
-
-/// What a queue works for.
-struct queue_target {
-    cl_context context = nullptr;
-    cl_device_id device = nullptr;
-    std::size_t base_align = 1;  // of buffers and sub-buffers, in bytes
-};
-[[nodiscard]] inline cl_result<queue_target> target_of(const cl::CommandQueue& queue) noexcept {
-    queue_target found;
-    cl_uint bits = 0;
-    cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof found.context, &found.context, nullptr);
-    if (status == CL_SUCCESS)
-        status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof found.device, &found.device, nullptr);
-    if (status == CL_SUCCESS)
-        status = ::clGetDeviceInfo(found.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr);
-    if (status != CL_SUCCESS) return cl_result<queue_target>::failure(status);
-    found.base_align = bits / 8;
-    return found;
-}
 
 /// Why a tensor's bytes cannot be a buffer, wherever they are.
 template <class Tensor>

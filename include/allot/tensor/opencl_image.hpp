@@ -2,7 +2,7 @@
 //
 //     allot::opencl::image images{context, device};                                          // a shaped device
 //     auto a = *allot::alloc_texture<allot::scope::texture>(images, {8, 32, 32, 4}, allot::float16);
-//     if (auto why = allot::opencl::copy_texture(host_tensor, a, queue); why.why != allot::tensor_refusal::none) …
+//     auto copied = allot::copy_tensor(host_tensor, a, allot::opencl::queue_copy{queue});
 //     allot::opencl::set_arg(kernel, 0, a);                          // kernel void f(read_only image2d_t a, …)
 //
 // Formats: four channels (CL_RGBA) of float16, float32, and of signed and unsigned integers of 8, 16 and 32 bits, as far
@@ -149,9 +149,9 @@ template <class Tensor, class Texture>
     if (one.size() != other.size()) return tensor_refusal::shape_mismatch;
     return one.is_compact() ? tensor_refusal::none : tensor_refusal::not_compact;
 }
-[[nodiscard]] inline tensor_error copied(cl_int status) noexcept {
-    if (status == CL_SUCCESS) return {};
-    return {tensor_refusal::copy_failed, 0, {refusal::device_refused, 0, status}};
+[[nodiscard]] inline tensor_result<copy_path> copied_by(copy_path path, cl_int status) noexcept {
+    if (status == CL_SUCCESS) return path;
+    return tensor_result<copy_path>::failure({tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, status}});
 }
 [[nodiscard]] inline tensor_error refused(cl_int status) noexcept {
     return {tensor_refusal::no_memory, 0, {refusal::device_refused, 0, status}};
@@ -159,31 +159,44 @@ template <class Tensor, class Texture>
 
 }  // namespace detail
 
+}  // namespace allot::inline v1::opencl
+
+namespace allot::inline v1 {
+
 /// The elements of a compact tensor, in host memory or a buffer, to a texture of as many of the same dtype. From the
 /// host they have been copied when it returns, from a buffer they are in the order of the queue.
 template <class Claim, class Device, class References>
-[[nodiscard]] tensor_error copy_texture(const tensor<Claim>& from, const texture<Device, References>& to,
-                                        const cl::CommandQueue& queue) noexcept {
-    if (const auto why = detail::check_copy(from, to); why != tensor_refusal::none) return {why};
-    if (from.size() == 0) return {};
+    requires(host_memory<tensor<Claim>> || opencl::buffer_memory<tensor<Claim>>)
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const tensor<Claim>& from, const texture<Device, References>& to,
+                                                   const opencl::queue_copy& way) noexcept {
+    namespace detail = opencl::detail;
+    if (const auto why = detail::check_copy(from, to); why != tensor_refusal::none)
+        return tensor_result<copy_path>::failure({why});
+    if (from.size() == 0) return copy_path::none;
     const std::size_t row = to.image().width * *pixel_bytes(to.dtype());
-    return detail::copied(detail::copy_rows(queue, from.address(), row, to.data(), to.image(), row));
+    constexpr auto path = host_memory<tensor<Claim>> ? copy_path::to_device : copy_path::on_device;
+    return detail::copied_by(path, detail::copy_rows(way.queue(), from.address(), row, to.data(), to.image(), row));
 }
 
 /// The elements of a texture to a compact tensor of as many of the same dtype, in host memory or a buffer.
 template <class Device, class References, class Claim>
-[[nodiscard]] tensor_error copy_texture(const texture<Device, References>& from, const tensor<Claim>& to,
-                                        const cl::CommandQueue& queue) noexcept {
-    if (const auto why = detail::check_copy(to, from); why != tensor_refusal::none) return {why};
-    if (to.size() == 0) return {};
+    requires(host_memory<tensor<Claim>> || opencl::buffer_memory<tensor<Claim>>)
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, References>& from, const tensor<Claim>& to,
+                                                   const opencl::queue_copy& way) noexcept {
+    namespace detail = opencl::detail;
+    if (const auto why = detail::check_copy(to, from); why != tensor_refusal::none)
+        return tensor_result<copy_path>::failure({why});
+    if (to.size() == 0) return copy_path::none;
     const std::size_t region[3] = {from.image().width, from.image().height, 1};
-    if constexpr (buffer_address<typename tensor<Claim>::address_type>) {
-        return detail::copied(::clEnqueueCopyImageToBuffer(queue(), from.data(), to.data(), detail::origin, region,
-                                                           to.byte_offset(), 0, nullptr, nullptr));
+    if constexpr (opencl::buffer_memory<tensor<Claim>>) {
+        return detail::copied_by(copy_path::on_device,
+                                 ::clEnqueueCopyImageToBuffer(way.queue()(), from.data(), to.data(), detail::origin, region,
+                                                              to.byte_offset(), 0, nullptr, nullptr));
     } else {
-        return detail::copied(::clEnqueueReadImage(queue(), from.data(), CL_TRUE, detail::origin, region, 0, 0,
-                                                   to.data(), 0, nullptr, nullptr));
+        return detail::copied_by(copy_path::from_device,
+                                 ::clEnqueueReadImage(way.queue()(), from.data(), CL_TRUE, detail::origin, region, 0, 0,
+                                                      to.data(), 0, nullptr, nullptr));
     }
 }
 
-}  // namespace allot::inline v1::opencl
+}  // namespace allot::inline v1

@@ -138,7 +138,7 @@ template <texture_scope Scope, class Claim>
     const cl::Image2D copy{own->handle};
     const std::size_t row = shape->width * *pixel;
     const cl_int status = detail::copy_rows(queue, of.address(), pitch, copy(), *shape, row);
-    if (status != CL_SUCCESS) return answer::failure(detail::copied(status));
+    if (status != CL_SUCCESS) return answer::failure(detail::copied_by(copy_path::on_device, status).error());
     return tensor_image<tensor<Claim>>{of, {}, copy, false};
 }
 

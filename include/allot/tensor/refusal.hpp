@@ -44,6 +44,7 @@ enum class tensor_refusal : unsigned char {
     wrong_version,      // of another major version of DLPack
     read_only,          // nobody may write to it, or the other side could not be told so
     copy_failed,        // the device's copy failed; `memory` has its code
+    no_way,             // none of the ways of copying that were given can reach both memories
 };
 
 /// One sentence for a person.
@@ -81,6 +82,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::wrong_version: return "it comes from another major version of DLPack";
         case tensor_refusal::read_only: return "it is read-only";
         case tensor_refusal::copy_failed: return "the device's copy failed";
+        case tensor_refusal::no_way: return "none of the ways of copying that were given reaches both memories";
     }
     return "unknown";
 }

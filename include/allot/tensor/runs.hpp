@@ -116,9 +116,13 @@ template <class Table, class Data, class Entry>
 
 }  // namespace detail
 
+/// A tensor whose bytes have addresses: not a texture, which the device lays out.
+template <class Tensor>
+concept tensor_with_runs = requires(const Tensor& of) { detail::runs_of(of); };
+
 /// Calls `use(address, bytes)` for each run, in row-major order of the elements; `use` does not throw. A tensor without
 /// elements has no run. Refused for a slice whose rows begin or end inside a byte.
-template <class Tensor, class Use>
+template <tensor_with_runs Tensor, class Use>
 [[nodiscard]] tensor_error for_each_run(const Tensor& of, Use&& use) noexcept {
     if (!of) return {tensor_refusal::killed};
     if (const tensor_refusal why = detail::check_runs(of, false); why != tensor_refusal::none) return {why};

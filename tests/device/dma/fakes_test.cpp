@@ -2,8 +2,10 @@
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/device/dma_copy.hpp>
 #include <allot/device/dma_heap.hpp>
 #include <allot/device/udmabuf.hpp>
+#include <allot/tensor.hpp>
 
 #include <cstdarg>
 #include <cstring>
@@ -253,4 +255,45 @@ TEST_CASE_TEMPLATE("dma buffers move with their arena", Device, heap, udmabuf) {
     CHECK(moved.trim() == 4096);
     CHECK(moved.device().buffer_of(b.address).descriptor == of_b);
     CHECK_FALSE(moved.device().buffer_of(a.address));
+}
+
+TEST_CASE("copies into and out of dma buffers happen while the CPU has access to them") {
+    fake_kernel kernel;
+    allot::arena<heap, allot::best_fit<>> one{on<heap>(kernel), 64 * KiB};
+    allot::arena<udmabuf, allot::best_fit<>> other{on<udmabuf>(kernel), 64 * KiB};
+    allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 64 * KiB};
+    const auto tensor_in = [](auto& memory) {
+        return *allot::alloc_tensor(*allot::alloc_storage(memory, 4096), 0, {4096}, allot::uint8);
+    };
+    const auto in = tensor_in(host), out = tensor_in(host);
+    const auto a = tensor_in(one);
+    const auto b = tensor_in(other);
+    std::memset(in.data(), 7, 4096);
+    const allot::dma_copy copy{one.device(), other.device()};
+    constexpr std::uint64_t start = DMA_BUF_SYNC_START, end = DMA_BUF_SYNC_END, read = DMA_BUF_SYNC_READ,
+                            write = DMA_BUF_SYNC_WRITE;
+    kernel.syncs.clear();
+    const auto to = allot::copy_tensor(in, a, copy);
+    REQUIRE(to);
+    CHECK(*to == allot::copy_path::mapped);
+    CHECK(kernel.syncs == std::vector{start | write, end | write});
+    kernel.syncs.clear();
+    const auto across = allot::copy_tensor(a, b, copy);
+    REQUIRE(across);
+    CHECK(*across == allot::copy_path::mapped);
+    CHECK(kernel.syncs == std::vector{start | read, start | write, end | write, end | read});
+    kernel.syncs.clear();
+    REQUIRE(allot::copy_tensor(b, out, copy));
+    CHECK(kernel.syncs == std::vector{start | read, end | read});
+    CHECK(std::memcmp(in.data(), out.data(), 4096) == 0);
+
+    // Memory of a device that the way does not know, and a kernel that says no.
+    CHECK(allot::copy_tensor(a, b, allot::dma_copy{one.device()}).error().why == allot::tensor_refusal::no_way);
+    kernel.sync_errors = {EIO};
+    std::memset(in.data(), 8, 4096);
+    const auto refused = allot::copy_tensor(in, a, copy);
+    CHECK(refused.error().why == allot::tensor_refusal::copy_failed);
+    CHECK(refused.error().memory.device_error == EIO);
+    kernel.sync_errors = {0, EIO};
+    CHECK(allot::copy_tensor(in, a, copy).error().memory.device_error == EIO);
 }

@@ -1,0 +1,100 @@
+// Copies between every two CUDA memories and the host's, in one piece and in rows, on the fake runtime and on a GPU.
+#include "machine.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/tensor.hpp>
+#include <allot/tensor/cuda.hpp>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+
+namespace {
+
+using allot::copy_path;
+using allot::int32;
+using allot::cuda::async_memory;
+using allot::cuda::device_memory;
+using allot::cuda::managed;
+using allot::cuda::pinned;
+using allot::cuda::stream_copy;
+using allot::host::heap;
+
+template <class Device>
+using arena_of = allot::arena<Device, allot::best_fit<>>;
+constexpr std::size_t room = 1 << 16;
+
+template <class Device>
+[[nodiscard]] arena_of<Device> memory() {
+    if constexpr (std::same_as<Device, heap>) return arena_of<heap>{{}, room};
+    else return arena_of<Device>{tests::make<Device>(), room};
+}
+
+/// A memory, and the tensors in it that copies are tried on.
+template <class Device>
+struct place {
+    arena_of<Device> of = memory<Device>();
+    arena_of<heap> tables = memory<heap>();
+    allot::storage<arena_of<Device>> storage = *allot::alloc_storage(of, 1 << 14, 128);
+    allot::storage<arena_of<heap>> table = *allot::alloc_storage(tables, 64);
+
+    auto whole() { return *allot::alloc_tensor(storage, 1024, {4, 64}, int32); }
+    auto rows() {
+        return *allot::alloc_discontiguous_tensor(table, 0, storage, {8192, 4096, 4352, 12288}, {4, 64}, int32);
+    }
+};
+
+template <class From, class To>
+void check(const From& from, const To& to, copy_path expected) {
+    const stream_copy copy;
+    arena_of<heap> host = memory<heap>();
+    const auto numbers = *allot::alloc_tensor(*allot::alloc_storage(host, 1024), 0, {4, 64}, int32);
+    const auto seen = *allot::alloc_tensor(*allot::alloc_storage(host, 1024), 0, {4, 64}, int32);
+    static int round = 0;
+    std::iota(static_cast<std::int32_t*>(numbers.data()), static_cast<std::int32_t*>(numbers.data()) + 256, 1000 * ++round);
+    std::memset(seen.data(), 0, seen.size_bytes());
+    REQUIRE(allot::copy_tensor(numbers, from, copy));
+    const auto path = allot::copy_tensor(from, to, copy);
+    REQUIRE(path);
+    CHECK(*path == expected);
+    REQUIRE(allot::copy_tensor(to, seen, copy));
+    CHECK(std::memcmp(numbers.data(), seen.data(), seen.size_bytes()) == 0);
+}
+
+template <class From, class To>
+void check_all(copy_path expected) {
+    place<From> from;
+    place<To> to;
+    check(from.whole(), to.whole(), expected);
+    check(from.whole(), to.rows(), expected);
+    check(from.rows(), to.whole(), expected);
+    check(from.rows(), to.rows(), expected);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("cuda copies: a device's memory and the host's", Device, device_memory, managed, async_memory) {
+    const tests::machine machine;
+    check_all<heap, Device>(copy_path::to_device);
+    check_all<pinned, Device>(copy_path::to_device);
+    check_all<Device, heap>(copy_path::from_device);
+    check_all<Device, pinned>(copy_path::from_device);
+    check_all<Device, Device>(copy_path::on_device);
+}
+
+TEST_CASE("cuda copies: two kinds of one device's memory") {
+    const tests::machine machine;
+    check_all<device_memory, managed>(copy_path::on_device);
+    check_all<managed, async_memory>(copy_path::on_device);
+    check_all<async_memory, device_memory>(copy_path::on_device);
+}
+
+TEST_CASE("cuda copies: pinned memory is the host's, with a stream at hand or without") {
+    const tests::machine machine;
+    check_all<pinned, heap>(copy_path::host);
+    check_all<heap, pinned>(copy_path::host);
+    place<pinned> from, to;
+    const auto path = allot::copy_tensor(from.rows(), to.whole());
+    REQUIRE(path);
+    CHECK(*path == copy_path::host);
+}
