@@ -1,0 +1,235 @@
+// What a driver does not do when asked to: refusals half-way, odd granularities, kernels that are still at work. On the
+// fake driver only.
+#include "fake_libcuda.hpp"
+#include "virtual_memory_machine.hpp"
+
+#include <allot/allot.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace {
+
+using namespace allot::literals;
+using allot::raw_pointer;
+using allot::refusal;
+using allot::cuda::virtual_memory;
+using tests::bytes_of;
+using tests::virtual_memory_machine;
+
+using growing = allot::arena<virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
+
+/// Whether the host can read this byte; finding out does no harm.
+bool host_can_read(const void* address) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const bool readable = ::write(ends[1], address, 1) == 1;
+    if (!readable) CHECK(errno == EFAULT);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return readable;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: whichever call is refused, a region that is acquired leaves nothing behind") {
+    const virtual_memory_machine machine;
+    virtual_memory device{64_MiB};
+    std::size_t call = 1;
+    for (;; ++call) {
+        fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
+        const auto answer = device.acquire({9_MiB, 1});
+        if (fake_libcuda::is_refusal_pending()) {  // there are fewer calls
+            fake_libcuda::refuse_call(0, CUDA_SUCCESS);
+            REQUIRE(answer);
+            device.release(*answer);
+            break;
+        }
+        REQUIRE_FALSE(answer);
+        CHECK(answer.error() == CUDA_ERROR_UNKNOWN);
+        CHECK(fake_libcuda::held() == 0);
+    }
+    CHECK(call == 1 + 7 + 2 * 5 + 1);  // the seven that come first, each granule's, and access
+}
+
+TEST_CASE("cuda: whichever call is refused, an arena that grows keeps what it has, and goes on") {
+    const virtual_memory_machine machine;
+    const bytes_of bytes{machine.driver};
+    for (std::size_t call = 1;; ++call) {
+        growing memory{virtual_memory{64_MiB}};
+        const auto first = memory.allocate({.size = 1_MiB});
+        REQUIRE(bytes.fill(first.address, first.size, 1) == CUDA_SUCCESS);
+        const std::size_t held = fake_libcuda::held();
+        fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
+        const auto more = memory.allocate({.size = 9_MiB});
+        if (fake_libcuda::is_refusal_pending()) {
+            CHECK(more);
+            CHECK(call == 1 + 4 + 2 * 5 + 1);
+            fake_libcuda::refuse_call(0, CUDA_SUCCESS);
+            break;
+        }
+        CHECK_FALSE(more);
+        CHECK(memory.diagnose({.size = 9_MiB}).device_error == CUDA_ERROR_UNKNOWN);
+        CHECK(fake_libcuda::held() == held);
+        CHECK(memory.size() == 2_MiB);
+        CHECK(bytes.are(first.address, first.size, 1));
+        CHECK(memory.allocate({.size = 9_MiB}));  // it was refused once
+    }
+}
+
+TEST_CASE("cuda: whichever call is refused, an arena that is trimmed stays whole, and can be trimmed later") {
+    const virtual_memory_machine machine;
+    const bytes_of bytes{machine.driver};
+    for (std::size_t call = 1;; ++call) {
+        growing memory{virtual_memory{64_MiB}};
+        const auto first = memory.allocate({.size = 1_MiB}), last = memory.allocate({.size = 9_MiB});
+        REQUIRE(bytes.fill(first.address, first.size, 1) == CUDA_SUCCESS);
+        memory.deallocate(last);
+        const std::size_t size = memory.size(), held = fake_libcuda::held();
+        // The calls before anything is unmapped, and then the five granules.
+        constexpr std::size_t before = 5, granules = 5;
+        if (call <= before) {
+            fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
+        } else {
+            fake_libcuda::refuse_unmap(call - before, CUDA_ERROR_UNKNOWN);
+        }
+        const std::size_t trimmed = memory.trim();
+        if (call == before + granules + 1) {
+            CHECK(fake_libcuda::is_refusal_pending());
+            CHECK(trimmed == size - 2_MiB);
+            fake_libcuda::refuse_unmap(0, CUDA_SUCCESS);
+            break;
+        }
+        CHECK_FALSE(fake_libcuda::is_refusal_pending());
+        CHECK(trimmed == 0);
+        CHECK(memory.size() == size);
+        CHECK(fake_libcuda::held() == held);
+        CHECK(bytes.are(first.address, first.size, 1));
+        CHECK(bytes.fill(memory.regions()[0].base, size, 2) == CUDA_SUCCESS);  // access to all of it
+        CHECK(memory.trim() == size - 2_MiB);
+        CHECK(memory.allocate({.size = 9_MiB}));
+    }
+}
+
+TEST_CASE("cuda: a region that could not be made whole again is released as far as it is there") {
+    const virtual_memory_machine machine;
+    virtual_memory device{64_MiB};
+    const auto held = device.acquire({8_MiB, 1});
+    REQUIRE(held);
+    fake_libcuda::refuse_unmap(3, CUDA_ERROR_UNKNOWN);
+    fake_libcuda::refuse_call(6, CUDA_ERROR_OUT_OF_MEMORY);  // behind the context's and the wait: memory for the fourth
+    CHECK(device.resize(*held, 2_MiB).error() == CUDA_ERROR_UNKNOWN);
+    CHECK_FALSE(fake_libcuda::is_refusal_pending());
+    CHECK(fake_libcuda::in_use(0) == 4_MiB);
+    device.release(*held);
+    CHECK(fake_libcuda::held() == 0);
+    CHECK(fake_libcuda::wrong_calls() == 2);  // for the two that were gone
+    fake_libcuda::start();
+}
+
+TEST_CASE("cuda: memory is unmapped when the kernels that were given it have ended") {
+    const virtual_memory_machine machine;
+    const bytes_of bytes{machine.driver};
+    growing memory{virtual_memory{64_MiB}};
+    const auto first = memory.allocate({.size = 1000}), last = memory.allocate({.size = 9_MiB});
+    fake_libcuda::launch(0, raw_pointer::position(first.address), first.size, 1);
+    fake_libcuda::launch(0, raw_pointer::position(last.address), last.size, 2);
+    memory.deallocate(last);
+    CHECK(memory.trim() > 0);
+    CHECK(memory.size() == 2_MiB);
+    CHECK(bytes.are(first.address, first.size, 1));
+    fake_libcuda::launch(0, raw_pointer::position(first.address), first.size, 3);
+    memory.deallocate(first);
+    CHECK(memory.trim() == 2_MiB);
+    CHECK(fake_libcuda::wrong_calls() == 0);
+}
+
+TEST_CASE("cuda: nobody but the device has access, and nobody behind the end of a region") {
+    const virtual_memory_machine machine;
+    virtual_memory device{64_MiB, 1};
+    auto held = *device.acquire({4_MiB, 1});
+    CHECK(fake_libcuda::in_use(0) == 0);
+    CHECK(fake_libcuda::in_use(1) == 4_MiB);
+    CHECK(fake_libcuda::reserved() == 64_MiB);
+    CHECK_FALSE(host_can_read(held.base));
+    {
+        const bytes_of elsewhere{machine.driver, 0};
+        CHECK(elsewhere.fill(held.base, 1, 1) == CUDA_ERROR_INVALID_VALUE);
+        const bytes_of there{machine.driver, 1};
+        CHECK(there.fill(held.base, 4_MiB, 1) == CUDA_SUCCESS);
+        CHECK(there.fill(held.base, 4_MiB + 1, 1) == CUDA_ERROR_INVALID_VALUE);
+        held = *device.resize(held, 2_MiB);
+        CHECK(there.fill(held.base, 2_MiB + 1, 1) == CUDA_ERROR_INVALID_VALUE);
+        CHECK(fake_libcuda::in_use(1) == 2_MiB);
+    }
+    device.release(held);
+}
+
+TEST_CASE("cuda: granularities that divide ours are served, others refused") {
+    const virtual_memory_machine machine;
+    for (const std::size_t granularity : {64_KiB, 2_MiB}) {
+        fake_libcuda::start({.granularity = granularity});
+        virtual_memory device{64_MiB};
+        const auto held = device.acquire({3_MiB, 1});
+        REQUIRE(held);
+        CHECK(fake_libcuda::in_use(0) == 4_MiB);
+        device.release(*held);
+    }
+    for (const std::size_t granularity : {4_MiB, 512_MiB, 3_MiB, std::size_t{0}}) {
+        fake_libcuda::start({.granularity = granularity});
+        growing memory{virtual_memory{64_MiB}};
+        CHECK_FALSE(memory.allocate({.size = 1}));
+        CHECK(memory.diagnose({.size = 1}) == allot::diagnosis{refusal::device_refused, 0, CUDA_ERROR_INVALID_VALUE});
+        CHECK(fake_libcuda::held() == 0);
+    }
+    fake_libcuda::start({.granularity = 4_MiB});
+    allot::cuda::basic_virtual_memory<8_MiB> device{64_MiB};
+    const auto held = device.acquire({1, 1});
+    REQUIRE(held);
+    device.release(*held);
+}
+
+TEST_CASE("cuda: ranges of another alignment than was asked for are given back") {
+    const virtual_memory_machine machine;
+    fake_libcuda::start({.granularity = 64_KiB, .misalign = 1_MiB});
+    virtual_memory device{64_MiB};
+    CHECK(device.acquire({1, 1}).error() == CUDA_ERROR_MISALIGNED_ADDRESS);
+    CHECK(fake_libcuda::held() == 0);
+
+    fake_libcuda::start();
+    const auto held = device.acquire({1, 256_MiB});
+    REQUIRE(held);
+    CHECK(held->align == 256_MiB);
+    CHECK(raw_pointer::position(held->base) % 256_MiB == 0);
+    device.release(*held);
+}
+
+TEST_CASE("cuda: what the driver says when it starts is in diagnose") {
+    const virtual_memory_machine machine;
+    const auto is_refused = [](const fake_libcuda::settings& there, CUresult code) {
+        fake_libcuda::start(there);
+        growing memory{virtual_memory{64_MiB}};
+        CHECK_FALSE(memory.allocate({.size = 1}));
+        CHECK(memory.diagnose({.size = 1}) == allot::diagnosis{refusal::device_refused, 0, code});
+        allot::arena<virtual_memory, allot::bump<>> scratch{virtual_memory{64_MiB}, 1};
+        CHECK(scratch.size() == 0);
+        CHECK(scratch.diagnose({.size = 1}) == allot::diagnosis{refusal::device_refused, 0, code});
+        CHECK(fake_libcuda::held() == 0);
+    };
+    is_refused({.driver = CUDA_ERROR_NO_DEVICE}, CUDA_ERROR_NO_DEVICE);
+    is_refused({.driver = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH}, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+    is_refused({.devices = 0}, CUDA_ERROR_INVALID_DEVICE);
+    is_refused({.virtual_memory = false}, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_CASE("cuda: a driver that has ended takes a region back by itself") {
+    const virtual_memory_machine machine;
+    virtual_memory device{64_MiB};
+    const auto held = device.acquire({1, 1});
+    REQUIRE(held);
+    fake_libcuda::start({.driver = CUDA_ERROR_DEINITIALIZED});
+    CHECK(device.resize(*held, 4_MiB).error() == CUDA_ERROR_DEINITIALIZED);
+    device.release(*held);
+}
