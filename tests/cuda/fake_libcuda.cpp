@@ -333,6 +333,10 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
     if (const CUresult why = here().unmaps.count(); why != CUDA_SUCCESS) return why;
     const auto found = here().mappings.find(address);
     if (found == here().mappings.end() || found->second.size != size) return wrong(CUDA_ERROR_INVALID_VALUE);
+    const auto faulted = std::erase_if(here().kernels, [address, size](const kernel& each) {
+        return each.address < address + size && address < each.address + each.size;
+    });
+    here().wrong_calls += faulted;
     const CUmemGenericAllocationHandle of = found->second.of;
     here().mappings.erase(found);
     --here().memories.at(of).mappings;

@@ -3,6 +3,7 @@
 #include <allot/adapt/cuda_mr.hpp>
 #include <allot/allot.hpp>
 #include <allot/device/cuda.hpp>
+#include <allot/device/cuda_virtual_memory.hpp>
 
 #include <cstdio>
 #include <vector>
@@ -59,6 +60,8 @@ int main() {
     good = good && writes_apart(allot::arena<cuda::pinned, outside>{cuda::pinned{}, whole}, stream);
     good = good && writes_apart(allot::arena<cuda::managed, outside>{cuda::managed{}, whole}, stream);
     good = good && writes_apart(allot::arena<cuda::async_memory, outside>{cuda::async_memory{stream}, whole}, stream);
+    using growing = allot::arena<cuda::virtual_memory, outside, allot::growth::contiguous<>>;
+    good = good && writes_apart(growing{cuda::virtual_memory{1 << 30}, whole}, stream);
 
     allot::arena<cuda::device_memory, allot::bump<>> memory{cuda::device_memory{0}, whole};
     cuda::memory_resource resource{memory};

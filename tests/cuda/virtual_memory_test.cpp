@@ -145,15 +145,16 @@ TEST_CASE("cuda: layouts that are none, and more than is reserved, are refused w
 
 TEST_CASE("cuda: virtual memory that is used up is refused, and there again after a trim") {
     const virtual_memory_machine machine;
+    using device = allot::cuda::basic_virtual_memory<32_MiB>;  // a whole GPU in few calls
     {
-        const std::size_t part = allot::align_down(machine.left(0) / 4, granule);
-        growing<best_fit> memory{virtual_memory{8 * part + 1_GiB}};
+        const std::size_t part = allot::align_down(machine.left(0) / 4, device::granularity);
+        growing<best_fit, device> memory{device{8 * part}};
         std::vector<decltype(memory.allocate({}))> blocks;
         while (const auto block = memory.allocate({.size = part})) blocks.push_back(block);
         CHECK(blocks.size() >= 3);
         CHECK(blocks.size() <= 4);
         CHECK(memory.diagnose({.size = part}).device_error == CUDA_ERROR_OUT_OF_MEMORY);
-        growing<best_fit> other{virtual_memory{8 * part + 1_GiB}};
+        growing<best_fit, device> other{device{8 * part}};
         CHECK_FALSE(other.allocate({.size = 2 * part}));
         CHECK(other.size() == 0);
 
