@@ -1,5 +1,6 @@
-// The machine that a test of cuda::virtual_memory runs on: a fake driver (fake_libcuda.hpp), or the GPU that is installed,
-// without which the program ends as skipped. What is tested on both is written once, with the driver's own functions.
+// The machine that a test of cuda::virtual_memory runs on: a fake driver (fake_libcuda.hpp), or the GPU that is
+// installed, without which the program ends as skipped. What is tested on both is written once, with the driver's own
+// functions.
 #pragma once
 
 #include <allot/device/cuda_virtual_memory.hpp>
@@ -7,7 +8,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace tests {

@@ -51,7 +51,7 @@ TEST_CASE("cuda: whichever call is refused, a region that is acquired leaves not
         CHECK(answer.error() == CUDA_ERROR_UNKNOWN);
         CHECK(fake_libcuda::held() == 0);
     }
-    CHECK(call == 1 + 7 + 2 * 5 + 1);  // the seven that come first, each granule's, and access
+    CHECK(call == 1 + 7 + 2 * 5 + 1);  // the seven that come first, two for each granule, and access
 }
 
 TEST_CASE("cuda: whichever call is refused, an arena that grows keeps what it has, and goes on") {
@@ -224,12 +224,18 @@ TEST_CASE("cuda: what the driver says when it starts is in diagnose") {
     is_refused({.virtual_memory = false}, CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("cuda: a driver that has ended takes a region back by itself") {
+TEST_CASE("cuda: a region that is released is given up, also without a context to wait in") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB};
-    const auto held = device.acquire({1, 1});
-    REQUIRE(held);
-    fake_libcuda::start({.driver = CUDA_ERROR_DEINITIALIZED});
-    CHECK(device.resize(*held, 4_MiB).error() == CUDA_ERROR_DEINITIALIZED);
-    device.release(*held);
+    for (std::size_t call = 1; call != 6; ++call) {  // the context's four, and the wait
+        fake_libcuda::start();
+        const auto held = device.acquire({9_MiB, 1});
+        REQUIRE(held);
+        fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
+        device.release(*held);
+        CHECK_FALSE(fake_libcuda::is_refusal_pending());
+        CHECK(fake_libcuda::in_use(0) == 0);
+        CHECK(fake_libcuda::reserved() == 0);
+        CHECK(fake_libcuda::held() == (call < 5 ? 1 : 0));  // the context itself
+    }
 }

@@ -33,8 +33,8 @@ static_assert(allot::extensible_device<virtual_memory> && !virtual_memory::host_
 static_assert(virtual_memory::dl_device == allot::dl_device_type::cuda);
 static_assert(!growing<best_fit>::strategy_type::in_band);  // records are beside memory that the host cannot touch
 
-TEST_CASE_TEMPLATE("cuda: blocks stay where they are, and keep their bytes, while their region grows", Strategy, best_fit,
-                   up) {
+TEST_CASE_TEMPLATE("cuda: blocks stay where they are, and keep their bytes, while their region grows", Strategy,
+                   best_fit, up) {
     const virtual_memory_machine machine;
     {
         const bytes_of bytes{machine.driver};
@@ -179,7 +179,7 @@ TEST_CASE("cuda: two arenas of virtual memory, of two devices where there are tw
         REQUIRE((a && b));
         CHECK_FALSE(first.owns(b));
         CHECK_FALSE(second.owns(a));
-        const bytes_of on_first{machine.driver, 0}, on_second{machine.driver, other};  // the second's context is current
+        const bytes_of on_first{machine.driver, 0}, on_second{machine.driver, other};  // which is current
         CHECK(on_second.fill(b.address, b.size, 2) == CUDA_SUCCESS);
         {
             const bytes_of again{machine.driver, 0};

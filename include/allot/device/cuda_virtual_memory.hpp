@@ -1,5 +1,5 @@
-// cuda::virtual_memory: a range of a GPU's addresses that is reserved at once, and device memory that is mapped in it on
-// demand (Linux). Blocks never move, however much the arena grows.
+// cuda::virtual_memory: a range of a GPU's addresses that is reserved at once, and device memory that is mapped in it
+// on demand (Linux). Blocks never move, however much the arena grows.
 //
 //     using memory = allot::arena<allot::cuda::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
 //     memory arena{allot::cuda::virtual_memory{64_GiB}};                  // of addresses; memory comes later
@@ -9,32 +9,33 @@
 //
 // Rules of the driver's that this relies on (CUDA driver API reference, "Virtual Memory Management", "Primary Context
 // Management"; <cuda.h> says the same beside each function):
-//   - Sizes and addresses are multiples of cuMemGetAllocationGranularity, which NVIDIA's drivers answer with 2 MiB. A
-//     device's granularity is asked for whenever a region is acquired; where it does not divide ours, it is refused.
+//   - Sizes and addresses are multiples of cuMemGetAllocationGranularity, which NVIDIA's drivers answer with 2 MiB. The
+//     driver is asked whenever a region is acquired; where its granularity does not divide ours, that is refused.
 //   - A mapping is undone as it was made: cuMemUnmap takes no part of one. So each granule is memory of its own and is
 //     mapped by itself, and a region can end at any of them. Nothing is kept of them: a region's size says where they
 //     are, and a handle is released when its memory is mapped, since the mapping keeps the memory.
-//   - Nobody may touch a mapping before cuMemSetAccess. It is called for this device only: others cannot reach the memory.
+//   - Nobody may touch a mapping before cuMemSetAccess. It is called for this device only: others do not reach the
+//     memory, not even where peer access is enabled.
 //   - cuInit comes first. No function of that section is said to need a context, but waiting for the device does: its
 //     primary context, which the runtime uses too, is made current for each call, and stays retained while a region is
 //     held. cudaDeviceReset and cuDevicePrimaryCtxReset are for afterwards.
-//   - cuMemUnmap waits for kernels "for most use cases" only, and cudaFree always. So before memory is unmapped this waits
-//     for the primary context's work (cuCtxSynchronize); work in a context that a program made itself it has to wait for
-//     itself. While a stream is captured, waiting is not allowed: then a region cannot shrink and is not to be released.
+//   - cuMemUnmap waits for kernels "for most use cases" only, and cudaFree always. So before memory is unmapped this
+//     waits for the primary context's work (cuCtxSynchronize); who works in a context of another kind waits for that.
+//     While a stream is captured, waiting is not allowed: then a region cannot shrink, and is not to be released.
 //
 // The driver is not linked: libcuda.so.1 is opened at run time, and stays open. Only <cuda.h> and <cudaTypedefs.h> are
-// needed. The driver's errors are refusals as they are (2, CUDA_ERROR_OUT_OF_MEMORY, also for more than is reserved; 100,
-// CUDA_ERROR_NO_DEVICE; 101, CUDA_ERROR_INVALID_DEVICE); others are
+// needed, which allot::cuda brings. The driver's errors are refusals as they are (2, CUDA_ERROR_OUT_OF_MEMORY, also for
+// more than is reserved; 100, CUDA_ERROR_NO_DEVICE; 101, CUDA_ERROR_INVALID_DEVICE). Beyond them
 //
 //     303  CUDA_ERROR_SHARED_OBJECT_INIT_FAILED        there is no libcuda.so.1
 //     302  CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND   it is too old: CUDA 11 is needed
 //     801  CUDA_ERROR_NOT_SUPPORTED                    the device has no virtual memory management
-//       1  CUDA_ERROR_INVALID_VALUE                    the layout is none, or the device's granularity does not divide ours
+//       1  CUDA_ERROR_INVALID_VALUE                    no layout, or the driver's granularity does not divide ours
 //     716  CUDA_ERROR_MISALIGNED_ADDRESS               the driver has no range of that alignment
 //
-// Complexity: for each granule that is mapped three calls of the driver's, and one where it is unmapped; where a lot is
-// mapped, a greater granularity makes that cheaper: basic_virtual_memory<64_MiB>. Memory: the addresses of the driver's
-// functions, and what is behind the last block in its granule. Thread safety: the driver's; the object does not change.
+// Complexity: for each granule three calls of the driver's to map it and one to unmap it; where much is mapped, greater
+// granules make that cheaper: basic_virtual_memory<64_MiB>. Memory: the addresses of the driver's functions, and what
+// is behind the last block in its granule. Thread safety: the driver's; the object does not change.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -146,7 +147,8 @@ public:
     static constexpr dl_device_type dl_device = dl_device_type::cuda;
 
     /// `reserve` bytes of addresses for each region, at least; rounded up to the granularity.
-    explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept : reserve_{reserve}, device_{device} {}
+    explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept
+        : reserve_{reserve}, device_{device} {}
 
     /// Memory at the start of a reserved range, with whatever bytes are in it.
     [[nodiscard]] acquired<basic_virtual_memory> acquire(layout wanted) noexcept {
@@ -160,7 +162,7 @@ public:
         if (there.error() != CUDA_SUCCESS) return refused(there.error());
         const CUmemLocation where = location_of(there.device());
         CUdeviceptr base = 0;
-        CUresult status = check_granularity(there.device());
+        CUresult status = check_support(there.device());
         if (status == CUDA_SUCCESS) status = driver_.reserve(&base, range, wanted.align, 0, 0);
         if (status != CUDA_SUCCESS) return refused(status);
         status = base % wanted.align == 0 ? map(base, wanted.size, where) : CUDA_ERROR_MISALIGNED_ADDRESS;
@@ -172,8 +174,7 @@ public:
         return region<void*>{reinterpret_cast<void*>(static_cast<std::uintptr_t>(base)), wanted.size, wanted.align};
     }
 
-    /// Moves the end of a region; `size` is a multiple of the granularity and not 0. A region that shrinks waits for the
-    /// device first.
+    /// Moves the end of a region; `size` is a multiple of the granularity and not 0. Shrinking waits for the device.
     [[nodiscard]] acquired<basic_virtual_memory> resize(region<void*> held, std::size_t size) noexcept {
         if (size > align_up(reserve_, granularity)) return refused(CUDA_ERROR_OUT_OF_MEMORY);
         const current_context there{driver_, device_};
@@ -187,15 +188,15 @@ public:
         return held;
     }
 
-    /// Waits for the device first.
+    /// Waits for the device, and gives up its memory also where that cannot be waited for any more.
     void release(region<void*> held) noexcept {
         const current_context there{driver_, device_};
-        if (there.error() != CUDA_SUCCESS) return;  // the driver has ended, and taken all memory
+        const bool is_current = there.error() == CUDA_SUCCESS;
         const CUdeviceptr base = raw_pointer::position(held.base);
-        static_cast<void>(driver_.synchronize());
+        if (is_current) static_cast<void>(driver_.synchronize());
         unmap(base, held.size);
         static_cast<void>(driver_.free_range(base, align_up(reserve_, granularity)));
-        static_cast<void>(driver_.release_context(there.device()));  // as it was kept by `acquire`
+        if (is_current) static_cast<void>(driver_.release_context(there.device()));  // which `acquire` kept
     }
 
     /// The device's ordinal, as cuDeviceGet and cudaSetDevice count.
@@ -219,7 +220,7 @@ private:
         return memory;
     }
 
-    [[nodiscard]] CUresult check_granularity(CUdevice device) const noexcept {
+    [[nodiscard]] CUresult check_support(CUdevice device) const noexcept {
         int supported = 0;
         const CUresult status =
             driver_.get_attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
