@@ -1,0 +1,56 @@
+#!/bin/bash
+# check.sh PROGRAM CASE: runs zero_copy and compares what it prints and its exit status with what it should.
+set -u
+program=$1 case=$2
+shared=$'shared memory: 2097152 bytes, not contiguous\n'
+
+# expect STATUS OUTPUT COMMAND...: OUTPUT is a pattern for all that is printed.
+expect() {
+    local wanted=$1 pattern=$2 output status
+    output=$("${@:3}" 2>&1)
+    status=$?
+    echo "$output"
+    if ((status == 77)); then exit 77; fi
+    if ((status != wanted)); then echo "it exits with $status, not $wanted" && exit 1; fi
+    if ! [[ $output =~ ^$pattern$ ]]; then echo "it does not print: $pattern" && exit 1; fi
+}
+
+# counts BUFFER TENSOR KERNEL CAMERA: the pattern of copies at each step, of three frames, and of who has whose pages.
+counts() {
+    local own=192
+    if (($2 != 0)); then own=0; fi
+    echo "3 frames of 262144 bytes
+physical pages: (hidden from this user|$own of 192 are the camera's)
+copies, into the buffer: $1
+copies, camera to tensor: $2
+copies, tensor to kernel: $3
+copies, kernel to camera: $4
+copies: $(($1 + $2 + $3 + $4))"
+}
+
+case $case in
+shared) expect 0 "$shared$(counts 0 0 0 0)" "$program" --memory shared ;;
+copying_camera) expect 1 "$shared$(counts 3 0 0 0)" "$program" --memory shared --copying camera ;;
+copying_tensor) expect 1 "$shared$(counts 0 3 0 3)" "$program" --memory shared --copying tensor ;;
+copying_kernel) expect 1 "$shared$(counts 0 0 3 3)" "$program" --memory shared --copying kernel ;;
+usage) expect 2 "usage: .*" "$program" --memory elsewhere ;;
+refused) # without the right to see physical pages, nothing is said to be contiguous
+    drop=()
+    if ((EUID == 0)); then drop=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin); fi
+    expect 0 "no contiguous memory: .*
+$shared$(counts 0 0 0 0)" "${drop[@]}" "$program"
+    ;;
+contiguous) # with a huge page more in the system's reserve; who does that at the same time waits
+    reserve=/proc/sys/vm/nr_hugepages
+    exec 9<$reserve && flock 9 && before=$(<$reserve) || exit 1
+    trap 'echo "$before" >$reserve' EXIT
+    if ! echo $((before + 1)) 2>/dev/null >$reserve || (($(<$reserve) <= before)); then
+        trap - EXIT
+        echo "skipped: no huge pages are to be had (that takes root, and memory that is not cut up)"
+        exit 77
+    fi
+    expect 0 "contiguous memory: 2097152 bytes from bus address 0x[0-9a-f]*[02468ace]00000 on
+$(counts 0 0 0 0)" "$program"
+    ;;
+*) echo "there is no case $case" && exit 1 ;;
+esac
