@@ -43,10 +43,10 @@ void* WRAPPED(memmove)(void* to, const void* from, std::size_t size) {
     return REAL(memmove)(to, from, size);
 }
 decltype(clEnqueueReadBuffer) __real_clEnqueueReadBuffer, __wrap_clEnqueueReadBuffer;
-cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait, std::size_t offset, std::size_t size,
-                                  void* to, cl_uint count_before, const cl_event* before, cl_event* done) {
+cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait, std::size_t offset,
+                                  std::size_t size, void* to, cl_uint events, const cl_event* before, cl_event* done) {
     count(size);
-    return __real_clEnqueueReadBuffer(queue, from, wait, offset, size, to, count_before, before, done);
+    return __real_clEnqueueReadBuffer(queue, from, wait, offset, size, to, events, before, done);
 }
 }
 

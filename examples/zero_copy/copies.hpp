@@ -1,5 +1,5 @@
 // How copies are counted. Bytes pass from one party to the next: into the buffer, from the camera to the tensor, from
-// there to the kernel, and from the kernel back to the camera. Of each step two things are known:
+// there to the kernel, and from it back to the camera. Of each step two things are known:
 //
 //   what was called   every memcpy, memmove and clEnqueueReadBuffer of this program comes by here first, by the linker's
 //                     --wrap, and counts when it moves more than a few bytes

@@ -17,6 +17,9 @@
 #include <allot/device/contiguous_pages.hpp>
 #include <allot/device/shared_memory.hpp>
 
+#include <cstdlib>
+#include <system_error>
+
 #include <sys/wait.h>
 
 namespace {
@@ -69,22 +72,23 @@ int run(const Storage& buffer, copying where) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         throw std::system_error{errno, std::generic_category(), "connecting the processes"};
-    line to_runtime{ends[0]}, to_camera{ends[1]};
     std::cout << std::flush;
     const pid_t camera = ::getpid(), child = ::fork();
     if (child < 0) throw std::system_error{errno, std::generic_category(), "making a process"};
     if (child == 0) {
-        line{std::move(to_runtime)};
-        std::exit(use(std::move(to_camera), camera, buffer.base(), where));
+        ::close(ends[0]);
+        std::exit(use(line{ends[1]}, camera, buffer.base(), where));
     }
-    line{std::move(to_camera)};
-    film(buffer, std::move(to_runtime), where);
+    ::close(ends[1]);
+    film(buffer, line{ends[0]}, where);
     int status = 0;
     if (::waitpid(child, &status, 0) != child || !WIFEXITED(status)) throw std::runtime_error{"the runtime died"};
     return WEXITSTATUS(status);
 }
 
-/// What is wanted of `--memory` and `--copying`.
+constexpr const char* usage = "usage: zero_copy [--memory contiguous|shared] [--copying camera|tensor|kernel]";
+
+/// What is wanted.
 struct options {
     bool contiguous = true;
     copying where = copying::nowhere;
@@ -92,11 +96,12 @@ struct options {
     options(int argc, char** argv) {
         for (int i = 1; i < argc; i += 2) {
             const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-            if (option == "--memory" && (value == "contiguous" || value == "shared")) contiguous = value == "contiguous";
+            if (option == "--memory" && value == "contiguous") contiguous = true;
+            else if (option == "--memory" && value == "shared") contiguous = false;
             else if (option == "--copying" && value == "camera") where = copying::camera;
             else if (option == "--copying" && value == "tensor") where = copying::tensor;
             else if (option == "--copying" && value == "kernel") where = copying::kernel;
-            else throw std::runtime_error{"usage: zero_copy [--memory contiguous|shared] [--copying camera|tensor|kernel]"};
+            else throw std::runtime_error{usage};
         }
     }
 };
@@ -109,8 +114,8 @@ int main(int argc, char** argv) try {
         allot::naive<allot::host::contiguous_pages<>> memory;
         if (const auto buffer = allot::alloc_storage(memory, buffer_size, buffer_align)) {
             const auto bus = memory.device().bus_address(buffer->base(), buffer_size);
-            std::cout << "contiguous memory: " << buffer_size << " bytes from bus address 0x" << std::hex << *bus << std::dec
-                      << " on\n";
+            std::cout << "contiguous memory: " << buffer_size << " bytes from bus address 0x" << std::hex << *bus
+                      << std::dec << " on\n";
             return run(*buffer, wanted.where);
         } else {
             const auto code = static_cast<int>(buffer.error().memory.device_error);
@@ -120,7 +125,7 @@ int main(int argc, char** argv) try {
     auto shared = allot::host::shared_memory::create(buffer_size);
     if (!shared) throw std::system_error{shared.error(), std::generic_category(), "shared memory"};
     allot::naive memory{*std::move(shared)};
-    std::cout << "shared memory: " << buffer_size << " bytes, not contiguous\n";
+    std::cout << "shared memory: " << buffer_size << " bytes of ordinary pages\n";
     return run(buffer_in(memory), wanted.where);
 } catch (const std::exception& why) {
     std::cerr << why.what() << '\n';

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <thread>
 
-/// What there is no OpenCL without.
+/// This machine has no OpenCL.
 struct unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -23,10 +23,16 @@ enum class copying { nowhere, camera, tensor, kernel };
 class runtime {
 public:
     /// `mapped`: where this process has the buffer, and the camera, which it was forked from, has it too.
-    runtime(line to_camera, pid_t camera, void* mapped, copying where)
-        : to_camera_{std::move(to_camera)}, camera_{camera}, mapped_{static_cast<std::byte*>(mapped)}, where_{where} {
+    runtime(line camera_line, pid_t camera, void* mapped, copying where)
+        : camera_line_{std::move(camera_line)},
+          camera_{camera},
+          mapped_{static_cast<std::byte*>(mapped)},
+          where_{where} {
         const cl::Program program{context_, source};
-        if (program.build() != CL_SUCCESS)
+        const auto define = [](const char* name, std::int64_t value) { return name + ("=" + std::to_string(value)); };
+        const std::string options = define("-Dcolour", colour) + define(" -Dkernel_runs", kernel_runs) +
+                                    define(" -Dkernel_saw_host", kernel_saw_host) + define(" -Dcolumns", columns);
+        if (program.build(options.c_str()) != CL_SUCCESS)
             throw std::runtime_error{"the kernel: " + program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_)};
         kernel_ = cl::Kernel{program, "sum_rows"};
         if (where_ == copying::tensor) own_ = must(allot::alloc_storage(heap_, buffer_size, 4096), "a copy");
@@ -35,34 +41,34 @@ public:
     /// Takes frames until there are no more. Returns how many copies were made of all of them.
     std::size_t run() {
         std::int64_t offset = 0, frames = 0;
-        for (; to_camera_.hear(offset); ++frames) {
+        for (; camera_line_.hear(offset); ++frames) {
             into_buffer_ += static_cast<std::size_t>(answer());
             take(offset);
         }
         if (frames != frame_count) throw std::runtime_error{"the camera is gone"};
         std::cout << frames << " frames of " << sums_behind << " bytes\n";
-        if (pages_ == 0) std::cout << "physical pages: hidden from this user\n";
-        else std::cout << "physical pages: " << same_pages_ << " of " << pages_ << " are the camera's\n";
-        std::cout << "copies, into the buffer: " << into_buffer_ << "\ncopies, camera to tensor: " << to_tensor_ << "\ncopies, tensor to kernel: " << to_kernel_
-                  << "\ncopies, kernel to camera: " << to_result_ << '\n';
-        return into_buffer_ + to_tensor_ + to_kernel_ + to_result_;
+        std::cout << "physical pages: ";
+        if (pages_ == 0) std::cout << "hidden from this user\n";
+        else std::cout << same_pages_ << " of " << pages_ << " are the camera's, in " << runs_ << " runs\n";
+        std::cout << "copies, into the buffer: " << into_buffer_ << "\ncopies, camera to tensor: " << to_tensor_
+                  << "\ncopies, tensor to kernel: " << to_kernel_ << "\ncopies, kernel to camera: " << back_ << '\n';
+        return into_buffer_ + to_tensor_ + to_kernel_ + back_;
     }
 
 private:
-    // Row 0 says that it runs, and then waits for the host to change a pixel; not for ever, if it works on a copy.
-    // OpenCL promises that only of fine-grained shared memory, and leaves it to the driver for imported memory.
+    // Row 0 says that it runs, and then waits for the host to change a pixel; not for ever, since it may have a copy.
     static constexpr const char* source = R"(
-        kernel void sum_rows(global uchar* in, ulong pixels_at, global uchar* out, ulong sums_at, uint columns) {
+        kernel void sum_rows(global uchar* in, ulong pixels_at, global uchar* out, ulong sums_at) {
             volatile global uint* pixels = (volatile global uint*)(in + pixels_at);
             const size_t row = get_global_id(0);
             if (row == 0) {
                 const uint before = pixels[0];
-                pixels[1] |= 4 << 24;
+                pixels[1] |= kernel_runs;
                 for (uint patience = 1u << 31; patience != 0 && pixels[0] == before; --patience) {}
-                if (pixels[0] != before) pixels[1] |= 8 << 24;
+                if (pixels[0] != before) pixels[1] |= kernel_saw_host;
             }
             ulong sum = 0;
-            for (uint i = 0; i != columns; ++i) sum += pixels[row * columns + i] & 0xFFFFFF;
+            for (uint i = 0; i != columns; ++i) sum += pixels[row * columns + i] & colour;
             ((global ulong*)(out + sums_at))[row] = sum;
         })";
 
@@ -82,7 +88,7 @@ private:
 
     std::int64_t answer() {
         std::int64_t number = 0;
-        if (!to_camera_.hear(number)) throw std::runtime_error{"the camera is gone"};
+        if (!camera_line_.hear(number)) throw std::runtime_error{"the camera is gone"};
         return number;
     }
 
@@ -96,7 +102,7 @@ private:
         allot::naive memory{allot::adopted{static_cast<void*>(bytes), buffer_size, [](void*) noexcept {}}};
         const auto buffer = buffer_in(memory);
         const frame_in frame{buffer, offset};
-        to_camera_.tell(0);  // the tensor is there, and now the camera changes a pixel
+        camera_line_.tell(0);  // the tensor is there, and now the camera changes a pixel
         answer();
         const auto* const pixels = static_cast<const std::uint32_t*>(frame.pixels.data());
         const std::int64_t sum =
@@ -122,11 +128,12 @@ private:
         const auto theirs = physical_pages(camera_, in_camera, pixels.size_bytes());
         const auto ours = physical_pages(::getpid(), pixels.data(), pixels.size_bytes());
         if (theirs.empty() || ours.empty()) return true;
-        const auto same = std::inner_product(ours.begin(), ours.end(), theirs.begin(), std::size_t{0}, std::plus{},
-                                             [](auto a, auto b) { return std::size_t{a == b && a != 0}; });
+        for (std::size_t i = 0; i != ours.size(); ++i) {
+            same_pages_ += ours[i] == theirs[i] && ours[i] != 0;
+            runs_ += i == 0 || ours[i] != ours[i - 1] + 1;
+        }
         pages_ += ours.size();
-        same_pages_ += same;
-        return same == ours.size();
+        return ours == theirs;
     }
 
     /// Runs the kernel on the frame's bytes in `device`, and hands the sums to the camera.
@@ -137,19 +144,18 @@ private:
         const frame_in arguments{buffer, offset};  // the same offset, beside a cl_mem
         check(allot::opencl::set_arg(kernel_, 0, arguments.pixels), "naming the pixels");
         check(allot::opencl::set_arg(kernel_, 2, arguments.sums), "naming the sums");
-        check(kernel_.setArg(4, static_cast<cl_uint>(columns)), "setting the columns");
-        cl::Event done;
-        check(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange{rows}, cl::NullRange, nullptr, &done),
-              "enqueueing the kernel");
-        check(queue_.flush(), "starting the kernel");
-        while (done.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() > CL_COMPLETE &&
-               (pixel(frame.pixels, 1) & kernel_runs) == 0)
-            std::this_thread::yield();
-        pixel(frame.pixels, 0) |= from_host;
+        std::jthread host{[&](std::stop_token done) {  // some drivers run kernels in the thread that enqueues them
+            while (!done.stop_requested() && (pixel(frame.pixels, 1) & kernel_runs) == 0) std::this_thread::yield();
+            pixel(frame.pixels, 0) |= from_host;
+        }};
+        check(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange{rows}), "enqueueing the kernel");
         check(queue_.finish(), "the kernel");
+        host.request_stop();
+        host.join();
         to_kernel_ += to_kernel.copies((pixel(frame.pixels, 1) & kernel_saw_host) != 0);
 
-        const step to_result;
+        // A program for any driver maps the buffer here, which costs nothing where the driver has made no copy either.
+        const step to_camera;
         if (where_ == copying::kernel) {
             const auto at = arguments.sums.address();
             check(::clEnqueueReadBuffer(queue_(), at.handle, CL_TRUE, at.offset, frame.sums.size_bytes(),
@@ -158,11 +164,11 @@ private:
         }
         if (where_ == copying::tensor)
             std::memcpy(mapped_ + offset + sums_behind, frame.sums.data(), frame.sums.size_bytes());
-        to_camera_.tell(sum);
-        to_result_ += to_result.copies() + static_cast<std::size_t>(answer());
+        camera_line_.tell(sum);
+        back_ += to_camera.copies() + static_cast<std::size_t>(answer());
     }
 
-    line to_camera_;
+    line camera_line_;
     pid_t camera_;
     std::byte* mapped_;
     copying where_;
@@ -172,5 +178,5 @@ private:
     cl::Context context_{device_};
     cl::CommandQueue queue_{context_, device_};
     cl::Kernel kernel_;
-    std::size_t into_buffer_ = 0, to_tensor_ = 0, to_kernel_ = 0, to_result_ = 0, pages_ = 0, same_pages_ = 0;
+    std::size_t into_buffer_ = 0, to_tensor_ = 0, to_kernel_ = 0, back_ = 0, pages_ = 0, same_pages_ = 0, runs_ = 0;
 };
