@@ -1,8 +1,8 @@
 // How copies are counted. Bytes pass from one party to the next: into the buffer, from the camera to the tensor, from
 // there to the kernel, and from it back to the camera. Of each step two things are known:
 //
-//   what was called   every memcpy, memmove and clEnqueueReadBuffer of this program comes by here first, by the linker's
-//                     --wrap, and counts when it moves more than a few bytes
+//   what was called   every memcpy, memmove and clEnqueueReadBuffer of this program comes by here first (the linker's
+//                     --wrap), and counts when it moves more than a few bytes
 //   what was seen     one side changes a byte that the other has in use already, and nothing is called that could carry
 //                     the change over. Who does not see it looks at a copy, whoever made that, also inside the driver
 //
