@@ -60,6 +60,20 @@ TEST_CASE("naive: bad layouts never reach the device, and its refusal is told wi
     memory.deallocate(block);
 }
 
+TEST_CASE("naive: a size that the device's granularity rounds beyond SIZE_MAX is over the limit, whatever was asked before") {
+    constexpr laws::page_options whole{.min_align = 64, .granularity = 4096};
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    allot::naive<laws::pages<whole>> memory{laws::pages<whole>{false}};
+    CHECK_FALSE(memory.allocate({most, 16}));
+    CHECK(memory.diagnose({most, 16}).why == refusal::over_limit);
+    CHECK_FALSE(memory.allocate({most / 2, 16}));
+    CHECK(memory.diagnose({most / 2, 16}).why == refusal::device_refused);
+    CHECK(memory.diagnose({most - 4094, 16}).why == refusal::over_limit);
+    const auto block = memory.allocate({5000, 16});
+    CHECK(memory.diagnose({5000, 16}).why == refusal::none);
+    memory.deallocate(block);
+}
+
 TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change nothing") {
     told::all.clear();
     watched_device under;

@@ -98,9 +98,10 @@ public:
         return device_.trim();
     }
 
-    /// Why `allocate` would refuse: what the device answered last.
+    /// Why `allocate` would refuse: what the device answered last, where it can be asked for so much.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
+        if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return {refusal::over_limit};
         const long code = static_cast<long>(refused_with_);
         return {code != 0 ? refusal::device_refused : refusal::none, 0, code};
     }
