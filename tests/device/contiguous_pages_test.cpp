@@ -1,4 +1,5 @@
 // Huge pages of this machine: as root, which fills the system's reserve for the time of each test.
+#include "huge_pages.hpp"
 #include "in_child.hpp"
 
 #include <allot/allot.hpp>
@@ -6,12 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include <sys/file.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -20,41 +18,7 @@ namespace {
 using namespace allot::literals;
 using contiguous = allot::host::contiguous_pages<>;
 using region = allot::region<void*>;
-
-/// Huge pages in the system's reserve, until it ends. Programs that do this at the same time take turns.
-class reserve {
-public:
-    explicit reserve(std::size_t pages) : lock_{::open(path, O_RDONLY | O_CLOEXEC)} {
-        ::flock(lock_, LOCK_EX);
-        std::ifstream{path} >> before_;
-        set(before_ + pages);
-        std::size_t now = 0;
-        std::ifstream{path} >> now;
-        holds_ = now >= before_ + pages;
-        if (!holds_) std::puts("skipped: no huge pages are to be had (that takes root, and memory that is not cut up)");
-    }
-    reserve(const reserve&) = delete;
-    reserve& operator=(const reserve&) = delete;
-    ~reserve() {
-        set(before_);
-        ::close(lock_);
-    }
-    explicit operator bool() const { return holds_; }
-    /// What others keep free stays free: as many pages as are free now can be taken.
-    [[nodiscard]] static std::size_t free() {
-        std::size_t pages = 0;
-        std::ifstream{"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"} >> pages;
-        return pages;
-    }
-
-private:
-    static constexpr const char* path = "/proc/sys/vm/nr_hugepages";
-    static void set(std::size_t pages) { std::ofstream{path} << pages; }
-
-    int lock_;
-    std::size_t before_ = 0;
-    bool holds_ = false;
-};
+using huge_pages::reserve;
 
 /// The frame of a page, as the kernel says it here and now.
 std::uint64_t frame_of(const void* address) {

@@ -1,5 +1,6 @@
 // The laws on DMA buffers: on the drivers where they are (the VM of tests/vm), on fakes elsewhere.
 #include "../../laws/adapters.hpp"
+#include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
 #include "fake_kernel.hpp"
 
@@ -14,6 +15,11 @@
 namespace {
 
 std::optional<tests::fake_kernel> fake;
+
+/// Whether this machine's kernel has not all of the drivers.
+bool is_missing() {
+    return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0;
+}
 
 /// A device that refuses large alignments. Where addresses have 32 bits, how often one is free may differ from one
 /// arena to the next, and the laws want the same of both.
@@ -98,9 +104,20 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
+TEST_CASE("devices of DMA buffers keep the laws of a device") {
+    if (is_missing()) fake.emplace();
+    const laws::variant how;
+    laws::judge_device([&] { return laws::ground<heap>{how}.device(0); }, {.align = std::size_t{1} << 22});
+    laws::judge_device([&] { return laws::ground<allot::udmabuf<>>{how}.device(0); }, {.align = std::size_t{1} << 22});
+    laws::ground<allot::u_dma_buf<>> one{how}, other{how};
+    bool turn = false;
+    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(16'384); }, {.align = 8192});
+    fake.reset();
+}
+
 TEST_CASE("arenas over DMA buffers keep the laws") {
     CHECK(std::size(table) == 9);
-    if (::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0) fake.emplace();
+    if (is_missing()) fake.emplace();
     laws::judge(table);
     fake.reset();
 }
