@@ -1,4 +1,5 @@
 // What a GPU does not do when asked to: refusals, faults, odd bases, a missing driver. On the fake runtime only.
+#include "../laws/device_laws.hpp"
 #include "fake_cudart.hpp"
 #include "machine.hpp"
 
@@ -64,6 +65,29 @@ TEST_CASE_TEMPLATE("cuda: an arena that grows says why CUDA gave no more, and go
     CHECK(arena.diagnose({3000, 1}).device_error == cudaErrorMemoryAllocation);
     CHECK(arena.allocate({500, 1}));   // there is room for this one
     CHECK(arena.allocate({3000, 1}));  // and CUDA has some again
+}
+
+TEST_CASE_TEMPLATE("cuda: memory that is really exhausted: an answer, a trim, a retry", Device, device_memory, pinned,
+                   managed) {
+    const tests::machine machine;
+    CHECK(laws::exhaust(tests::make<Device>(), 4096 * kib, 100) == 0);
+}
+
+TEST_CASE("cuda: memory of a stream that is really exhausted: what was trimmed is there when the stream got so far") {
+    const tests::machine machine;
+    allot::naive<allot::cached<async_memory>> memory{allot::cached<async_memory>{async_memory{nullptr}}};
+    const allot::layout part{4096 * kib, 256}, large{2 * part.size, 256};
+    std::vector<decltype(memory)::block_type> blocks;
+    while (const auto block = memory.allocate(part)) blocks.push_back(block);
+    CHECK(blocks.size() == 16);
+    for (const auto& block : blocks) memory.deallocate(block);
+    CHECK_FALSE(memory.allocate(large));  // everything was trimmed, and the stream is not there yet
+    CHECK(memory.diagnose(large) == allot::diagnosis{refusal::device_refused, 0, cudaErrorMemoryAllocation});
+    CHECK(memory.device().size() == 0);
+    REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
+    const auto served = memory.allocate(large);
+    CHECK(served);
+    memory.deallocate(served);
 }
 
 TEST_CASE_TEMPLATE("cuda: an error that was pending is left alone by a call that succeeds", Device, device_memory,
