@@ -1,6 +1,7 @@
-// The laws on OpenCL buffers, a handle and an offset, on host bytes imported as one, and on shared virtual memory, an
+// The laws on OpenCL's devices, and on arenas over them: buffers, a handle and an offset, on host bytes imported as one, and on shared virtual memory, an
 // address: on the first device of the first platform that has one.
 #include "../laws/adapters.hpp"
+#include "../laws/device_laws.hpp"
 #include "../laws/judge.hpp"
 #include "installed_opencl.hpp"
 
@@ -50,6 +51,36 @@ private:
     };
     Svm device_{opencl().context, opencl().device};
     std::shared_ptr<std::vector<piece>> held_ = std::make_shared<std::vector<piece>>();
+};
+
+/// All of a buffer, by the queue.
+struct buffer_bytes {
+    using region = allot::region<allot::handle_offset<cl_mem>::address>;
+
+    static void fill(const region& all, unsigned char value) {
+        const std::vector<unsigned char> bytes(all.size, value);
+        REQUIRE(::clEnqueueWriteBuffer(opencl().queue(), all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
+                                       nullptr) == CL_SUCCESS);
+    }
+    [[nodiscard]] static bool hold(const region& all, unsigned char value) {
+        std::vector<unsigned char> bytes(all.size);
+        REQUIRE(::clEnqueueReadBuffer(opencl().queue(), all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
+                                      nullptr) == CL_SUCCESS);
+        return std::count(bytes.begin(), bytes.end(), value) == static_cast<std::ptrdiff_t>(all.size);
+    }
+};
+/// All of shared memory, between a map and an unmap.
+struct shared_bytes {
+    static void fill(const allot::region<void*>& all, unsigned char value) {
+        const auto mapped = allot::opencl::map(opencl().queue, all.base, all.size, CL_MAP_WRITE);
+        REQUIRE(mapped);
+        laws::host_bytes::fill(all, value);
+    }
+    [[nodiscard]] static bool hold(const allot::region<void*>& all, unsigned char value) {
+        const auto mapped = allot::opencl::map(opencl().queue, all.base, all.size, CL_MAP_READ);
+        REQUIRE(mapped);
+        return laws::host_bytes::hold(all, value);
+    }
 };
 
 }  // namespace
@@ -128,6 +159,25 @@ constexpr laws::row svm_table[] = {
 };
 
 }  // namespace
+
+TEST_CASE("OpenCL's buffers, and imported bytes, keep the laws of a device") {
+    const std::size_t align = laws::ground<buffer>::device(0).base_align();
+    laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align}, buffer_bytes{},
+                       laws::no_resources{});
+    laws::ground<allot::opencl::imported> one{{}}, other{{}};
+    bool turn = false;
+    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align}, buffer_bytes{},
+                       laws::no_resources{});
+}
+
+TEST_CASE_TEMPLATE("OpenCL's shared virtual memory keeps the laws of a device", Svm, allot::opencl::coarse_svm,
+                   allot::opencl::fine_svm) {
+    if (!Svm{opencl().context, opencl().device}.is_supported()) {
+        std::puts("skipped: the OpenCL device has no shared virtual memory of this grain");
+        return;
+    }
+    laws::judge_device([] { return Svm{opencl().context, opencl().device}; }, {}, shared_bytes{}, laws::no_resources{});
+}
 
 TEST_CASE("arenas over OpenCL buffers, and over imported bytes, keep the laws") {
     CHECK(std::size(table) == 14);

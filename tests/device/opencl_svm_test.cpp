@@ -165,21 +165,6 @@ TEST_CASE_TEMPLATE("svm: what the driver cannot serve is refused, with a code", 
     CHECK(allot::raw_pointer::position(page.address) % 4096 == 0);
 }
 
-TEST_CASE_TEMPLATE("svm: two devices of a kind at once, regions back in any order", Device, coarse_svm, fine_svm) {
-    if (is_missing<Device>()) return;
-    Device one{opencl().context, opencl().device}, two{opencl().context, opencl().device};
-    std::vector<allot::region<void*>> held;
-    for (std::size_t i = 0; i != 20; ++i) held.push_back(*(i % 2 == 0 ? one : two).acquire({100 + 700 * i, 64}));
-    std::vector<allot::region<void*>> sorted = held;
-    std::sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return std::less<>{}(a.base, b.base); });
-    for (std::size_t i = 1; i != sorted.size(); ++i)
-        REQUIRE(static_cast<std::byte*>(sorted[i - 1].base) + sorted[i - 1].size <= sorted[i].base);
-    for (std::size_t i = 0; i < 20; i += 3) one.release(held[i]);
-    for (std::size_t i = 20; i-- != 0;) {
-        if (i % 3 != 0) two.release(held[i]);
-    }
-}
-
 TEST_CASE("svm: a device without it refuses before the driver is asked") {
     fine_svm none{opencl().context, cl::Device{}};  // no device says that it has any
     CHECK_FALSE(none.is_supported());

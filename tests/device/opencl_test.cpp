@@ -1,7 +1,10 @@
 // OpenCL on the driver that is installed: blocks are a cl_mem and an offset, and a kernel takes both.
 #include <allot/allot.hpp>
 #include <allot/device/opencl.hpp>
+#include <allot/device/opencl_import.hpp>
+#include <allot/device/opencl_svm.hpp>
 #include <allot/tensor.hpp>
+#include <allot/tensor/opencl_texture_pool.hpp>
 
 #include "installed_opencl.hpp"
 
@@ -260,4 +263,72 @@ TEST_CASE("opencl: paged rows in a buffer are named by a table on the host, as a
         REQUIRE(result[table::locate(tensor.address, n).offset] ==
                 filled(static_cast<unsigned char>(n / row + 1), n % row));
     for (std::size_t n = 0; n != row; ++n) REQUIRE(result[a.address.offset + n] == 0);
+}
+
+TEST_CASE("opencl: a cached block is never handed to another context or device, or at a lesser alignment") {
+    const cl::Context second{opencl().device};
+    using pooled = allot::naive<allot::cached<allot::opencl::buffer>>;
+    pooled here{allot::cached<allot::opencl::buffer>{buffers()}};
+    pooled there{allot::cached<allot::opencl::buffer>{{second, opencl().device}}};
+    const auto context_of = [](cl_mem handle) {
+        cl_context found = nullptr;
+        REQUIRE(::clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof found, &found, nullptr) == CL_SUCCESS);
+        return found;
+    };
+    const auto a = here.allocate({1000, 64});
+    REQUIRE(a);
+    here.deallocate(a);  // kept
+    const auto b = there.allocate({1000, 64});
+    REQUIRE(b);
+    CHECK(b.address.handle != a.address.handle);
+    CHECK(context_of(b.address.handle) == second());
+    there.deallocate(b);
+    const auto again = here.allocate({900, 64});
+    CHECK(again.address.handle == a.address.handle);
+    CHECK(context_of(again.address.handle) == opencl().context());
+    const std::size_t align = buffers().base_align();
+    here.deallocate(again);
+    CHECK_FALSE(here.allocate({900, 2 * align}));  // which no buffer has, kept or not
+    CHECK(here.diagnose({900, 2 * align}).device_error == CL_MISALIGNED_SUB_BUFFER_OFFSET);
+    const auto aligned = here.allocate({900, align});
+    REQUIRE(aligned);
+    CHECK(aligned.ticket.align >= align);
+    here.deallocate(aligned);
+}
+
+// Also run where no driver is: tests/CMakeLists.txt. So it must not ask for the one that is installed.
+TEST_CASE("opencl: without a driver, or without a device, everything is refused with a code of OpenCL") {
+    cl_int why = CL_SUCCESS;
+    cl_uint platforms = 0;
+    const cl_int found = ::clGetPlatformIDs(0, nullptr, &platforms);
+    const cl::Context context = found == CL_SUCCESS ? cl::Context{} : cl::Context::getDefault(&why);
+    const cl::Device device = found == CL_SUCCESS ? cl::Device{} : cl::Device::getDefault();
+    if (std::getenv("ALLOT_NO_OPENCL") != nullptr) CHECK(found == -1001);  // CL_PLATFORM_NOT_FOUND_KHR
+    CHECK(context() == nullptr);
+    CHECK(device() == nullptr);
+
+    alignas(4096) static std::byte bytes[4096];
+    const auto is_refused = [](auto from, cl_int code) {
+        using device_type = decltype(from);
+        CHECK(from.acquire({100, 1}).error() == code);
+        allot::naive<device_type> naive{from};
+        CHECK_FALSE(naive.allocate({100, 1}));
+        CHECK(naive.diagnose({100, 1}) == allot::diagnosis{refusal::device_refused, 0, code});
+        allot::naive<allot::cached<device_type>> pooled{allot::cached<device_type>{from}};
+        CHECK_FALSE(pooled.allocate({100, 1}));
+        if constexpr (!allot::bounded_device<device_type>) {
+            allot::arena<device_type, allot::best_fit<>> memory{from, 4096};
+            CHECK(memory.size() == 0);
+            CHECK_FALSE(memory.allocate({100, 1}));
+            CHECK(memory.diagnose({100, 1}) == allot::diagnosis{refusal::device_refused, 0, code});
+        }
+    };
+    is_refused(allot::opencl::buffer{context, device}, CL_INVALID_DEVICE);
+    is_refused(allot::opencl::imported{context, device, bytes, sizeof bytes}, CL_INVALID_DEVICE);
+    is_refused(allot::opencl::coarse_svm{context, device}, CL_INVALID_OPERATION);
+    is_refused(allot::opencl::fine_svm{context, device}, CL_INVALID_OPERATION);
+    CHECK(allot::opencl::image{context, device}.acquire({8, 8}, allot::int32).error() == CL_INVALID_OPERATION);
+    allot::arena<allot::opencl::buffer, allot::best_fit<>> nothing{{context, device}, 4096};
+    allot::opencl::texture_pool<decltype(nothing)> pool{nothing, context, device};
+    CHECK(pool.acquire({8, 8}, allot::int32).error() == CL_INVALID_OPERATION);
 }

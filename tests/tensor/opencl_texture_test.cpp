@@ -204,6 +204,38 @@ TEST_CASE("opencl textures: an image ends with the last of its references") {
     ::clReleaseMemObject(handle);
 }
 
+TEST_CASE("opencl textures: two devices and two pools at once, images back in any order") {
+    if (has_no_images()) return;
+    memories it;
+    const auto take_turns = [&](auto& one, auto& other) {
+        using device = std::remove_reference_t<decltype(one)>;
+        struct held {
+            allot::texture<device> image;
+            std::int32_t from;
+        };
+        std::vector<held> live;
+        for (std::int32_t step = 0; step != 24; ++step) {
+            if (live.size() == 6) live.erase(live.begin() + step * 5 % 6);
+            const allot::shape shape{3 + step % 4, 5 + step % 3, 4};
+            const auto fresh = allot::alloc_texture<scope::texture>(step % 2 == 0 ? one : other, shape, int32);
+            REQUIRE(fresh);
+            live.push_back({*fresh, 1000 * step});
+            REQUIRE(copy_texture(it.numbers(shape, 1000 * step), *fresh, opencl().queue).why == tensor_refusal::none);
+            for (const held& each : live) {
+                const auto out = it.numbers(each.image.shape(), -1);
+                REQUIRE(copy_texture(each.image, out, opencl().queue).why == tensor_refusal::none);
+                REQUIRE(memories::values(out) == memories::values(it.numbers(each.image.shape(), each.from)));
+            }
+        }
+    };
+    image first = images(), second = images();
+    take_turns(first, second);
+    using pool = allot::opencl::texture_pool<buffer_arena, 2>;
+    pool one{it.device, opencl().context, opencl().device}, other{it.device, opencl().context, opencl().device};
+    take_turns(one, other);
+    REQUIRE(opencl().queue.finish() == CL_SUCCESS);
+}
+
 TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a copy that says so") {
     if (has_no_images()) return;
     memories it;

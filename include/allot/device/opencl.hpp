@@ -25,6 +25,22 @@ namespace allot::inline v1::opencl {
 template <class Value>
 using cl_result = result<Value, cl_int>;
 
+namespace detail {
+
+/// What a device says of itself; zero where there is none to ask. (cl::Device::getInfo would leave it unset.)
+template <class Value>
+[[nodiscard]] Value device_info(const cl::Device& device, cl_device_info what) noexcept {
+    Value value{};
+    return ::clGetDeviceInfo(device(), what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : Value{};
+}
+
+/// Bytes that every buffer's base is aligned to; zero without a device.
+[[nodiscard]] inline std::size_t base_align_of(const cl::Device& device) noexcept {
+    return std::bit_floor(std::size_t{device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN)} / 8);
+}
+
+}  // namespace detail
+
 class buffer {
 public:
     using address_model = handle_offset<cl_mem>;
@@ -40,13 +56,14 @@ public:
     buffer(cl::Context context, const cl::Device& device, cl_mem_flags flags = CL_MEM_READ_WRITE)
         : context_{std::move(context)},
           flags_{flags},
-          base_align_{std::bit_floor(static_cast<std::size_t>(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>()) / 8)},
-          largest_{device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()} {}
+          base_align_{detail::base_align_of(device)},
+          largest_{detail::device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)} {}
 
-    /// A buffer object. Refused with the driver's code, or CL_INVALID_BUFFER_SIZE (-61) for a size of 0 or over
-    /// the device's limit, or CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is no power of two or beyond the
-    /// device's own.
+    /// A buffer object. Refused with the driver's code; CL_INVALID_DEVICE (-33) where there is no device;
+    /// CL_INVALID_BUFFER_SIZE (-61) for a size of 0 or over the device's limit; CL_MISALIGNED_SUB_BUFFER_OFFSET (-13)
+    /// for an alignment that is no power of two or beyond the device's own.
     [[nodiscard]] acquired<buffer> acquire(layout wanted) noexcept {
+        if (base_align_ == 0) return acquired<buffer>::failure(CL_INVALID_DEVICE);
         if (wanted.size == 0 || wanted.size > largest_) return acquired<buffer>::failure(CL_INVALID_BUFFER_SIZE);
         if (!is_alignment(wanted.align) || wanted.align > base_align_)
             return acquired<buffer>::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);

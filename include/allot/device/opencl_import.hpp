@@ -42,18 +42,20 @@ public:
           flags_{flags | CL_MEM_USE_HOST_PTR},
           first_{first},
           size_{size},
-          base_align_{std::bit_floor(static_cast<std::size_t>(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>()) / 8)},
-          largest_{device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()} {}
+          base_align_{detail::base_align_of(device)},
+          largest_{detail::device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)} {}
 
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of the bytes. Refused with CL_INVALID_OPERATION (-59) while a buffer over them is out; CL_INVALID_HOST_PTR
-    /// (-37) for bytes that are nowhere, or begin where no buffer may; CL_INVALID_BUFFER_SIZE (-61) for a size of 0,
-    /// over theirs or over the device's limit; CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is no power
-    /// of two or beyond the device's own; and with the driver's code.
+    /// All of the bytes. Refused with CL_INVALID_DEVICE (-33) where there is no device; CL_INVALID_OPERATION (-59)
+    /// while a buffer over them is out; CL_INVALID_HOST_PTR (-37) for bytes that are nowhere, or begin where no buffer
+    /// may; CL_INVALID_BUFFER_SIZE (-61) for a size of 0, over theirs or over the device's limit;
+    /// CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is no power of two or beyond the device's own; and
+    /// with the driver's code.
     [[nodiscard]] acquired<imported> acquire(layout wanted) noexcept {
+        if (base_align_ == 0) return acquired<imported>::failure(CL_INVALID_DEVICE);
         if (in_use_) return acquired<imported>::failure(CL_INVALID_OPERATION);
-        if (first_ == nullptr || base_align_ == 0 || raw_pointer::position(first_) % base_align_ != 0)
+        if (first_ == nullptr || raw_pointer::position(first_) % base_align_ != 0)
             return acquired<imported>::failure(CL_INVALID_HOST_PTR);
         if (wanted.size == 0 || wanted.size > size_ || size_ > largest_)
             return acquired<imported>::failure(CL_INVALID_BUFFER_SIZE);
