@@ -25,12 +25,13 @@ enum class huge_pages : unsigned char { none, advised, required };
 
 struct pages_options {
     huge_pages huge = huge_pages::none;
-    std::size_t huge_size = 2_MiB;  // bytes of the system's huge page
+    std::size_t huge_size = 2_MiB;  // bytes of a huge page, one of the system's sizes
 };
 
 template <pages_options Options = pages_options{}>
 class pages {
-    static_assert(is_alignment(Options.huge_size), "allot: pages_options::huge_size is a power of two");
+    static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
+                  "allot: pages_options::huge_size is a power of two, and more than an ordinary page");
 
 public:
     using address_model = raw_pointer;
@@ -51,7 +52,7 @@ public:
         if (!checked_align_up(wanted.size, page, wanted.size)) return acquired<pages>::failure(ENOMEM);
         if constexpr (Options.huge == huge_pages::required) {
             if (wanted.align != page) return acquired<pages>::failure(EINVAL);
-            void* const base = map(wanted.size, MAP_HUGETLB);
+            void* const base = map(wanted.size, MAP_HUGETLB | size_flag);
             if (base == MAP_FAILED) return acquired<pages>::failure(errno);
             return region<void*>{base, wanted.size, page};
         }
@@ -72,6 +73,9 @@ public:
     void release(region<void*> held) noexcept { ::munmap(held.base, held.size); }
 
 private:
+    // mmap takes the size of a huge page as its logarithm, in the upper bits; without it, it takes the system's default.
+    static constexpr int size_flag = static_cast<int>(static_cast<unsigned>(std::countr_zero(Options.huge_size)) << 26);
+
     [[nodiscard]] static void* map(std::size_t size, int flags) noexcept {
         return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     }
