@@ -1,10 +1,15 @@
 // naive, and cached under it: one region for each block, kept or not, and what is given back wrongly.
 #include <allot/allot.hpp>
+#include <allot/device/pages.hpp>
+#include <allot/tensor.hpp>
 
+#include "laws/device_laws.hpp"
 #include "laws/devices.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -123,16 +128,78 @@ TEST_CASE("cached: the smallest kept region that is large and aligned enough is 
     CHECK(under.journal->bytes_out == 0);
 }
 
-TEST_CASE("cached: a kept region never serves a greater alignment than it has") {
-    watched_device under;
-    allot::naive<kept> memory{kept{under.make()}};
+TEST_CASE("a cached block is never handed to another device or at a lesser alignment") {
+    watched_device under, elsewhere;
+    allot::naive<kept> memory{kept{under.make()}}, other{kept{elsewhere.make()}};
     const auto first = memory.allocate({512, 64});   // whose region is aligned to 4096
     const auto second = memory.allocate({512, 64});  // and this one's to 64
     const auto aligned = first.address.handle;
     memory.deallocate(second);
     CHECK(memory.allocate({512, 128}).address.handle != second.address.handle);
     memory.deallocate(first);
-    CHECK(memory.allocate({512, 128}).address.handle == aligned);
+    CHECK(memory.device().size() == 1024);
+
+    // What is kept for one device is nothing to the other, whose own device is asked.
+    CHECK(other.allocate({512, 64}));
+    CHECK(elsewhere.journal->attempts == 1);
+    CHECK(memory.device().size() == 1024);
+    auto moved = std::move(memory);
+    CHECK(moved.device().size() == 1024);
+    CHECK(memory.device().size() == 0);
+    CHECK(moved.allocate({512, 128}).address.handle == aligned);
+    CHECK(under.journal->attempts == 3);
+    CHECK_FALSE(under.journal->wrong);
+    CHECK_FALSE(elsewhere.journal->wrong);
+}
+
+TEST_CASE("a retry meets a failure of another type: that one is told, and nothing is lost") {
+    constexpr int full = -4, lost = -36;  // out of memory, and then the queue is gone
+    using limited = laws::limited<allot::host::pages<>>;
+    const auto left = std::make_shared<laws::supply<int>>();
+    left->regions = 8;
+    {
+        allot::naive<allot::cached<limited>> memory{allot::cached<limited>{limited{{}, left}}};
+        const auto live = memory.allocate({4096, 64}), spare = memory.allocate({4096, 64});
+        REQUIRE((live && spare));
+        std::memset(live.address, 7, live.size);
+        memory.deallocate(spare);
+        left->refusals = {full, lost};
+        CHECK_FALSE(memory.allocate({20'000, 64}));
+        CHECK(left->attempts == 4);
+        CHECK(memory.diagnose({20'000, 64}) == allot::diagnosis{refusal::device_refused, 0, lost});
+        CHECK(left->out == 1);  // what was kept went back, what is live did not
+        CHECK(std::count(static_cast<unsigned char*>(live.address), static_cast<unsigned char*>(live.address) + 4096, 7) ==
+              4096);
+        const auto later = memory.allocate({20'000, 64});
+        CHECK(later);
+        CHECK(memory.diagnose({20'000, 64}).why == refusal::none);
+        memory.deallocate(later);
+        memory.deallocate(live);
+    }
+    CHECK(left->out == 0);
+
+    // The same where a storage is asked for: its allocator trims, asks again, and the second answer is in the error.
+    using growing = allot::arena<limited, allot::best_fit<>,
+                                 allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 8}>>;
+    {
+        growing memory{limited{{}, left}};
+        auto live = *allot::alloc_storage(memory, 3000), spare = *allot::alloc_storage(memory, 3000);
+        const auto tensor = *allot::alloc_tensor(live, 0, {3000}, allot::uint8);
+        std::memset(tensor.data(), 9, 3000);
+        spare.kill();
+        CHECK(left->out == 2);
+        left->refusals = {full, lost};
+        const auto refused = allot::alloc_storage(memory, 20'000);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().why == allot::tensor_refusal::no_memory);
+        CHECK(refused.error().memory.why == refusal::device_refused);
+        CHECK(refused.error().memory.device_error == lost);
+        CHECK(left->refusals.empty());
+        CHECK(left->out == 1);
+        CHECK(static_cast<const unsigned char*>(tensor.data())[2999] == 9);
+        CHECK(allot::alloc_storage(memory, 20'000));
+    }
+    CHECK(left->out == 0);
 }
 
 TEST_CASE("cached: when the device refuses, everything kept goes back and it is asked once more") {

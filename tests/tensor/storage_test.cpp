@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -85,6 +86,45 @@ TEST_CASE("a tensor keeps its storage alive, whichever is killed first") {
     again.kill();
     CHECK(over.journal->bytes_out == 0);
     CHECK_FALSE(over.journal->wrong);
+}
+
+TEST_CASE("a release while a view is alive: the bytes stay, whatever is killed and trimmed, until the view is gone") {
+    using pages = laws::watched<laws::pages<laws::page_options{}>>;
+    const auto journal = std::make_shared<laws::journal>();
+    const auto outlives = [&](auto& memory) {
+        auto data = *allot::alloc_storage(memory, 4096);
+        auto tensor = *allot::alloc_tensor(data, 1024, {4, 64}, int32);
+        auto view = *allot::view(tensor, allot::uint8, {512}, 256);
+        auto slice = *allot::slice(tensor, {2, 0}, {1, 64});
+        auto* const bytes = static_cast<unsigned char*>(view.data());
+        std::memset(bytes, 0x5A, 512);
+        tensor.kill();
+        data.kill();
+        static_cast<void>(memory.trim());  // nothing that is still in use goes back
+        const std::size_t out = journal->bytes_out;
+        CHECK(out >= 4096);
+        auto other = *allot::alloc_storage(memory, 4096);  // elsewhere
+        std::memset((*allot::alloc_tensor(other, 0, {4096}, allot::uint8)).data(), 0, 4096);
+        other.kill();
+        static_cast<void>(memory.trim());
+        CHECK(journal->bytes_out == out);
+        for (std::size_t i = 0; i != 512; ++i) REQUIRE(bytes[i] == 0x5A);
+        view.kill();
+        CHECK(slice.data() != nullptr);
+        static_cast<void>(memory.trim());
+        CHECK(journal->bytes_out == out);
+        CHECK(*static_cast<const unsigned char*>(slice.data()) == 0x5A);
+        slice.kill();
+        CHECK(memory.trim() == out);
+        CHECK(journal->bytes_out == 0);
+        CHECK_FALSE(journal->wrong);
+    };
+    const auto make = [&] { return pages{laws::pages<laws::page_options{}>{false}, journal}; };
+    allot::arena<pages, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 8192, .regions = 4}>> arena{
+        make()};
+    outlives(arena);
+    allot::naive<allot::cached<pages>> pooled{allot::cached<pages>{make()}};
+    outlives(pooled);
 }
 
 TEST_CASE("calls on what was killed are refused") {
