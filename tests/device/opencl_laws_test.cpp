@@ -3,6 +3,7 @@
 #include "../laws/adapters.hpp"
 #include "../laws/device_laws.hpp"
 #include "../laws/judge.hpp"
+#include "../laws/opencl_bytes.hpp"
 #include "installed_opencl.hpp"
 
 #include <allot/device/opencl_import.hpp>
@@ -53,22 +54,6 @@ private:
     std::shared_ptr<std::vector<piece>> held_ = std::make_shared<std::vector<piece>>();
 };
 
-/// All of a buffer, by the queue.
-struct buffer_bytes {
-    using region = allot::region<allot::handle_offset<cl_mem>::address>;
-
-    static void fill(const region& all, unsigned char value) {
-        const std::vector<unsigned char> bytes(all.size, value);
-        REQUIRE(::clEnqueueWriteBuffer(opencl().queue(), all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
-                                       nullptr) == CL_SUCCESS);
-    }
-    [[nodiscard]] static bool hold(const region& all, unsigned char value) {
-        std::vector<unsigned char> bytes(all.size);
-        REQUIRE(::clEnqueueReadBuffer(opencl().queue(), all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
-                                      nullptr) == CL_SUCCESS);
-        return std::count(bytes.begin(), bytes.end(), value) == static_cast<std::ptrdiff_t>(all.size);
-    }
-};
 /// All of shared memory, between a map and an unmap.
 struct shared_bytes {
     static void fill(const allot::region<void*>& all, unsigned char value) {
@@ -162,11 +147,11 @@ constexpr laws::row svm_table[] = {
 
 TEST_CASE("OpenCL's buffers, and imported bytes, keep the laws of a device") {
     const std::size_t align = laws::ground<buffer>::device(0).base_align();
-    laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align}, buffer_bytes{},
+    laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
                        laws::no_resources{});
     laws::ground<allot::opencl::imported> one{{}}, other{{}};
     bool turn = false;
-    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align}, buffer_bytes{},
+    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
                        laws::no_resources{});
 }
 
