@@ -335,7 +335,7 @@ TEST_CASE("two arenas that make the same calls give the same offsets") {
 
 TEST_CASE_TEMPLATE("a moved arena goes on, and what it was moved from holds nothing and refuses", Strategy, up, down,
                    allot::stack<>, allot::ring<>, allot::best_fit<in_band>, allot::best_fit<side_table>,
-                   allot::pool<allot::pool_options{.slot = 128, .count = 16}>) {
+                   allot::pool<allot::pool_options{.slot = 128, .count = 16, .align = 16}>) {
     using arena = allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted>;
     noted::take();
     arena from{{}, 2048};

@@ -11,7 +11,7 @@ using allot::refusal;
 
 constexpr std::size_t capacity = 4096;
 using some_growth = allot::growth::fixed<allot::growth_options{.step = 1024, .limit = capacity, .regions = 4}>;
-using few_slots = allot::pool<allot::pool_options{.slot = 64, .count = 16}>;
+using few_slots = allot::pool<allot::pool_options{.slot = 64, .count = 16, .align = 16}>;
 
 /// An arena of `capacity` bytes at most, of host memory aligned to 64 or of handles.
 template <class Strategy, class Growth = allot::growth::none>

@@ -14,7 +14,7 @@ using allot::misuse;
 constexpr std::size_t capacity = 4096;
 constexpr allot::layout small{64, 16};
 using some_growth = allot::growth::fixed<allot::growth_options{.step = 512, .regions = 8}>;
-using few_slots = allot::pool<allot::pool_options{.slot = 128, .count = 32}>;
+using few_slots = allot::pool<allot::pool_options{.slot = 128, .count = 32, .align = 16}>;
 
 template <class Strategy, class Growth = allot::growth::none>
 struct on_host {

@@ -41,7 +41,7 @@ static_assert(serves_every_slot_once<pool_store::index_stack>());
 }  // namespace
 
 TEST_CASE("a pool says whether a request is too large, too aligned or one too many") {
-    allot::pool<pool_options{.slot = 64, .count = 2}> strategy;
+    allot::pool<pool_options{.slot = 64, .count = 2, .align = 16}> strategy;
     REQUIRE(strategy.insert({0, 1000}));
     CHECK(strategy.diagnose({65, 1}) == allot::diagnosis{allot::refusal::over_limit, 64});
     CHECK(strategy.diagnose({64, 32}) == allot::diagnosis{allot::refusal::misaligned, 64});

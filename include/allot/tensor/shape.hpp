@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <span>
+#include <utility>
 
 namespace allot::inline v1 {
 
@@ -119,8 +120,7 @@ using axis_separators = shape;
         const auto size =
             element_count(shape{std::span{logical.data() + axis, logical.data() + end}});
         if (!size) return answer::failure(size.error());
-        if (*size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-            return answer::failure({tensor_refusal::too_large});
+        if (!std::in_range<std::int64_t>(*size)) return answer::failure({tensor_refusal::too_large});
         runs[run] = static_cast<std::int64_t>(*size);
         axis = end;
     }
