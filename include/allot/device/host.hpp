@@ -115,7 +115,7 @@ public:
     static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
-    static_storage() noexcept = default;
+    static_storage() noexcept {}  // not defaulted: a defaulted one would have its bytes zeroed wherever it is written `{}`
     static_storage(const static_storage&) = delete;
     static_storage& operator=(const static_storage&) = delete;
 

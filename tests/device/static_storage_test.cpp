@@ -1,0 +1,33 @@
+// Static storage as it is before it is used: nobody has written to it.
+#include <allot/allot.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/mman.h>
+
+#include <memory>
+#include <new>
+
+using namespace allot::literals;
+
+TEST_CASE("an arena over static storage does not touch the bytes before they are asked for") {
+    using arena = allot::arena<allot::host::static_storage<1_MiB>, allot::bump<>>;
+    constexpr std::size_t page = 4096, pages = sizeof(arena) / page + 1;
+    void* const fresh = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(fresh != MAP_FAILED);
+    auto* const scratch = ::new (fresh) arena;
+    unsigned char touched[pages]{};
+    REQUIRE(::mincore(fresh, pages * page, touched) == 0);
+    std::size_t count = 0;
+    for (const unsigned char each : touched) count += each & 1;
+    CHECK(count < 8);  // the arena's own members, and no more
+
+    *static_cast<char*>(scratch->allocate({.size = 100}).address) = 1;
+    REQUIRE(::mincore(fresh, pages * page, touched) == 0);
+    std::size_t after = 0;
+    for (const unsigned char each : touched) after += each & 1;
+    CHECK(after > 0);
+    CHECK(after <= count + 1);
+    std::destroy_at(scratch);
+    ::munmap(fresh, pages * page);
+}
