@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
+#include <cstdint>
 #include <utility>
 
 namespace {
@@ -178,6 +178,52 @@ TEST_CASE("VTCM: tiles from the top, vectors from the bottom, and every hole is 
     CHECK(memory.allocate({.size = 128, .align = 128}).address == vectors[4].address);
     CHECK(memory.allocate({.size = 128, .align = 128}).address == vectors[11].address);
     CHECK_FALSE(memory.allocate({.size = 1}));
+}
+
+TEST_CASE("VTCM: nothing is refused for which there is room anywhere, and nothing overlaps") {
+    fake_vtcm::reset();
+    window_arena memory;
+    constexpr std::size_t unit = 128, units = fake_vtcm::most / unit, tile = 2048 / unit;
+    bool taken[units]{};
+    window_arena::block_type live[100]{};
+    const auto take = [&](const window_arena::block_type& block, bool now) {
+        bool right = true;
+        for (std::size_t i = 0; i != block.size / unit; ++i) {
+            right = right && taken[offset_of(block.address) / unit + i] != now;
+            taken[offset_of(block.address) / unit + i] = now;
+        }
+        return right;
+    };
+    const auto has_room = [&](std::size_t count, std::size_t step) {
+        for (std::size_t at = 0; at + count <= units; at += step) {
+            std::size_t free = 0;
+            while (free != count && !taken[at + free]) ++free;
+            if (free == count) return true;
+        }
+        return false;
+    };
+    std::uint32_t seed = 1;
+    const auto random = [&](std::uint32_t below) { return (seed = seed * 1664525 + 1013904223) / 65536 % below; };
+    unsigned given = 0, refused = 0, wrong = 0;
+    for (int call = 0; call != 4000; ++call) {
+        auto& block = live[random(100)];
+        if (block) {
+            wrong += !take(block, false);
+            memory.deallocate(std::exchange(block, {}));
+            continue;
+        }
+        const bool tiles = random(3) == 0;
+        const std::size_t count = tiles ? tile * (1 + random(3)) : 1 + random(20);
+        const std::size_t step = tiles || random(8) == 0 ? tile : 1;
+        const bool room = has_room(count, step);
+        block = memory.allocate({.size = count * unit, .align = step * unit});
+        ++(block ? given : refused);
+        wrong += room != static_cast<bool>(block);
+        if (block) wrong += offset_of(block.address) % (step * unit) != 0 || !take(block, true);
+    }
+    CHECK(wrong == 0);
+    CHECK(given > 1000);
+    CHECK(refused > 100);
 }
 
 TEST_CASE("VTCM: every strategy cuts it, and what was in it is still there") {

@@ -39,6 +39,7 @@ function(run)
 endfunction()
 
 # Boost by a directory with nothing else in it: beside it lie the headers of the host's C library.
+list(GET BOOST 0 BOOST)
 file(MAKE_DIRECTORY ${SCRATCH}/boost)
 file(CREATE_LINK ${BOOST}/boost ${SCRATCH}/boost/boost SYMBOLIC)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/program -B ${SCRATCH}/program -G Ninja

@@ -1,5 +1,7 @@
 #include "fake_vtcm.hpp"
 
+#include <allot/device/vtcm.hpp>  // the compiler sees that both declare the same functions
+
 #include <cstring>
 
 namespace fake_vtcm {
