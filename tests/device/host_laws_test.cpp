@@ -24,6 +24,7 @@ struct unmap {
 };
 using pinned = allot::host::pinned_pages;
 using reserved = allot::host::virtual_memory;
+using kept = allot::cached<laws::steady<allot::host::pages<>>>;
 using shared = allot::host::shared_memory;
 using huge = allot::host::pages<allot::host::pages_options{.huge = allot::host::huge_pages::required}>;
 using contiguous = allot::host::contiguous_pages<>;
@@ -111,8 +112,8 @@ constexpr laws::row table[] = {
     {"best fit, in band, shared memory", make<on<shared, allot::best_fit<>>>},
     {"best fit, side table of 24, shared memory", make<on<shared, allot::best_fit<few>>>},
     {"ring, shared memory", make<on<shared, allot::ring<>>>},
-    {"best fit, in band, kept pages, fixed growth", make<on<allot::cached<allot::host::pages<>>, allot::best_fit<>, fixed>>, true},
-    {"bump down, kept pages, fixed growth", make<on<allot::cached<allot::host::pages<>>, allot::bump<>, fixed>>, true},
+    {"best fit, in band, kept pages, fixed growth", make<on<kept, allot::best_fit<>, fixed>>, true},
+    {"bump down, kept pages, fixed growth", make<on<kept, allot::bump<>, fixed>>, true},
 };
 constexpr laws::row huge_table[] = {
     {"best fit, in band, huge pages, fixed growth", make<on<huge, allot::best_fit<>, by_huge_pages>>, true},

@@ -95,6 +95,11 @@ struct ground<allot::host::pages<Options>> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::host::pages<Options> device(std::size_t) { return {}; }
 };
+template <class Device>
+struct ground<steady<Device>> : ground<Device> {
+    using ground<Device>::ground;
+    [[nodiscard]] steady<Device> device(std::size_t size) { return steady<Device>{ground<Device>::device(size)}; }
+};
 /// Windows: bytes of ours, whose base is 24 bytes behind a page boundary.
 template <class Device>
 struct window_ground {

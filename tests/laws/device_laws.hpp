@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -80,7 +80,7 @@ struct process_resources {
         if (under_asan) return now;
         const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
         char text[64]{};
-        if (::read(file, text, sizeof text - 1) > 0) now.mapped_pages = std::strtoull(text, nullptr, 10);
+        if (::read(file, text, sizeof text - 1) > 0) now.mapped_pages = std::strtoul(text, nullptr, 10);
         ::close(file);
         return now;
     }

@@ -3,6 +3,7 @@
 //     pages<…>      pages of this machine, each region between pages that nobody may touch; its base any number of
 //                   bytes behind a page boundary; protected as a whole where the host is to keep out
 //     handles<…>    buffers that are nothing but a number; bases of a stated alignment
+//     steady<D>     any device, without alignments that are to be had by chance only
 //     watched<D>    any device, with a journal: what it gave, what is still out, and which acquisition it refuses
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -215,6 +217,17 @@ private:
     int next_ = 0, step_ = 1;
     std::size_t acquired_ = 0;
     bool aligned_ = false;
+};
+
+/// A device, whose error is an errno, that refuses large alignments. Where addresses have 32 bits, how often one is free
+/// may differ from one arena to the next, and the laws want the same of both.
+template <class Device>
+struct steady : Device {
+    explicit steady(Device device) noexcept : Device{std::move(device)} {}
+    [[nodiscard]] allot::acquired<steady> acquire(allot::layout wanted) noexcept {
+        constexpr std::size_t most = std::size_t{1} << 20;
+        return wanted.align > most ? allot::acquired<steady>::failure(ENOMEM) : Device::acquire(wanted);
+    }
 };
 
 /// What a watched device did.

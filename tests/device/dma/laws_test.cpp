@@ -21,17 +21,6 @@ bool is_missing() {
     return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0;
 }
 
-/// A device that refuses large alignments. Where addresses have 32 bits, how often one is free may differ from one
-/// arena to the next, and the laws want the same of both.
-template <class Device>
-struct steady : Device {
-    explicit steady(Device device) noexcept : Device{std::move(device)} {}
-    [[nodiscard]] allot::acquired<steady> acquire(allot::layout wanted) noexcept {
-        constexpr std::size_t most = std::size_t{1} << 20;
-        return wanted.align > most ? allot::acquired<steady>::failure(ENOMEM) : Device::acquire(wanted);
-    }
-};
-
 }  // namespace
 
 namespace laws {
@@ -68,11 +57,6 @@ struct ground<allot::u_dma_buf<Options>> {
     tests::temporary_directory board;
     std::string nodes;
 };
-template <class Device>
-struct ground<steady<Device>> : ground<Device> {
-    using ground<Device>::ground;
-    [[nodiscard]] steady<Device> device(std::size_t size) { return steady<Device>{ground<Device>::device(size)}; }
-};
 
 }  // namespace laws
 
@@ -87,7 +71,7 @@ using fixed = allot::growth::fixed<allot::growth_options{.step = 5000, .limit = 
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
 template <class Device, class Strategy, class Growth = allot::growth::none>
-using on = laws::arena_subject<laws::arena_over<steady<Device>, Strategy, Growth>>;
+using on = laws::arena_subject<laws::arena_over<laws::steady<Device>, Strategy, Growth>>;
 
 using laws::make;
 constexpr laws::row table[] = {
