@@ -75,8 +75,11 @@ def main(arguments):
     if len(arguments) < 2:
         sys.exit(__doc__)
     page, logs = Path(arguments[0]), [Path(each) for each in arguments[1:]]
+    texts = [log.read_text(errors="replace") for log in logs]
+    if any("Test Failed." in text or "Status: FAILURE" in text for text in texts):
+        sys.exit("a test failed: no table is made of that")
     day = datetime.date.fromtimestamp(max(log.stat().st_mtime for log in logs))
-    text, untouched = rewrite(page.read_text(), read_logs(log.read_text(errors="replace") for log in logs), day)
+    text, untouched = rewrite(page.read_text(), read_logs(texts), day)
     page.write_text(text)
     for types in untouched:
         print(f"left as it was, because no test here saw all of it at work: {types}")

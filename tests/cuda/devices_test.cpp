@@ -70,6 +70,10 @@ TEST_CASE_TEMPLATE("cuda: devices keep the laws of a device, regions at 256 or m
     const tests::machine machine;
     static_assert(Device::min_align == 256);
     laws::judge_device([] { return tests::make<Device>(); }, {.align = 2048 * kib}, cuda_bytes{}, laws::no_resources{});
+    machine.seen(std::same_as<Device, device_memory> ? "cuda::device_memory"
+                 : std::same_as<Device, pinned>      ? "cuda::pinned"
+                 : std::same_as<Device, managed>     ? "cuda::managed"
+                                                     : "cuda::async_memory");
 }
 
 TEST_CASE_TEMPLATE("cuda: zero bytes and alignments that are none are refused", Device, device_memory, pinned, managed,

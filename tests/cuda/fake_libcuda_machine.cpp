@@ -1,5 +1,6 @@
 #include "fake_libcuda.hpp"
 #include "virtual_memory_machine.hpp"
+#include "../seen.hpp"
 
 namespace tests {
 
@@ -13,5 +14,6 @@ int virtual_memory_machine::devices() const { return fake_libcuda::settings{}.de
 std::size_t virtual_memory_machine::left(int device) const {
     return fake_libcuda::settings{}.memory - fake_libcuda::in_use(device);
 }
+void virtual_memory_machine::seen(const char* device) const { seen_on_fake_driver(device); }
 
 }  // namespace tests

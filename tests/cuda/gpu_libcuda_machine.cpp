@@ -1,4 +1,5 @@
 #include "virtual_memory_machine.hpp"
+#include "../seen.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,14 @@ std::size_t virtual_memory_machine::left(int device) const {
     std::size_t left = 0, total = 0;
     CHECK(find<PFN_cuMemGetInfo_v3020>("cuMemGetInfo_v2")(&left, &total) == CUDA_SUCCESS);
     return left;
+}
+void virtual_memory_machine::seen(const char* device) const {
+    char name[256]{};
+    int version = 0;
+    REQUIRE(find<PFN_cuDeviceGetName_v2000>("cuDeviceGetName")(name, sizeof name, 0) == CUDA_SUCCESS);
+    REQUIRE(find<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion")(&version) == CUDA_SUCCESS);
+    tests::seen(device, std::string{name} + ", CUDA " + std::to_string(version / 1000) + "." +
+                            std::to_string(version % 1000 / 10));
 }
 
 }  // namespace tests

@@ -14,6 +14,9 @@ struct machine {
     ~machine();
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
+
+    /// For the README's table of devices.
+    static void seen(const char* device);
 };
 
 template <class Device>

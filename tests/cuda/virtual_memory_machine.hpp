@@ -23,6 +23,8 @@ struct virtual_memory_machine {
     [[nodiscard]] int devices() const;
     /// Bytes of a device that nobody has.
     [[nodiscard]] std::size_t left(int device) const;
+    /// For the README's table of devices.
+    void seen(const char* device) const;
 
     allot::cuda::driver_functions driver;
 };

@@ -118,6 +118,7 @@ TEST_CASE("cuda: regions are reserved and mapped as asked, and resized by any nu
         CHECK(bytes.are(second.base, granule, 2));
         device.release(second);
     }
+    machine.seen("cuda::virtual_memory");
 }
 
 TEST_CASE("cuda: layouts that are none, and more than is reserved, are refused with the driver's codes") {

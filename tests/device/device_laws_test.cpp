@@ -3,6 +3,7 @@
 #include "../laws/device_laws.hpp"
 #include "huge_pages.hpp"
 #include "in_child.hpp"
+#include "../seen.hpp"
 
 #include <allot/device/adopted.hpp>
 #include <allot/device/contiguous_pages.hpp>
@@ -69,12 +70,14 @@ TEST_CASE("devices of the host: the heap, the caller's bytes, static storage and
     judge_device([] { return host::buffer{window(), window_size}; }, {.align = 4096});
     judge_device([] { return host::static_storage<4096, 64>{}; });
     judge_device([] { return allot::tightly_coupled{window(), window_size}; }, {.align = 2048});
+    for (const char* device : {"host::heap", "host::buffer", "host::static_storage", "tightly_coupled"}) tests::seen(device);
 }
 
 TEST_CASE("devices of the host: adopted memory, and constants") {
     judge_device([] { return adopted<host::buffer>{window(), window_size, leave}; }, {.align = 64});
     judge_device([] { return adopted<allot::read_only<host::buffer>>{window(), window_size, leave}; }, {.align = 64},
                  laws::constant_bytes{});
+    tests::seen("adopted");
 }
 
 TEST_CASE("devices of the host: pages, those that are joined where they can be, and reserved addresses") {
@@ -82,11 +85,14 @@ TEST_CASE("devices of the host: pages, those that are joined where they can be, 
     judge_device([] { return host::pages<host::pages_options{.huge = host::huge_pages::advised}>{}; },
                  {.align = 4_MiB, .at_once = 3});
     judge_device([] { return host::virtual_memory{1_MiB}; });
+    tests::seen("host::pages");
+    tests::seen("host::virtual_memory");
 }
 
 TEST_CASE("devices of the host: pinned pages") {
     if (!may_lock(192_KiB)) return;
     judge_device([] { return host::pinned_pages{}; }, {.align = 64_KiB});
+    tests::seen("host::pinned_pages");
 }
 
 TEST_CASE("devices of the host: huge pages, and contiguous ones") {
@@ -99,10 +105,12 @@ TEST_CASE("devices of the host: huge pages, and contiguous ones") {
     if (!two) std::puts("skipped: no larger contiguous region, since the system's huge pages have no neighbours");
     judge_device([] { return host::contiguous_pages<>{}; }, {.at_once = 3, .granules = two ? 2U : 1U}, laws::host_bytes{},
                  free);
+    tests::seen("host::contiguous_pages");
 }
 
 TEST_CASE("devices of the host: memory that processes share") {
     judge_device([] { return shared(); });
+    tests::seen("host::shared_memory");
 }
 
 TEST_CASE("devices of the host: one that keeps regions is a device like the one below it") {

@@ -18,6 +18,12 @@ struct installation {
     cl::Device device;
     cl::Context context;
     cl::CommandQueue queue;
+
+    /// The platform and the driver's version: "Portable Computing Language 3.1".
+    [[nodiscard]] std::string name() const {
+        const cl::Platform platform{device.getInfo<CL_DEVICE_PLATFORM>()};
+        return platform.getInfo<CL_PLATFORM_NAME>() + " " + device.getInfo<CL_DRIVER_VERSION>();
+    }
 };
 
 /// The first device of the first platform that works; the reason when there is none.

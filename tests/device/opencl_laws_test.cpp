@@ -5,6 +5,7 @@
 #include "../laws/judge.hpp"
 #include "../laws/opencl_bytes.hpp"
 #include "installed_opencl.hpp"
+#include "../seen.hpp"
 
 #include <allot/device/opencl_import.hpp>
 #include <allot/device/opencl_svm.hpp>
@@ -153,6 +154,8 @@ TEST_CASE("OpenCL's buffers, and imported bytes, keep the laws of a device") {
     bool turn = false;
     laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
                        laws::no_resources{});
+    tests::seen("opencl::buffer", opencl().name());
+    tests::seen("opencl::imported", opencl().name());
 }
 
 TEST_CASE_TEMPLATE("OpenCL's shared virtual memory keeps the laws of a device", Svm, allot::opencl::coarse_svm,
@@ -162,6 +165,8 @@ TEST_CASE_TEMPLATE("OpenCL's shared virtual memory keeps the laws of a device", 
         return;
     }
     laws::judge_device([] { return Svm{opencl().context, opencl().device}; }, {}, shared_bytes{}, laws::no_resources{});
+    constexpr bool fine = Svm::host_accessible;
+    tests::seen(fine ? "opencl::fine_svm" : "opencl::coarse_svm", opencl().name());
 }
 
 TEST_CASE("arenas over OpenCL buffers, and over imported bytes, keep the laws") {

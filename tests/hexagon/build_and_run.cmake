@@ -48,3 +48,4 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/program -B ${SCRATCH}/program 
     -DALL_TESTS=$ENV{ALLOT_LONG})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/program)
 run(${QEMU} ${SCRATCH}/program/hexagon_tests)
+message("device: hexagon::vtcm on a fake driver")

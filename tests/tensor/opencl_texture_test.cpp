@@ -5,6 +5,7 @@
 #include <allot/tensor/opencl_texture_pool.hpp>
 
 #include "../device/installed_opencl.hpp"
+#include "../seen.hpp"
 
 #include <doctest/doctest.h>
 
@@ -96,6 +97,7 @@ TEST_CASE("opencl textures: from the host, through a kernel, and back, in every 
             allot::alloc_texture<scope::texture_weight>(memory, shape, int32), {105, 2});
     through(allot::alloc_texture<scope::texture_nhwc>(memory, shape, int32),
             allot::alloc_texture<scope::texture_nhwc>(memory, shape, int32), {35, 6});
+    tests::seen("opencl::image", opencl().name());
 }
 
 TEST_CASE("opencl textures: to and from a buffer tensor") {
@@ -304,6 +306,7 @@ TEST_CASE("opencl textures: the pool, whatever the driver can") {
     holds(a, 1);
     holds(b, 1000);
     holds(c, 5000);
+    tests::seen("opencl::texture_pool", opencl().name());
     const cl_mem kept = a.data();
     a.kill();
     auto d = alloc(three), e = alloc(one);

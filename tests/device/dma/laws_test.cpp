@@ -3,6 +3,7 @@
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
 #include "fake_kernel.hpp"
+#include "../../seen.hpp"
 
 #include <allot/device/dma_heap.hpp>
 #include <allot/device/u_dma_buf.hpp>
@@ -96,6 +97,8 @@ TEST_CASE("devices of DMA buffers keep the laws of a device") {
     laws::ground<allot::u_dma_buf<>> one{how}, other{how};
     bool turn = false;
     laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(16'384); }, {.align = 8192});
+    for (const char* device : {"dma_heap", "udmabuf"}) fake ? tests::seen_on_fake_driver(device) : tests::seen(device);
+    tests::seen_on_fake_driver("u_dma_buf");
     fake.reset();
 }
 
