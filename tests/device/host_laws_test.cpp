@@ -1,4 +1,5 @@
-// The laws on memories of a host's operating system: locked, reserved, shared, contiguous, and from outside.
+// The laws on memories of a host's operating system: locked, reserved, shared, contiguous, and from outside; and on a
+// window that a driver of VTCM gives.
 #include "../laws/adapters.hpp"
 #include "../laws/judge.hpp"
 #include "huge_pages.hpp"
@@ -8,6 +9,7 @@
 #include <allot/device/pinned_pages.hpp>
 #include <allot/device/shared_memory.hpp>
 #include <allot/device/virtual_memory.hpp>
+#include <allot/device/vtcm.hpp>
 
 #include <doctest/doctest.h>
 
@@ -30,6 +32,19 @@ using huge = allot::host::pages<allot::host::pages_options{.huge = allot::host::
 using contiguous = allot::host::contiguous_pages<>;
 using adopted = allot::adopted<allot::host::buffer, unmap>;
 using constants = allot::adopted<allot::read_only<allot::host::buffer>, unmap>;
+
+/// A driver of VTCM with pages of this host.
+struct mapped_window {
+    std::size_t before = 0, bytes = 0;
+    [[nodiscard]] std::size_t size() const noexcept { return bytes; }
+    [[nodiscard]] void* acquire(std::size_t all) const noexcept {
+        void* const base =
+            ::mmap(nullptr, before + all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base) + before;
+    }
+    void release(void* base) const noexcept { unmap{before, bytes}(base); }
+};
+using vtcm = allot::hexagon::vtcm<mapped_window>;
 
 /// A mapping of which the base is not the first byte, so that only some alignments are its own.
 template <class Device, int Protection>
@@ -80,6 +95,12 @@ template <>
 struct ground<constants> : mapping<constants, PROT_READ> {
     using mapping::mapping;
 };
+template <>
+struct ground<vtcm> {
+    explicit ground(const variant& how) : before{how.aligned ? std::size_t{0} : std::size_t{2048}} {}
+    [[nodiscard]] vtcm device(std::size_t size) const { return vtcm{mapped_window{before, size}}; }
+    std::size_t before;
+};
 }  // namespace laws
 
 namespace {
@@ -88,6 +109,7 @@ using fixed = allot::growth::fixed<allot::growth_options{.step = 3000, .limit = 
 using by_huge_pages = allot::growth::fixed<allot::growth_options{.step = 2 << 20, .limit = 8 << 20, .regions = 4}>;
 using in_place = allot::growth::contiguous<allot::growth_options{.step = 64 << 10, .limit = 1 << 20, .regions = 1}>;
 constexpr allot::best_fit_options few{.records = 24};
+constexpr allot::best_fit_options few_two_ends{.records = 24, .large = 200};
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
 using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
@@ -104,6 +126,9 @@ constexpr laws::row table[] = {
     {"best fit, in band, adopted", make<on<adopted, allot::best_fit<>>>},
     {"stack, adopted", make<on<adopted, allot::stack<>>>},
     {"best fit, side table, adopted constants", make<on<constants, allot::best_fit<>>>},
+    {"best fit, in band, VTCM", make<on<vtcm, allot::best_fit<>>>},
+    {"best fit, side table of 24, two ends, VTCM", make<on<vtcm, allot::best_fit<few_two_ends>>>},
+    {"pool, bitmap, VTCM", make<on<vtcm, allot::pool<slots>>>},
     {"pool, bitmap, adopted constants", make<on<constants, allot::pool<slots>>>},
     {"best fit, in band, reserved addresses", make<on<reserved, allot::best_fit<>>>, false, false},
     {"best fit, in band, reserved addresses, grows in place", make<on<reserved, allot::best_fit<>, in_place>>, true},
@@ -135,7 +160,7 @@ TEST_CASE("arenas over pinned pages keep the laws") {
 }
 
 TEST_CASE("arenas over adopted, reserved, shared and kept memory keep the laws") {
-    CHECK(std::size(table) == 13);
+    CHECK(std::size(table) == 16);
     laws::judge(table);
 }
 

@@ -77,6 +77,7 @@ TEST_CASE("a device refuses what the window cannot be, and then holds nothing") 
     CHECK(device.acquire({.size = 1}).error() == vtcm_error::in_use);
     vtcm moved{std::move(device)};
     CHECK(moved.acquire({.size = 1}).error() == vtcm_error::in_use);
+    device.release(*all);  // no longer its own
     moved.release({fake_vtcm::window + 2048, 1024, 2048});  // not what it gave
     CHECK(state.releases == 1);
     moved.release(*all);
