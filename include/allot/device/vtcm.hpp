@@ -12,7 +12,8 @@
 // next size that a page can have (4 KiB, 16 KiB, … 16 MiB); a request that cannot be served gives null; what was given
 // is released once, by its own address. One owner holds the window, and whoever asks while it does, waits or is
 // refused: hence one acquisition, which an arena then cuts. Where the window is one page it is asked for as one,
-// because scatter and gather must not cross a page's end. The memory is whatever it was: nothing is zeroed.
+// because scatter and gather must not cross a page's end. The base lies at a page, so at a multiple of 2048; one that
+// does not is given back and refused. The memory is whatever it was: nothing is zeroed.
 //
 // HVX ignores the low seven bits of a vector's address and does not fault: a row that is misaligned is read from
 // elsewhere. Say `.align = 128` wherever vectors are read, 2048 for HMX and what else works on whole tiles.
