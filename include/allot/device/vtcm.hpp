@@ -28,6 +28,7 @@
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
 
+#include <type_traits>
 #include <utility>
 
 namespace allot::inline v1::hexagon {
@@ -58,7 +59,11 @@ public:
         return std::size_t{all.bytes} * all.count;
     }
     [[nodiscard]] void* acquire(std::size_t size) noexcept {
-        return detail::HAP_request_VTCM(static_cast<unsigned int>(size), pages{}.count == 1);
+        const auto bytes = static_cast<unsigned int>(size);
+        if (pages{}.count == 1) {  // what the driver rounds up for one page may be more than there is
+            if (void* const page = detail::HAP_request_VTCM(bytes, 1)) return page;
+        }
+        return detail::HAP_request_VTCM(bytes, 0);
     }
     void release(void* base) noexcept { detail::HAP_release_VTCM(base); }
 
