@@ -96,7 +96,7 @@ TEST_CASE("devices of the host: pinned pages") {
 }
 
 TEST_CASE("devices of the host: huge pages, and contiguous ones") {
-    const huge_pages::reserve pages{16};
+    const huge_pages::reserve pages{64};  // so many that some are neighbours
     if (!pages) return;
     const auto free = [] { return laws::held_resources{laws::process_resources{}().descriptors, huge_pages::reserve::free()}; };
     using huge = host::pages<host::pages_options{.huge = host::huge_pages::required}>;
@@ -130,8 +130,11 @@ TEST_CASE("memory that is really exhausted: an answer, a trim, a retry") {
     exhaust([] { return host::pages<host::pages_options{.huge = host::huge_pages::advised}>{}; });
     exhaust([] { return host::virtual_memory{8_MiB}; });
     if (may_lock(64_MiB)) exhaust([] { return host::pinned_pages{}; });
-    const huge_pages::reserve pages{8};
+    const huge_pages::reserve pages{64};
     if (!pages) return;
     using huge = host::pages<host::pages_options{.huge = host::huge_pages::required}>;
     CHECK(laws::exhaust(huge{}, 2_MiB, 200) == 0);
+    using many = host::contiguous_pages<host::contiguous_options{.regions = 256}>;
+    if (has_neighbours()) CHECK(laws::exhaust(many{}, 2_MiB, 200) == 0);
+    else std::puts("skipped: no larger contiguous region, since the system's huge pages have no neighbours");
 }
