@@ -141,7 +141,7 @@ class device_judge {
     using region = allot::region_of<device>;
     using model = typename device::address_model;
     static constexpr bool bounded = allot::bounded_device<device>;
-    static constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    static constexpr std::size_t most = std::numeric_limits<std::size_t>::max(), half = most / 2 + 1;
 
     Make& make_;
     const device_limits limits_;
@@ -207,10 +207,11 @@ private:
 
     void nonsense_is_refused() {
         device it = make_();
-        const std::size_t size = limits_.size, half = most / 2 + 1;
+        const std::size_t size = limits_.size;
         const std::size_t align = std::max({limits_.align, device::min_align, std::size_t{16}});
-        constexpr allot::layout none[] = {{0, 1}, {0, 64}, {0, 0}, {0, 3}, {0, half_of_all}};
-        const allot::layout no_alignment[] = {{size, 0}, {size, 3}, {size, 24}, {size, half - 1}, {size, most}, {most, 0}};
+        constexpr allot::layout none[] = {{0, 1}, {0, 64}, {0, 0}, {0, 3}, {0, half}};
+        const allot::layout no_alignment[] = {{size, 0},        {size, 3},    {size, 24},
+                                              {size, half - 1}, {size, most}, {most, 0}};
         const allot::layout too_large[] = {{most, 1},        {most, align},         {most, half},
                                            {most - 4095, 1}, {most - align, align}, {most - align + 1, align},
                                            {most - device::granularity + 1, 1}};
@@ -353,8 +354,6 @@ private:
         CHECK(memory.diagnose(small).why == allot::refusal::none);
         memory.deallocate(later);
     }
-
-    static constexpr std::size_t half_of_all = most / 2 + 1;
 };
 
 /// Asks every law of the device that `make` gives.
