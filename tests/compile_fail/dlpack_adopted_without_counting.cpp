@@ -9,6 +9,6 @@ int main() {
 #else
     using counting = allot::references::plain;
 #endif
-    using policies = allot::storage_policies<allot::planned, counting>;
+    using policies = allot::storage_policies<allot::as_given, counting>;
     return allot::from_dlpack<allot::host::heap, policies>(allot::dlpack_pointer{}) ? 1 : 0;
 }

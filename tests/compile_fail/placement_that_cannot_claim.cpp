@@ -1,5 +1,5 @@
 // A storage whose placement is a strategy that cannot give the bytes a planner names.
-// refused: allot: the placement of a storage is allot::planned or a claimable strategy
+// refused: allot: the placement of a storage is allot::as_given or a claimable strategy
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -150,7 +150,7 @@ TEST_CASE("tensors that share bytes are not copied onto each other") {
     CHECK(allot::copy_tensor(left, right));  // interleaved, and apart
     CHECK(static_cast<std::int32_t*>(x.data())[8] == static_cast<std::int32_t*>(x.data())[0]);
 
-    const auto planned = *allot::alloc_storage<allot::storage_policies<allot::planned>>(it.arena, 4096, 4);
+    const auto planned = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(it.arena, 4096, 4);
     const auto a = *allot::alloc_tensor(planned, 0, {2, 16}, int32);
     const auto b = *allot::alloc_discontiguous_tensor(it.tables, anywhere, planned, {512, 64}, {2, 16}, int32);
     const auto c = *allot::alloc_discontiguous_tensor(it.tables, anywhere, planned, {1024, 128}, {2, 16}, int32);

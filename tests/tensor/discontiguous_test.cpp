@@ -129,7 +129,7 @@ TEST_CASE("rows overlap neither each other nor a live tensor") {
 
 TEST_CASE("rows that overlap are seen even where the planner is trusted") {
     heap_arena memory{{}, 65536};
-    const auto data = *allot::alloc_storage<allot::storage_policies<allot::planned>>(memory, 4096, 256);
+    const auto data = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(memory, 4096, 256);
     const auto why = [&](allot::row_offsets rows) {
         return alloc_discontiguous_tensor<entries>(data, 0, data, rows, {4, 64}, int32).error();
     };

@@ -305,7 +305,7 @@ TEST_CASE("where consumers take no offset, a tensor's own handle is exported, an
 
 TEST_CASE("a storage that its planner is trusted with exports its tensors as well") {
     heap_arena arena{{}, 4096};
-    using policies = allot::storage_policies<allot::planned, allot::references::atomic>;
+    using policies = allot::storage_policies<allot::as_given, allot::references::atomic>;
     auto data = *allot::alloc_storage<policies>(arena, 1024, 256);
     auto t = *allot::alloc_tensor(data, 256, {8}, int32);
     auto shared = *allot::to_dlpack(t, {.convention = dlpack_convention::aligned_base});

@@ -222,10 +222,10 @@ TEST_CASE("opencl textures: two devices and two pools at once, images back in an
             const auto fresh = allot::alloc_texture<scope::texture>(step % 2 == 0 ? one : other, shape, int32);
             REQUIRE(fresh);
             live.push_back({*fresh, 1000 * step});
-            REQUIRE(copy_texture(it.numbers(shape, 1000 * step), *fresh, opencl().queue).why == tensor_refusal::none);
+            REQUIRE(allot::copy_tensor(it.numbers(shape, 1000 * step), *fresh, queue_copy{opencl().queue}));
             for (const held& each : live) {
                 const auto out = it.numbers(each.image.shape(), -1);
-                REQUIRE(copy_texture(each.image, out, opencl().queue).why == tensor_refusal::none);
+                REQUIRE(allot::copy_tensor(each.image, out, queue_copy{opencl().queue}));
                 REQUIRE(memories::values(out) == memories::values(it.numbers(each.image.shape(), each.from)));
             }
         }

@@ -167,12 +167,12 @@ TEST_CASE("double kill and use after kill are told in checked builds") {
 
 TEST_CASE("the planner is trusted where nothing is recorded, and checked in checked builds") {
     heap_arena memory{{}, 65536};
-    const auto trusted = *allot::alloc_storage<allot::storage_policies<allot::planned>>(memory, 4096);
+    const auto trusted = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(memory, 4096);
     const auto a = allot::alloc_tensor(trusted, 0, {4, 64}, int32);
     const auto b = allot::alloc_tensor(trusted, 1020, {4, 64}, int32, 4);
     CHECK(a);
     CHECK(b);
-    using distrusted = allot::storage_policies<allot::planned, allot::references::plain, allot::hardening::checked>;
+    using distrusted = allot::storage_policies<allot::as_given, allot::references::plain, allot::hardening::checked>;
     const auto watched = *allot::alloc_storage<distrusted>(memory, 4096);
     auto c = allot::alloc_tensor(watched, 0, {4, 64}, int32);
     CHECK(c);

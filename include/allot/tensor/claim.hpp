@@ -5,7 +5,7 @@
 //                                    └──► pieces: one for a tensor, one for each row of a discontiguous tensor
 //
 // Copies of a claim, and so views, count as references to the same pieces, which go back with the last. Where nothing is
-// recorded (`planned`), a claim is the storage's handle and nothing else. Where references are not counted, the pieces
+// recorded (`as_given`), a claim is the storage's handle and nothing else. Where references are not counted, the pieces
 // lie in the claim itself, which can be moved but not copied.
 //
 // Complexity: O(1) beside the storage's. Memory: where pieces are counted, one allocation on the host heap for each

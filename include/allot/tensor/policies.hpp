@@ -1,14 +1,14 @@
 // storage_policies: how a storage places its tensors, how references to it are counted, and how far misuse is caught.
 //
 //     using on_threads = allot::storage_policies<allot::best_fit<>, allot::references::atomic>;
-//     using by_planner = allot::storage_policies<allot::planned>;
+//     using by_planner = allot::storage_policies<allot::as_given>;
 //     auto data = allot::alloc_storage<by_planner>(arena, 4096);
 //
-//     placement     planned                    the caller gives every offset and is trusted; nothing is recorded
+//     placement     as_given                   the caller gives every offset and is trusted; nothing is recorded
 //                   a claimable strategy       given or searched; two live tensors never share a byte
 //     references    plain, atomic              handles are counted; bodies and claims are on the host heap
 //                   none                       bodies are the caller's; tensors can be moved and not copied
-//     hardening     none, checked, debug       checked: planned offsets too; use after kill and double kill are told
+//     hardening     none, checked, debug       checked: given offsets too;  use after kill and double kill are told
 //                                              debug: and fresh and freed bytes are overwritten where the host can
 //
 // Memory and time: none by themselves. Thread safety: with `atomic`, handles and tensors of one storage may be used from
@@ -23,7 +23,7 @@
 namespace allot::inline v1 {
 
 /// Placement: the caller gives every offset, and is trusted not to let live tensors overlap.
-struct planned {};
+struct as_given {};
 
 /// In place of an offset: wherever there is room.
 struct anywhere_t {};
@@ -86,13 +86,13 @@ struct none {
 
 }  // namespace references
 
-/// Placement is `planned` or a claimable strategy that keeps its records beside the memory.
+/// Placement is `as_given` or a claimable strategy that keeps its records beside the memory.
 template <class Placement = best_fit<>, class References = references::plain,
           hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
 struct storage_policies {
     // A hardened build records what a planner places, so that it can refuse to let live tensors overlap.
     using placement =
-        std::conditional_t<Hardening != hardening::none && std::same_as<Placement, planned>, best_fit<>, Placement>;
+        std::conditional_t<Hardening != hardening::none && std::same_as<Placement, as_given>, best_fit<>, Placement>;
     using references = References;
     static constexpr hardening hardened = Hardening;
     using on_misuse = OnMisuse;

@@ -1,7 +1,7 @@
 // storage_body: the memory behind a storage, and the placement of its bytes.
 //
 //     storage ──► body ──► allocator              a tensor claims its bytes: two never share any, whoever decides
-//        ▲         └─ placement: │ a │   │ b │    the offsets. With `planned` the planner is trusted and nothing is
+//        ▲         └─ placement: │ a │   │ b │    the offsets. With `as_given` the planner is trusted and nothing is
 //     tensors                                     recorded; in hardened builds it is checked all the same
 //
 // Where consumers take no offset (a device with `offsets = none`) a storage is a budget: it acquires nothing, and every
@@ -33,11 +33,11 @@ struct storage_piece<Placement, void> {
     grant_of<Placement> grant{};
 };
 template <class Block>
-struct storage_piece<planned, Block> {
+struct storage_piece<as_given, Block> {
     Block own{};
 };
 template <>
-struct storage_piece<planned, void> {};
+struct storage_piece<as_given, void> {};
 
 /// The memory behind a storage. Only where references are not counted does a user name it, and own one.
 template <allocator Allocator, class Policies>
@@ -50,7 +50,7 @@ public:
     using address_model = typename Allocator::address_model;
     using address_type = typename address_model::address;
     /// Whether offsets are recorded, so that live tensors cannot overlap.
-    static constexpr bool records = !std::same_as<placement, planned>;
+    static constexpr bool records = !std::same_as<placement, as_given>;
     /// Whether every tensor has a block of its own.
     static constexpr bool separate = Allocator::offsets == offset_use::none;
     using piece = storage_piece<placement, std::conditional_t<separate, block_type, void>>;
@@ -61,7 +61,7 @@ public:
     static_assert(Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
                   "allot: memory whose offsets are carried names its bytes by handle_offset");
     static_assert(!records || claimable<placement>,
-                  "allot: the placement of a storage is allot::planned or a claimable strategy, such as best_fit");
+                  "allot: the placement of a storage is allot::as_given or a claimable strategy, such as best_fit");
     static_assert(!requires { requires placement::in_band; },
                   "allot: the placement of a storage keeps its records beside the memory");
 
@@ -110,7 +110,7 @@ public:
         if (wanted.align > align_) return answer::failure({tensor_refusal::misaligned});
         std::size_t at = 0;
         if constexpr (std::same_as<Offset, anywhere_t>) {
-            static_assert(records, "allot: nothing is recorded of a planned storage, so that there is nothing to search: "
+            static_assert(records, "allot: nothing is recorded where offsets are as_given, so that there is nothing to search: "
                                    "give an offset, or give the storage a strategy");
         } else {
             if constexpr (std::signed_integral<Offset>) {

@@ -107,7 +107,7 @@ using tensor_in = tensor<claim_on<Storage, 1>>;
 
 /// A tensor of this dtype and shape at an offset in bytes, or `anywhere`. The offset is a multiple of `align`, a power of
 /// two that the storage's own alignment honours; 0 is the storage's own. A tensor without elements takes no bytes. With an
-/// offset the bytes must be free: a deliberate alias is a view. (Unless the storage is `planned` and not hardened, where
+/// offset the bytes must be free: a deliberate alias is a view. (Unless the storage is `as_given` and not hardened, where
 /// the planner is trusted.)
 template <class Allocator, class Policies, storage_offset Offset>
 [[nodiscard]] tensor_result<tensor_in<storage<Allocator, Policies>>> alloc_tensor(
