@@ -1,0 +1,175 @@
+// bound: the height below which no plan can be, and the step and the buffers that show it.
+//
+//     bytes                     ┌───┐                What lives at once must lie side by side: no plan is lower than the
+//       ▲        ┌───┐   bound ─┤ c ├───┐            largest sum of sizes over all steps.
+//       │   ┌────┤ b │      ┌───┤ b │ d │
+//       │   │ a  │ a │      │ b │ a │ a │            Here a, b and c at `step`.
+//       └───┴────┴───┴──────┴───┴───┴───┴──► time
+//
+// Alignment raises it. Buffers that begin at multiples of A cannot begin closer than their sizes rounded up to A; only what
+// the topmost of them would be rounded by is not needed. So for each alignment A that occurs, the buffers of at least that
+// alignment alone give a bound, and the largest counts.
+// Fixed buffers, pairs that are apart and reserved ranges raise it too, and then `step` and `live` say where most was live.
+// Buffers that are `together` must have been merged.
+//
+// Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
+// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment. Memory: `bound_space`, 12 bytes a
+// lifetime and 4 a buffer. Thread safety: pure but for the workspace.
+#pragma once
+
+#include <allot/core/result.hpp>
+#include <allot/plan/check.hpp>
+#include <allot/plan/workspace.hpp>
+
+namespace allot::inline v1 {
+
+struct plan_bound {
+    std::uint64_t bytes = 0;
+    std::int64_t step = 0;                      // where most is live
+    std::span<const std::uint32_t> live{};      // the buffers that live then, in the workspace
+};
+
+/// What `bound_of` works in.
+[[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
+    const std::size_t lives = problem.buffers.size() + problem.revivals.size();
+    const std::size_t sorted = std::max(lives, problem.reserved.size());
+    return {3 * sorted + problem.buffers.size(), 0, 0};
+}
+
+namespace detail {
+
+/// Both ends of every lifetime, in the order of time.
+class lifetime_sweep {
+public:
+    constexpr lifetime_sweep(const plan_problem& problem, std::uint32_t* starts, std::uint32_t* ends, std::uint32_t* scratch) noexcept
+        : buffers_{problem.buffers.data()}, revivals_{problem.revivals.data()}, buffer_count_{problem.buffers.size()},
+          count_{problem.buffers.size() + problem.revivals.size()}, starts_{starts}, ends_{ends} {
+        for (std::size_t i = 0; i != count_; ++i) starts[i] = ends[i] = static_cast<std::uint32_t>(i);
+        merge_sort(starts, scratch, count_, [this](std::uint32_t a, std::uint32_t b) { return live(a).from < live(b).from; });
+        merge_sort(ends, scratch, count_, [this](std::uint32_t a, std::uint32_t b) { return live(a).until < live(b).until; });
+    }
+    /// Calls `begin(buffer, step)` and `end(buffer)` until the former says false. What ends at a step ends before what begins.
+    template <class Begin, class End>
+    constexpr void run(Begin begin, End end) const noexcept {
+        for (std::size_t next = 0, first = 0; next != count_; ++next) {
+            const std::int64_t step = live(starts_[next]).from;
+            for (; live(ends_[first]).until <= step; ++first) end(buffer(ends_[first]));
+            if (!begin(buffer(starts_[next]), step)) return;
+        }
+    }
+
+private:
+    [[nodiscard]] constexpr const lifetime& live(std::size_t i) const noexcept {
+        return i < buffer_count_ ? buffers_[i].live : revivals_[i - buffer_count_].live;
+    }
+    [[nodiscard]] constexpr std::size_t buffer(std::size_t i) const noexcept {
+        return i < buffer_count_ ? i : revivals_[i - buffer_count_].buffer;
+    }
+
+    const plan_buffer* buffers_;
+    const plan_revival* revivals_;
+    std::size_t buffer_count_, count_;
+    std::uint32_t *starts_, *ends_;
+};
+
+/// The least height with `bytes` bytes below it that nobody has reserved; false when it does not fit.
+constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint64_t bytes, std::uint32_t* order,
+                             std::uint32_t* scratch, std::uint64_t& height) noexcept {
+    for (std::size_t i = 0; i != reserved.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+    merge_sort(order, scratch, reserved.size(),
+               [&](std::uint32_t a, std::uint32_t b) { return reserved[a].offset < reserved[b].offset; });
+    std::uint64_t covered = 0;  // everything below is somebody's or counted
+    for (std::size_t i = 0; i != reserved.size(); ++i) {
+        const plan_reserved& range = reserved[order[i]];
+        const std::uint64_t free = range.offset > covered ? range.offset - covered : 0;
+        if (free >= bytes) break;
+        bytes -= free;
+        covered = std::max(covered, range.offset + range.size);
+    }
+    return checked_add(covered, bytes, height);
+}
+
+}  // namespace detail
+
+/// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or more
+/// live at once than 64 bits can count.
+[[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace) noexcept {
+    using answer = result<plan_bound, plan_error>;
+    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
+    if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
+    const plan_buffer* const buffers = problem.buffers.data();
+    const std::size_t count = problem.buffers.size();
+    const std::size_t sorted = std::max(count + problem.revivals.size(), problem.reserved.size());
+    std::uint32_t* const starts = workspace.cut_words(sorted);
+    std::uint32_t* const ends = workspace.cut_words(sorted);
+    std::uint32_t* const scratch = workspace.cut_words(sorted);
+    std::uint32_t* const live = workspace.cut_words(count);
+    const detail::lifetime_sweep sweep{problem, starts, ends, scratch};
+
+    std::uint64_t alignments = 1;
+    for (std::size_t i = 0; i != count; ++i) {
+        alignments |= buffers[i].align;
+        live[i] = 0;
+    }
+    plan_error error{};
+    plan_bound bound{};
+    std::uint64_t most = 0;  // live at once
+    for (; alignments != 0; alignments &= alignments - 1) {
+        const std::uint64_t align = alignment_of(alignments);
+        std::uint64_t padding = 0;  // the most that rounding adds to a buffer
+        for (std::size_t i = 0; i != count; ++i)
+            if (buffers[i].align >= align) padding = std::max(padding, (~buffers[i].size + 1) & (align - 1));
+        std::uint64_t sum = 0, highest = 0;
+        std::int64_t at = 0;
+        bool fits = true;
+        sweep.run(
+            [&](std::size_t i, std::int64_t step) {
+                if (align == 1 && live[i]++ != 0) return error = {plan_refusal::overlapping_lifetimes, i}, false;
+                std::uint64_t size = 0;
+                if (buffers[i].align >= align && (!checked_align_up(buffers[i].size, align, size) || !checked_add(sum, size, sum)))
+                    return fits = false;
+                if (sum > highest) {
+                    highest = sum;
+                    at = step;
+                }
+                return true;
+            },
+            [&](std::size_t i) {
+                if (align == 1) --live[i];
+                if (buffers[i].align >= align) sum -= align_up(buffers[i].size, align);
+            });
+        if (error.why != plan_refusal::none) return answer::failure(error);
+        if (align == 1) {
+            if (!fits) return answer::failure({plan_refusal::too_large, 0});
+            most = highest;
+        } else if (!fits) {
+            continue;  // rounded sizes do not fit; the sizes themselves may
+        }
+        if (highest - std::min(padding, highest) > bound.bytes) bound = {highest - padding, at, {}};
+    }
+
+    for (const plan_fixed& fixed : problem.fixed)
+        if (const std::uint64_t size = buffers[fixed.buffer].size; size != 0) bound.bytes = std::max(bound.bytes, fixed.offset + size);
+    for (const plan_pair& pair : problem.apart) {
+        std::uint64_t both = 0;
+        if (!checked_add(buffers[pair.first].size, buffers[pair.second].size, both))
+            return answer::failure({plan_refusal::too_large, pair.first});
+        bound.bytes = std::max(bound.bytes, both);
+    }
+    if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {
+        if (!detail::height_beside(problem.reserved, most, starts, scratch, height)) return answer::failure({plan_refusal::too_large, 0});
+        bound.bytes = std::max(bound.bytes, height);
+    }
+
+    std::size_t lives = 0;
+    const auto lives_then = [&](lifetime when) { return when.from <= bound.step && bound.step < when.until; };
+    for (std::size_t i = 0; i != count; ++i)
+        if (lives_then(buffers[i].live)) live[lives++] = static_cast<std::uint32_t>(i);
+    for (const plan_revival& revival : problem.revivals)
+        if (lives_then(revival.live)) live[lives++] = static_cast<std::uint32_t>(revival.buffer);
+    bound.live = {live, lives};
+    return bound;
+}
+
+}  // namespace allot::inline v1

@@ -1,0 +1,120 @@
+// workspace: the arrays that the planner works in. They are the caller's: nothing here asks for memory of its own.
+//
+//     allot::plan_memory memory{allot::greedy_space(problem)};                       // on the heap
+//     static allot::static_plan_memory<allot::greedy_space(problem)> memory;         // in static storage, or a constant expression
+//     allot::greedy_plan(problem, bound, offsets, memory, effort);
+//
+//     words   │ first of 32 bits │ second │ third │ …      Each call cuts the arrays that it needs from the front, and leaves
+//     longs   │ first of 64 bits │ second │ …              nothing that a later call needs: one memory, of the largest space,
+//     extents │ …                                          serves any number of calls, one after the other.
+//
+// Every call has a function beside it that says what it needs: `bound_space(problem)` for `bound_of(problem, …)`. It depends
+// on how many buffers, revivals, pairs and reserved ranges there are, and on nothing else.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace allot::inline v1 {
+
+/// Bytes that are in use while a plan is made, for some steps.
+struct plan_extent {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint32_t from = 0;
+    std::uint32_t until = 0;
+    std::uint32_t buffer = 0;
+};
+
+/// How many of each a call needs.
+struct plan_space {
+    std::size_t words = 0;
+    std::size_t longs = 0;
+    std::size_t extents = 0;
+
+    /// What serves either call.
+    friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
+        return {std::max(a.words, b.words), std::max(a.longs, b.longs), std::max(a.extents, b.extents)};
+    }
+    friend constexpr bool operator==(plan_space, plan_space) = default;
+};
+
+struct plan_workspace {
+    std::span<std::uint32_t> words{};
+    std::span<std::uint64_t> longs{};
+    std::span<plan_extent> extents{};
+
+    [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {
+        return words.size() >= space.words && longs.size() >= space.longs && extents.size() >= space.extents;
+    }
+    /// The next `count` words. Precondition, here and below: there are as many.
+    [[nodiscard]] constexpr std::uint32_t* cut_words(std::size_t count) noexcept {
+        std::uint32_t* const first = words.data();
+        words = words.subspan(count);
+        return first;
+    }
+    [[nodiscard]] constexpr std::uint64_t* cut_longs(std::size_t count) noexcept {
+        std::uint64_t* const first = longs.data();
+        longs = longs.subspan(count);
+        return first;
+    }
+};
+
+/// A workspace on the heap.
+class plan_memory {
+public:
+    explicit plan_memory(plan_space space) : words_(space.words), longs_(space.longs), extents_(space.extents) {}
+    [[nodiscard]] operator plan_workspace() noexcept { return {words_, longs_, extents_}; }
+
+private:
+    std::vector<std::uint32_t> words_;
+    std::vector<std::uint64_t> longs_;
+    std::vector<plan_extent> extents_;
+};
+
+/// A workspace in itself.
+template <plan_space Space>
+class static_plan_memory {
+public:
+    [[nodiscard]] constexpr operator plan_workspace() noexcept { return {words_, longs_, extents_}; }
+
+private:
+    std::array<std::uint32_t, Space.words> words_{};
+    std::array<std::uint64_t, Space.longs> longs_{};
+    std::array<plan_extent, Space.extents> extents_{};
+};
+
+namespace detail {
+
+/// Sorts `items[0, count)`, and keeps the order of equal ones. O(n log n); `scratch` has room for as many.
+/// Not std::stable_sort, which asks for memory and is no constant expression; and frugal with what compilers count there.
+template <class T, class Less>
+constexpr void merge_sort(T* items, T* scratch, std::size_t count, Less less) noexcept {
+    T *source = items, *target = scratch;
+    for (std::size_t width = 1; width < count; width *= 2) {
+        for (std::size_t begin = 0; begin < count; begin += 2 * width) {
+            const std::size_t middle = begin + width < count ? begin + width : count;
+            const std::size_t end = middle + width < count ? middle + width : count;
+            std::size_t a = begin, b = middle;
+            for (std::size_t out = begin; out != end; ++out)
+                target[out] = b == end || (a != middle && !less(source[b], source[a])) ? source[a++] : source[b++];
+        }
+        T* const sorted = target;
+        target = source;
+        source = sorted;
+    }
+    if (source != items)
+        for (std::size_t i = 0; i != count; ++i) items[i] = source[i];
+}
+
+/// A step as an unsigned number, in the same order.
+[[nodiscard]] constexpr std::uint64_t ordered(std::int64_t step) noexcept {
+    return static_cast<std::uint64_t>(step) ^ std::uint64_t{1} << 63;
+}
+
+}  // namespace detail
+}  // namespace allot::inline v1
