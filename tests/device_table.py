@@ -22,11 +22,13 @@ ROW = re.compile(r"^\| (?P<memory>[^|]+) \| (?P<types>[^|]*`[^|]*) \| (?P<addres
 
 
 def read_logs(texts):
-    """The best that was seen of each type: the real driver's name, or None for a fake one."""
+    """The real drivers on which each type was seen; none when it was seen on a fake one alone."""
     seen = {}
     for text in texts:
         for kind, driver in SEEN.findall(text):
-            seen[kind] = driver or seen.get(kind) or None
+            drivers = seen.setdefault(kind, set())
+            if driver:
+                drivers.add(driver)
     return seen
 
 
@@ -45,10 +47,10 @@ def status_of(types, seen, day):
     """What the logs say of a row; None when they have not all of its types."""
     if not types or any(kind not in seen for kind in types):
         return None
-    drivers = [seen[kind] for kind in types]
-    if None in drivers:
+    drivers = set.intersection(*(seen[kind] for kind in types))
+    if not drivers:
         return f"works on a fake driver ({day})"
-    return f"works: {', '.join(dict.fromkeys(drivers))} ({day})"
+    return f"works: {', '.join(sorted(drivers))} ({day})"
 
 
 def rewrite(readme, seen, day):

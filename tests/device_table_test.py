@@ -54,7 +54,12 @@ class Table(unittest.TestCase):
     def test_a_real_driver_counts_more_than_a_fake_one_in_whatever_order(self):
         logs = ["device: dma_heap on a fake driver\n", "device: dma_heap on the real driver: Linux 6.12\n"]
         for order in (logs, logs[::-1]):
-            self.assertEqual(device_table.read_logs(order), {"dma_heap": "Linux 6.12"})
+            self.assertEqual(device_table.read_logs(order), {"dma_heap": {"Linux 6.12"}})
+
+    def test_drivers_are_named_that_have_all_types_of_a_row(self):
+        seen = {"opencl::fine_svm": {"PoCL 3.1", "B", "A"}, "opencl::coarse_svm": {"B", "PoCL 3.1"}}
+        text, _ = device_table.rewrite(PAGE, seen, "2026-01-02")
+        self.assertIn("coarse_svm` | pointer | works: B, PoCL 3.1 (2026-01-02) |", text)
 
     def test_nothing_changes_without_logs(self):
         text, _ = device_table.rewrite(PAGE, {}, "2026-01-02")

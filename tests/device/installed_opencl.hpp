@@ -22,7 +22,8 @@ struct installation {
     /// The platform and the driver's version: "Portable Computing Language 3.1".
     [[nodiscard]] std::string name() const {
         const cl::Platform platform{device.getInfo<CL_DEVICE_PLATFORM>()};
-        return platform.getInfo<CL_PLATFORM_NAME>() + " " + device.getInfo<CL_DRIVER_VERSION>();
+        const std::string maker = platform.getInfo<CL_PLATFORM_NAME>(), version = device.getInfo<CL_DRIVER_VERSION>();
+        return version.starts_with(maker) ? version : maker + " " + version;
     }
 };
 

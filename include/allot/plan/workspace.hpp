@@ -1,7 +1,7 @@
 // workspace: the arrays that the planner works in. They are the caller's: nothing here asks for memory of its own.
 //
-//     allot::plan_memory memory{allot::greedy_space(problem)};                       // on the heap
-//     static allot::static_plan_memory<allot::greedy_space(problem)> memory;         // in static storage, or a constant expression
+//     allot::plan_heap memory{allot::greedy_space(problem)};                       // on the heap
+//     static allot::plan_storage<allot::greedy_space(problem)> memory;         // in static storage, or a constant expression
 //     allot::greedy_plan(problem, bound, offsets, memory, effort);
 //
 //     words   │ first of 32 bits │ second │ third │ …      Each call cuts the arrays that it needs from the front, and leaves
@@ -11,6 +11,8 @@
 // Every call has a function beside it that says what it needs: `bound_space(problem)` for `bound_of(problem, …)`. It depends
 // on how many buffers, revivals, pairs and reserved ranges there are, and on nothing else.
 #pragma once
+
+#include <allot/plan/problem.hpp>
 
 #include <algorithm>
 #include <array>
@@ -35,10 +37,22 @@ struct plan_space {
     std::size_t words = 0;
     std::size_t longs = 0;
     std::size_t extents = 0;
+    // Of a problem that a planner makes of another.
+    std::size_t buffers = 0;
+    std::size_t revivals = 0;
+    std::size_t fixed = 0;
+    std::size_t pairs = 0;
 
     /// What serves either call.
     friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
-        return {std::max(a.words, b.words), std::max(a.longs, b.longs), std::max(a.extents, b.extents)};
+        return {std::max(a.words, b.words),       std::max(a.longs, b.longs),       std::max(a.extents, b.extents),
+                std::max(a.buffers, b.buffers), std::max(a.revivals, b.revivals), std::max(a.fixed, b.fixed),
+                std::max(a.pairs, b.pairs)};
+    }
+    /// What serves both at once.
+    friend constexpr plan_space operator+(plan_space a, plan_space b) noexcept {
+        return {a.words + b.words,       a.longs + b.longs, a.extents + b.extents, a.buffers + b.buffers,
+                a.revivals + b.revivals, a.fixed + b.fixed, a.pairs + b.pairs};
     }
     friend constexpr bool operator==(plan_space, plan_space) = default;
 };
@@ -47,9 +61,15 @@ struct plan_workspace {
     std::span<std::uint32_t> words{};
     std::span<std::uint64_t> longs{};
     std::span<plan_extent> extents{};
+    std::span<plan_buffer> buffers{};
+    std::span<plan_revival> revivals{};
+    std::span<plan_fixed> fixed{};
+    std::span<plan_pair> pairs{};
 
     [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {
-        return words.size() >= space.words && longs.size() >= space.longs && extents.size() >= space.extents;
+        return words.size() >= space.words && longs.size() >= space.longs && extents.size() >= space.extents &&
+               buffers.size() >= space.buffers && revivals.size() >= space.revivals && fixed.size() >= space.fixed &&
+               pairs.size() >= space.pairs;
     }
     /// The next `count` words. Precondition, here and below: there are as many.
     [[nodiscard]] constexpr std::uint32_t* cut_words(std::size_t count) noexcept {
@@ -65,27 +85,46 @@ struct plan_workspace {
 };
 
 /// A workspace on the heap.
-class plan_memory {
+class plan_heap {
 public:
-    explicit plan_memory(plan_space space) : words_(space.words), longs_(space.longs), extents_(space.extents) {}
-    [[nodiscard]] operator plan_workspace() noexcept { return {words_, longs_, extents_}; }
+    explicit plan_heap(plan_space space)
+        : words_(space.words),
+          longs_(space.longs),
+          extents_(space.extents),
+          buffers_(space.buffers),
+          revivals_(space.revivals),
+          fixed_(space.fixed),
+          pairs_(space.pairs) {}
+    [[nodiscard]] operator plan_workspace() noexcept {
+        return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
+    }
 
 private:
     std::vector<std::uint32_t> words_;
     std::vector<std::uint64_t> longs_;
     std::vector<plan_extent> extents_;
+    std::vector<plan_buffer> buffers_;
+    std::vector<plan_revival> revivals_;
+    std::vector<plan_fixed> fixed_;
+    std::vector<plan_pair> pairs_;
 };
 
 /// A workspace in itself.
 template <plan_space Space>
-class static_plan_memory {
+class plan_storage {
 public:
-    [[nodiscard]] constexpr operator plan_workspace() noexcept { return {words_, longs_, extents_}; }
+    [[nodiscard]] constexpr operator plan_workspace() noexcept {
+        return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
+    }
 
 private:
     std::array<std::uint32_t, Space.words> words_{};
     std::array<std::uint64_t, Space.longs> longs_{};
     std::array<plan_extent, Space.extents> extents_{};
+    std::array<plan_buffer, Space.buffers> buffers_{};
+    std::array<plan_revival, Space.revivals> revivals_{};
+    std::array<plan_fixed, Space.fixed> fixed_{};
+    std::array<plan_pair, Space.pairs> pairs_{};
 };
 
 namespace detail {
