@@ -1,0 +1,252 @@
+// plan: where each buffer lives, decided before anything runs.
+//
+//     allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}, .align = 64}, …};
+//     auto made = allot::plan({.buffers = buffers}, {.capacity = 64_KiB});
+//     if (!made) …                                            // the problem is none: made.error()
+//     made->places[1].offset; made->peak; made->bound; made->status;
+//     allot::arena<allot::host::heap, allot::planned<>> memory{{}, *made};        // planned.hpp
+//
+//     static constexpr plan_buffer known[] = {…};
+//     static constexpr auto layout = allot::plan<known>();    // by the compiler: no code is left of it
+//
+//     problem ──► merge ──► bound ──► greedy ──► search         merge     buffers that share an offset become one
+//                             │          │          │           bound     what no plan can be below
+//                             └── equal: optimal ───┘           greedy    good plans, fast, for any number of buffers
+//                                                               search    better ones, or the proof that there are none
+//
+// Without a capacity the peak is made as small as the effort allows. With one, the first plan that fits it ends the work;
+// where none does, the lowest that was found is the answer all the same, and the status says that it does not fit.
+//
+// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n log n), and
+// as much more as `effort` says. Memory: `space_of_plan`, about 100 bytes a buffer, and n² / 8 where n is at most
+// `search_at_most`. Thread safety: pure but for the workspace.
+#pragma once
+
+#include <allot/plan/greedy.hpp>
+#include <allot/plan/merge.hpp>
+#include <allot/plan/planned.hpp>
+#include <allot/plan/search.hpp>
+
+#include <vector>
+
+namespace allot::inline v1 {
+
+struct plan_options {
+    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
+    std::uint64_t effort = 2'000'000;       // buffers placed in trying, over all plans: some seconds; 0 is one plan
+    std::size_t search_at_most = 2048;      // buffers; more are planned by greedy alone
+    std::size_t remember = 1 << 16;         // states of the search that failed; 0, or a power of two
+};
+
+enum class plan_status : unsigned char {
+    optimal,        // it fits, and no plan is lower
+    feasible,       // it fits
+    infeasible,     // it does not, and none does: see `bound`, `step` and `live`
+    out_of_budget,  // it does not; whether one does is not known
+};
+
+/// For a person.
+[[nodiscard]] constexpr const char* to_string(plan_status status) noexcept {
+    switch (status) {
+        case plan_status::optimal: return "optimal";
+        case plan_status::feasible: return "feasible";
+        case plan_status::infeasible: return "infeasible";
+        case plan_status::out_of_budget: return "out of budget";
+    }
+    return "unknown";
+}
+
+/// What is known while a plan is made.
+struct plan_progress {
+    std::uint64_t peak = 0;   // of the lowest plan so far
+    std::uint64_t bound = 0;  // no plan is lower
+};
+
+/// Nobody watches.
+struct unwatched {
+    [[nodiscard]] constexpr bool operator()(plan_progress) const noexcept { return false; }
+};
+
+/// A plan, but for its places.
+struct plan_summary {
+    plan_status status = plan_status::optimal;
+    std::uint64_t peak = 0;   // the highest end of a buffer
+    std::uint64_t align = 1;  // what the memory's base has to be a multiple of
+    std::uint64_t bound = 0;  // no plan is lower
+    std::int64_t step = 0;    // where most bytes are live
+    friend constexpr bool operator==(const plan_summary&, const plan_summary&) = default;
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr search_counts counts_of(const plan_problem& problem, std::size_t remember) noexcept {
+    return {problem.buffers.size(), problem.buffers.size() + problem.revivals.size(), problem.apart.size(), remember};
+}
+[[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
+    return problem.buffers.size() <= options.search_at_most && problem.reserved.empty() && options.effort != 0;
+}
+
+}  // namespace detail
+
+/// What `plan_into` works in.
+[[nodiscard]] constexpr plan_space space_of_plan(const plan_problem& problem, const plan_options& options) noexcept {
+    plan_problem merged = problem;  // as large as it can be
+    merged.together = {};
+    plan_space work = max(bound_space(merged), greedy_space(merged));
+    if (detail::is_searched(merged, options)) {
+        const search_counts counts = detail::counts_of(merged, options.remember);
+        work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
+    }
+    plan_space kept = merge_space(problem);
+    kept.longs += 2 * problem.buffers.size();
+    return kept + work;
+}
+
+/// Plans into an array of the caller's, without a heap. `watch(plan_progress)` is called now and then once there is a plan,
+/// and ends the work by true. Refused for what is no problem, for lifetimes of one buffer that overlap, and where fixed
+/// buffers collide.
+template <class Watch = unwatched>
+[[nodiscard]] constexpr result<plan_summary, plan_error> plan_into(const plan_problem& problem, std::span<plan_place> places,
+                                                                   plan_workspace workspace, const plan_options& options = {},
+                                                                   Watch watch = {}) noexcept {
+    using answer = result<plan_summary, plan_error>;
+    const std::size_t all = problem.buffers.size();
+    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (!workspace.holds(space_of_plan(problem, options)) || places.size() < all)
+        return answer::failure({plan_refusal::workspace_too_small, 0});
+    const auto merged = merge_together(problem, workspace);
+    if (!merged) return answer::failure(merged.error());
+    const plan_problem& work = merged->problem;
+    const std::size_t count = work.buffers.size();
+    const std::span<std::uint64_t> lowest{workspace.cut_longs(all), count};
+    const std::span<std::uint64_t> trial{workspace.cut_longs(all), count};
+
+    const auto bound = bound_of(work, workspace);
+    if (!bound) return answer::failure(bound.error());
+    plan_summary made;
+    made.bound = bound->bytes;
+    made.step = bound->step;
+    for (const plan_buffer& buffer : work.buffers) made.align = std::max(made.align, buffer.align);
+
+    // With a capacity, a plan that fits it is good enough.
+    const std::uint64_t goal = options.capacity == plan_options{}.capacity ? made.bound : std::max(options.capacity, made.bound);
+    bool stopped = false;
+    std::uint64_t peak = std::numeric_limits<std::uint64_t>::max();
+    const auto stop = [&] { return stopped = stopped || watch(plan_progress{peak, made.bound}); };
+    plan_bound enough = *bound;
+    enough.bytes = goal;
+    // Where there is a search too, a few greedy plans are enough to begin with.
+    const bool searched = detail::is_searched(work, options);
+    const std::uint64_t some = std::min<std::uint64_t>(options.effort, 16 * count);
+    const auto first = greedy_plan(work, enough, lowest, workspace, {searched ? some : options.effort}, stop);
+    if (!first) return answer::failure(first.error());
+    peak = first->height;
+
+    if (searched && peak > goal && !stop()) {
+        const search_counts counts = detail::counts_of(work, options.remember);
+        packing_search search{work, {{workspace.longs.data(), counts.wide()}, {workspace.words.data(), counts.narrow()}, options.remember}};
+        // Which height is easy is not known beforehand, and often the lowest is: so the goal is given some time and others
+        // a quarter of it each; when none could be decided, all get more. What is found or proved narrows them.
+        constexpr std::uint64_t heights = 4;
+        const bool lowest_wanted = options.capacity == plan_options{}.capacity;
+        std::uint64_t patience = options.effort / 16 + 1, spent = 0;
+        const auto may_go_on = [&] { return peak > goal && spent < options.effort && !stopped; };
+        for (; may_go_on(); patience *= 4) {
+            for (std::uint64_t i = 0; i != heights && may_go_on();) {
+                // From the bound to just below the lowest plan; or, where a capacity is all that is asked, to that, downwards.
+                const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal) - made.bound) / (heights - 1);
+                const std::uint64_t height = lowest_wanted ? made.bound + step * i : goal - step * i;
+                const std::uint64_t nodes = std::min(i == 0 ? patience : patience / 4 + 1, options.effort - spent);
+                const search_result found = search.run(height, trial, nodes, stop);
+                spent += std::max<std::uint64_t>(found.nodes, 1);
+                if (found) {
+                    peak = 0;
+                    for (std::size_t each = 0; each != count; ++each) {
+                        lowest[each] = trial[each];
+                        peak = std::max(peak, trial[each] + work.buffers[each].size);
+                    }
+                    i = 0;
+                } else if (found.answer == search_answer::infeasible) {
+                    made.bound = height + 1;
+                    if (made.bound >= peak || made.bound > goal) break;
+                    i = 0;
+                } else {
+                    i = step == 0 ? heights : i + 1;
+                }
+            }
+        }
+    }
+    const bool proved = peak <= made.bound;
+
+    for (std::size_t i = 0; i != all; ++i) places[i] = {lowest[(*merged)[i]], problem.buffers[i].size};
+    made.peak = peak;
+    made.status = peak <= options.capacity ? (proved ? plan_status::optimal : plan_status::feasible)
+                  : made.bound > options.capacity ? plan_status::infeasible
+                                                  : plan_status::out_of_budget;
+    return made;
+}
+
+/// A plan on the heap.
+struct memory_plan : plan_summary {
+    std::vector<plan_place> places;
+};
+
+/// Plans on the heap. Throws what the heap throws; refused as `plan_into` is.
+template <class Watch = unwatched>
+[[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {}, Watch watch = {}) {
+    using answer = result<memory_plan, plan_error>;
+    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    plan_heap workspace{space_of_plan(problem, options)};
+    memory_plan made;
+    made.places.resize(problem.buffers.size());
+    const auto summary = plan_into(problem, made.places, workspace, options, watch);
+    if (!summary) return answer::failure(summary.error());
+    static_cast<plan_summary&>(made) = *summary;
+    return made;
+}
+
+/// A plan that the compiler made.
+template <std::size_t Count>
+struct static_plan : plan_summary {
+    std::array<plan_place, Count> places{};
+};
+
+/// What a compiler does in its ordinary limits.
+inline constexpr plan_options at_compile_time{.effort = 0, .remember = 0};
+
+namespace detail {
+
+template <const auto& Given>
+inline constexpr plan_problem problem_of{.buffers = Given};
+template <const auto& Given>
+    requires std::same_as<std::remove_cvref_t<decltype(Given)>, plan_problem>
+inline constexpr plan_problem problem_of<Given> = Given;
+
+template <std::size_t Count>
+struct static_answer {
+    static_plan<Count> plan;
+    plan_error error;
+};
+template <const plan_problem& Problem, plan_options Options>
+[[nodiscard]] consteval auto plan_statically() noexcept {
+    static_answer<Problem.buffers.size()> made;
+    plan_storage<space_of_plan(Problem, Options)> workspace;
+    const auto summary = plan_into(Problem, made.plan.places, workspace, Options);
+    if (summary) static_cast<plan_summary&>(made.plan) = *summary;
+    made.error = summary.error();
+    return made;
+}
+
+}  // namespace detail
+
+/// Plans in a constant expression: an array of buffers, or a problem of such arrays, that has static storage duration. By
+/// default it is one greedy plan; `Options` with an effort search for a better one.
+template <const auto& Given, plan_options Options = at_compile_time>
+[[nodiscard]] consteval auto plan() noexcept {
+    constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();
+    static_assert(made.error.why == plan_refusal::none,
+                  "allot: no plan can be made of these buffers: plan_refusal says what is wrong with them");
+    return made.plan;
+}
+
+}  // namespace allot::inline v1
