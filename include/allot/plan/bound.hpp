@@ -45,8 +45,8 @@ public:
         : buffers_{problem.buffers.data()}, revivals_{problem.revivals.data()}, buffer_count_{problem.buffers.size()},
           count_{problem.buffers.size() + problem.revivals.size()}, starts_{starts}, ends_{ends} {
         for (std::size_t i = 0; i != count_; ++i) starts[i] = ends[i] = static_cast<std::uint32_t>(i);
-        merge_sort(starts, scratch, count_, [this](std::uint32_t a, std::uint32_t b) { return live(a).from < live(b).from; });
-        merge_sort(ends, scratch, count_, [this](std::uint32_t a, std::uint32_t b) { return live(a).until < live(b).until; });
+        sort_by(starts, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).from); });
+        sort_by(ends, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).until); });
     }
     /// Calls `begin(buffer, step)` and `end(buffer)` until the former says false. What ends at a step ends before what begins.
     template <class Begin, class End>
@@ -76,8 +76,7 @@ private:
 constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint64_t bytes, std::uint32_t* order,
                              std::uint32_t* scratch, std::uint64_t& height) noexcept {
     for (std::size_t i = 0; i != reserved.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
-    merge_sort(order, scratch, reserved.size(),
-               [&](std::uint32_t a, std::uint32_t b) { return reserved[a].offset < reserved[b].offset; });
+    sort_by(order, scratch, reserved.size(), [&](std::uint32_t i) { return reserved[i].offset; });
     std::uint64_t covered = 0;  // everything below is somebody's or counted
     for (std::size_t i = 0; i != reserved.size(); ++i) {
         const plan_reserved& range = reserved[order[i]];

@@ -12,7 +12,7 @@
 // plan made by `gaps`, in the order of the skyline; and the first three largest, of greatest area, and longest first.
 //
 // Source: Joslin and Clements, Squeaky wheel optimization, JAIR 10, 1999; and see `skyline` and `gaps`.
-// Complexity: O(n log n) for a plan, O(n²) simple steps where `gaps` makes it. Memory: `greedy_space`. Thread safety: pure
+// Complexity: of a plan, that of `skyline`, O(n log n) mostly, and of `gaps` where that makes it, O(n × live at once). Memory: `greedy_space`. Thread safety: pure
 // but for the workspace.
 #pragma once
 
@@ -22,8 +22,9 @@
 
 namespace allot::inline v1 {
 
-/// How long to go on: until so many buffers were placed, all plans together. The first plan is always made, and no plan is
-/// begun that would exceed it; 0 is one plan. The bound ends it too.
+/// How long to go on: until so many buffers were placed, all plans together; a buffer for which `gaps` looks at many others
+/// counts for more. The first plan is always made, and no plan is begun that would exceed it if it cost what the last one
+/// did: 0 is one plan. A plan as low as the bound ends it too.
 struct greedy_effort {
     std::uint64_t placements = 1'000'000;  // about half a second
 };
@@ -83,8 +84,6 @@ public:
           skyline_{problem, time_, workspace} {
         if (!simple_) gaps_ = gaps{problem, time_, offsets_, workspace};
         for (std::size_t i = 0; i != all_; ++i) offsets_[i] = 0;
-        const std::uint64_t extents = all_ + problem.revivals.size() + problem.reserved.size();
-        cost_ = skyline_.count() + (simple_ ? 0 : extents * extents / 1024);
     }
 
     template <class Stop>
@@ -96,6 +95,7 @@ public:
         const std::size_t tries = simple_ ? 4 : std::size(tried);
         trial best = tried[0];
         std::uint64_t spent = 0;
+        bool enough = false;
         do {
             const bool learning = plans_ >= tries;
             const trial now = learning ? best : tried[plans_];
@@ -105,13 +105,15 @@ public:
             std::uint64_t height = 0;
             const bool made = make(now.sorted, height, stop_with_a_plan);
             ++plans_;
-            spent += cost_;
+            const std::uint64_t cost = skyline_.count() + (simple_ ? 0 : gaps_.looked_at() / 256);
+            spent += cost;
+            enough = spent + cost > effort.placements;
             if (!made) continue;  // it does not fit 64 bits, or there is no more time
             if (learning) learn();
             if (found_ && height >= height_) continue;
             if (!now.sorted) best = now;
             keep(height);
-        } while ((!found_ && plans_ < tries) || (found_ && height_ > bound_ && spent + cost_ <= effort.placements && !stop()));
+        } while ((!found_ && plans_ < tries) || (found_ && height_ > bound_ && !enough && !stop()));
         if (!found_) return answer::failure({plan_refusal::too_large, 0});
         return greedy_answer{height_, plans_};
     }
@@ -134,7 +136,7 @@ private:
         if (sorted) {
             const std::uint32_t* const priorities = skyline_.priorities();
             for (std::uint32_t i = 0; i != count; ++i) skyline_.order()[i] = i;
-            merge_sort(skyline_.order(), learnt_, count, [=](std::uint32_t a, std::uint32_t b) { return priorities[a] > priorities[b]; });
+            sort_by(skyline_.order(), learnt_, count, [=](std::uint32_t i) { return std::uint64_t{~priorities[i]}; });
         } else if (!skyline_.run(stop)) {
             return false;
         }
@@ -178,7 +180,7 @@ private:
     skyline skyline_;
     gaps gaps_{};
     noise noise_{};
-    std::uint64_t cost_ = 0, height_ = 0, plans_ = 0;
+    std::uint64_t height_ = 0, plans_ = 0;
     bool found_ = false;
 };
 

@@ -23,7 +23,7 @@ public:
         std::size_t count = 0;
         for (const plan_buffer& buffer : problem.buffers) begins_[count++] = ordered(buffer.live.from);
         for (const plan_revival& revival : problem.revivals) begins_[count++] = ordered(revival.live.from);
-        merge_sort(begins_, scratch, count, [](std::uint64_t a, std::uint64_t b) { return a < b; });
+        sort_by(begins_, scratch, count, [](std::uint64_t begin) { return begin; });
         for (std::size_t i = 0; i != count; ++i)
             if (ranks_ == 0 || begins_[i] != begins_[ranks_ - 1]) begins_[ranks_++] = begins_[i];
     }

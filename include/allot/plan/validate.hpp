@@ -159,7 +159,7 @@ private:
         for (std::size_t i = 0; i != problem_->reserved.size(); ++i)
             if (ranges[i].size != 0) sorted[count++] = static_cast<std::uint32_t>(i);
         if (count == 0) return {};
-        merge_sort(sorted, scratch_, count, [=](std::uint32_t a, std::uint32_t b) { return ranges[a].offset < ranges[b].offset; });
+        sort_by(sorted, scratch_, count, [=](std::uint32_t i) { return ranges[i].offset; });
         const auto range_end = [=](std::uint32_t i) { return ranges[i].offset + ranges[i].size; };
         farthest[0] = sorted[0];
         for (std::size_t i = 1; i != count; ++i)
@@ -178,8 +178,8 @@ private:
     [[nodiscard]] constexpr plan_violation over_time() noexcept {
         put_in_order();
         for (std::size_t i = 0; i != lifetimes_; ++i) starts_[i] = ends_[i] = static_cast<std::uint32_t>(i);
-        merge_sort(starts_, scratch_, lifetimes_, [this](std::uint32_t a, std::uint32_t b) { return live(a).from < live(b).from; });
-        merge_sort(ends_, scratch_, lifetimes_, [this](std::uint32_t a, std::uint32_t b) { return live(a).until < live(b).until; });
+        sort_by(starts_, scratch_, lifetimes_, [this](std::uint32_t i) { return ordered(live(i).from); });
+        sort_by(ends_, scratch_, lifetimes_, [this](std::uint32_t i) { return ordered(live(i).until); });
         number_set places{count_, workspace_};
         for (std::size_t next = 0, ended = 0; next != lifetimes_; ++next) {
             for (; live(ends_[ended]).until <= live(starts_[next]).from; ++ended)
@@ -203,9 +203,9 @@ private:
         }
         for (const plan_pair& pair : problem_->together) group_[group_of(pair.first)] = group_of(pair.second);
         for (std::size_t i = 0; i != count_; ++i) group_[i] = group_of(i);
-        merge_sort(order_, scratch_, count_, [this](std::uint32_t a, std::uint32_t b) {
-            return begin(a) != begin(b) ? begin(a) < begin(b) : group_[a] != group_[b] ? group_[a] < group_[b] : end(a) < end(b);
-        });
+        sort_by(order_, scratch_, count_, [this](std::uint32_t i) { return end(i); });
+        sort_by(order_, scratch_, count_, [this](std::uint32_t i) { return std::uint64_t{group_[i]}; });
+        sort_by(order_, scratch_, count_, [this](std::uint32_t i) { return begin(i); });
         for (std::size_t i = 0; i != count_; ++i) {
             place_[order_[i]] = static_cast<std::uint32_t>(i);
             first_[i] = i != 0 && group_[order_[i]] == group_[order_[i - 1]] ? first_[i - 1] : static_cast<std::uint32_t>(i);
