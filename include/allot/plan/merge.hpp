@@ -88,9 +88,8 @@ struct merged_problem {
     const auto live = [&](std::uint32_t i) { return i < count ? problem.buffers[i].live : problem.revivals[i - count].live; };
     const auto group_of = [&](std::uint32_t i) { return became[i < count ? i : problem.revivals[i - count].buffer]; };
     for (std::size_t i = 0; i != lives; ++i) order[i] = static_cast<std::uint32_t>(i);
-    detail::merge_sort(order, scratch, lives, [&](std::uint32_t a, std::uint32_t b) {
-        return group_of(a) != group_of(b) ? group_of(a) < group_of(b) : live(a).from < live(b).from;
-    });
+    detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return detail::ordered(live(i).from); });
+    detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return std::uint64_t{group_of(i)}; });
     const std::span<plan_revival> revivals = detail::cut(workspace.revivals, lives);
     std::size_t revived = 0;
     for (std::size_t i = 0; i != lives;) {
