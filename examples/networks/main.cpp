@@ -40,6 +40,7 @@ Columns of the table, sizes in bytes:
   spilled         tensors that found no place in the fast memory
   acquired        regions acquired from devices, as counted by a device in between
   ratio           arena used to lower bound
+  planned in      the time that deciding every tensor's place took
 
 Exits with 1 when two digests of a network differ or a memory fails, and with 2 on bad usage or a file that is no
 network.
@@ -151,6 +152,7 @@ private:
             demo::host_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
             result.arena = memory.arena_bytes();
+            result.planning = memory.places().seconds;
             compare(net, result);
             panels_.push_back({"host: one arena, every tensor at its planned offset", false,
                                planned(net, memory.places(), 0), result.arena,
@@ -162,6 +164,7 @@ private:
             demo::tightly_coupled_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
             result.arena = memory.arena_bytes();
+            result.planning = memory.places().seconds;
             result.peak_fast = memory.peak_fast();
             result.spilled = spilled(net, memory.places());
             add_panels(net, memory);

@@ -15,17 +15,6 @@ namespace demo {
 /// What every tensor in host memory is aligned to.
 inline constexpr std::size_t host_align = 64;
 
-/// A plan for a network's tensors, checked; throws when there is none, or when the planner has made a mistake.
-[[nodiscard]] inline placement plan_of(const network& net, std::size_t align, const std::vector<space>& spaces) {
-    std::vector<request> wanted;
-    for (const tensor& t : net.tensors) wanted.push_back({t.size, align, t.first, t.last});
-    auto made = plan(wanted, spaces);
-    if (!made) throw std::runtime_error{"the planner found no place for a tensor"};
-    if (const std::string why = first_mistake(wanted, spaces, *made); !why.empty())
-        throw std::logic_error{"the planner made a mistake: " + why};
-    return std::move(*made);
-}
-
 /// One region for each storage, straight from a device that counts.
 template <class Device>
 using memory_of = allot::naive<counting<Device>>;
@@ -64,7 +53,7 @@ class planned_places {
 public:
     planned_places(const network& net, tally& counts, Device device = {}, std::size_t align = host_align)
         : net_{net},
-          plan_{plan_of(net, align, {{.align = align}})},
+          plan_{place_tensors(net, align)},
           memory_{{std::move(device), counts}},
           storage_{storage_in(memory_, plan_.peaks[0], align)} {}
 

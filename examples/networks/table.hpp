@@ -18,6 +18,7 @@ struct outcome {
     std::size_t arena = 0;         // most memory that tensors took, fast and slow together
     std::size_t peak_fast = 0;     // of it, in the fast memory
     std::size_t spilled = 0;       // tensors that found no place there
+    double planning = 0;           // seconds that deciding all places took
     std::size_t acquisitions = 0;  // regions acquired from devices
     std::uint64_t digest = 0;
 
@@ -77,13 +78,14 @@ inline void print_columns(std::ostream& out, const std::vector<std::vector<std::
 
 inline void print(std::ostream& out, const std::vector<outcome>& results) {
     std::vector<std::vector<std::string>> rows{{"network", "memory", "tensors", "sum of sizes", "lower bound",
-                                                "arena used", "peak in fast", "spilled", "acquired", "ratio",
+                                                "arena used", "peak in fast", "spilled", "acquired", "ratio", "planned in",
                                                 "digest"}};
     for (const outcome& r : results) {
         const bool fast = r.peak_fast + r.spilled != 0;
         rows.push_back({r.network, r.memory, grouped(r.tensors), grouped(r.sum), grouped(r.lower_bound),
                         grouped(r.arena), fast ? grouped(r.peak_fast) : "-", fast ? grouped(r.spilled) : "-",
-                        grouped(r.acquisitions), fixed(r.ratio(), 4), hexadecimal(r.digest)});
+                        grouped(r.acquisitions), fixed(r.ratio(), 4),
+                        r.planning == 0 ? "-" : fixed(1000 * r.planning, 2) + " ms", hexadecimal(r.digest)});
     }
     print_columns(out, rows, 2);
 }
@@ -121,7 +123,7 @@ inline void write_json(std::ostream& out, const std::vector<outcome>& results) {
         out << separator << "  {\"network\": " << quoted(r.network) << ", \"memory\": " << quoted(r.memory)
             << ", \"tensors\": " << r.tensors << ", \"sum\": " << r.sum << ", \"lower_bound\": " << r.lower_bound
             << ", \"arena\": " << r.arena << ", \"peak_fast\": " << r.peak_fast << ", \"spilled\": " << r.spilled
-            << ", \"acquisitions\": " << r.acquisitions << ", \"ratio\": " << fixed(r.ratio(), 6)
+            << ", \"acquisitions\": " << r.acquisitions << ", \"ratio\": " << fixed(r.ratio(), 6) << ", \"planning_seconds\": " << fixed(r.planning, 6)
             << ", \"digest\": " << quoted(hexadecimal(r.digest)) << "}";
         separator = ",\n";
     }

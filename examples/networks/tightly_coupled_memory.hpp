@@ -32,8 +32,7 @@ class tightly_coupled_places {
 public:
     tightly_coupled_places(const network& net, tally& counts)
         : net_{net},
-          plan_{plan_of(net, host_align, {{.capacity = window_bytes, .align = row_bytes, .row = row_bytes},
-                                          {.align = host_align}})},
+          plan_{place_tensors(net, host_align, row_bytes, window_bytes / row_bytes)},
           fast_memory_{{{window_->bytes, window_bytes}, counts}},
           fast_{storage_in(fast_memory_, window_bytes, row_bytes)},
           tables_{{{}, counts}},
