@@ -278,7 +278,7 @@ private:
         return x ^ x >> 31;
     }
     static constexpr std::uint64_t log2_16(std::uint64_t x) noexcept {  // 16 fractional bits, linear in between
-        const int top = std::bit_width(x) - 1;
+        const auto top = static_cast<int>(std::bit_width(x)) - 1;
         const std::uint64_t fraction = top >= 16 ? x >> (top - 16) : x << (16 - top);
         return (static_cast<std::uint64_t>(top) << 16) + (fraction - 65536);
     }

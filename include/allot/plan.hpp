@@ -1,0 +1,8 @@
+// The planner: where each buffer lives, decided before anything runs, and arenas that follow a plan. docs/planning.md
+#pragma once
+
+#include <allot/device/host.hpp>
+#include <allot/plan/pages.hpp>
+#include <allot/plan/plan.hpp>
+#include <allot/plan/planned.hpp>
+#include <allot/plan/validate.hpp>
