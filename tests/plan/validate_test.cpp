@@ -16,11 +16,11 @@ allot::plan_violation validate(const allot::plan_problem& problem, const std::ve
 
 /// Whether what the validator says is so.
 bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity, allot::plan_violation said) {
-    const auto [what, a, b] = said;
+    const std::size_t a = said.first, b = said.second;
     const auto has = [&](std::span<const allot::plan_pair> pairs) {
         return std::any_of(pairs.begin(), pairs.end(), [&](auto pair) { return pair.first == a && pair.second == b; });
     };
-    switch (what) {
+    switch (said.kind) {
         case kind::misaligned: return offsets[a] % problem.buffers[a].align != 0;
         case kind::over_capacity: return offsets[a] + problem.buffers[a].size > capacity;
         case kind::not_where_fixed:

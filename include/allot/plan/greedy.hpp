@@ -91,7 +91,8 @@ public:
         using answer = result<greedy_answer, plan_error>;
         if (!simple_)
             if (const std::size_t fixed = gaps_.restart(); fixed != all_) return answer::failure({plan_refusal::contradiction, fixed});
-        const auto stop_with_a_plan = [&] { return found_ && stop(); };
+        bool stopped = false;  // once said, it holds
+        const auto stop_with_a_plan = [&] { return found_ && (stopped = stopped || stop()); };
         const std::size_t tries = simple_ ? 4 : std::size(tried);
         trial best = tried[0];
         std::uint64_t spent = 0;
@@ -113,7 +114,7 @@ public:
             if (found_ && height >= height_) continue;
             if (!now.sorted) best = now;
             keep(height);
-        } while ((!found_ && plans_ < tries) || (found_ && height_ > bound_ && !enough && !stop()));
+        } while ((!found_ && plans_ < tries) || (found_ && height_ > bound_ && !enough && !stop_with_a_plan()));
         if (!found_) return answer::failure({plan_refusal::too_large, 0});
         return greedy_answer{height_, plans_};
     }
