@@ -163,25 +163,33 @@ public:
         search_result result{.answer = search_answer::out_of_budget, .bound = bound_};
         // Heights below `doubtful` are infeasible or took too long. The bound itself is tried first: it is often reached.
         std::uint64_t doubtful = bound_, next = bound_, highest = capacity;
-        while (result.bound <= highest) {
+        bool found = false, exhausted = bound_ > capacity;
+        while (!exhausted) {
             const bool last = doubtful > highest;  // only what took too long is left: the budget goes into the highest
             if (last) next = highest;
             const std::uint64_t left = nodes - nodes_;
             const search_answer answer = attempt(next, nodes_ + (last ? left : left / 4), stop);
             if (answer == search_answer::found) {
+                found = true;
                 result.height = write(offsets);
                 if (result.height <= result.bound) break;
                 highest = result.height - granule_;
+                exhausted = result.bound > highest;
             } else {
                 doubtful = next_height(next);
-                if (answer == search_answer::infeasible) result.bound = std::max(result.bound, doubtful);
-                if (answer == search_answer::out_of_budget && (last || stopped_ || nodes_ == nodes)) break;
+                if (answer == search_answer::infeasible) {
+                    result.bound = std::max(result.bound, doubtful);
+                    exhausted = next == highest || result.bound > highest;
+                } else if (last || stopped_) {
+                    break;
+                }
             }
             // First what is surely to be had, then halfway between that and what is not.
-            next = result.height == 0 && doubtful <= highest ? highest : doubtful + (highest - std::min(doubtful, highest)) / 2;
+            next = !found && doubtful <= highest ? highest : doubtful + (highest - std::min(doubtful, highest)) / 2;
         }
-        if (result.height != 0 && result.bound >= result.height) result.answer = search_answer::found;
-        if (result.height == 0 && result.bound > capacity) result.answer = search_answer::infeasible;
+        if (found && exhausted) result.bound = result.height;
+        if (found && result.bound == result.height) result.answer = search_answer::found;
+        if (!found && exhausted) result.answer = search_answer::infeasible;
         result.nodes = nodes_;
         return result;
     }

@@ -46,16 +46,14 @@ struct plan_arrays {
     std::span<std::uint64_t> wide;
     std::span<std::uint32_t> narrow;
 
-    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept { return take(wide, count); }
-    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept { return take(narrow, count); }
-
-private:
     template <class T>
     [[nodiscard]] static constexpr std::span<T> take(std::span<T>& from, std::size_t count) noexcept {
         const std::span<T> taken = from.first(count);
         from = from.subspan(count);
         return taken;
     }
+    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept { return take(wide, count); }
+    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept { return take(narrow, count); }
 };
 
 /// A set of items: bits of the words from `first` on, as far as they are not 0.

@@ -1,0 +1,381 @@
+// The exact search against exhaustive enumeration on small problems, and on the sets that planners are compared by.
+#include <allot/plan/search.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+using allot::packing_search;
+using allot::plan_buffer;
+using allot::plan_problem;
+using allot::search_answer;
+using allot::search_memory;
+using allot::search_result;
+
+namespace {
+
+constexpr bool share_time(const plan_problem& problem, std::size_t a, std::size_t b) {
+    const auto lives = [&](std::size_t buffer, auto test) {
+        if (test(problem.buffers[buffer].live)) return true;
+        for (const auto& revival : problem.revivals)
+            if (revival.buffer == buffer && test(revival.live)) return true;
+        return false;
+    };
+    for (const auto& pair : problem.apart)
+        if ((pair.first == a && pair.second == b) || (pair.first == b && pair.second == a)) return true;
+    const auto is_life = [](allot::lifetime live) { return live.from < live.until; };
+    return lives(a, [&](allot::lifetime one) {
+        return is_life(one) && lives(b, [&](allot::lifetime other) { return is_life(other) && one.overlaps(other); });
+    });
+}
+
+constexpr bool collide(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::size_t a, std::size_t b) {
+    const auto &one = problem.buffers[a], &other = problem.buffers[b];
+    return one.size != 0 && other.size != 0 && offsets[a] < offsets[b] + other.size && offsets[b] < offsets[a] + one.size &&
+           share_time(problem, a, b);
+}
+
+/// Whether these offsets are a plan below `capacity`.
+constexpr bool is_plan(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::uint64_t capacity) {
+    for (std::size_t b = 0; b < offsets.size(); ++b) {
+        if (offsets[b] % problem.buffers[b].align != 0) return false;
+        if (offsets[b] > capacity || problem.buffers[b].size > capacity - offsets[b]) return false;
+        for (std::size_t a = 0; a < b; ++a)
+            if (collide(problem, offsets, a, b)) return false;
+    }
+    for (const auto& fixed : problem.fixed)
+        if (offsets[fixed.buffer] != fixed.offset) return false;
+    return true;
+}
+
+/// Whether the fixed offsets can be had: then there is a plan above them.
+bool fixed_agree(const plan_problem& problem) {
+    std::vector<std::uint64_t> offsets(problem.buffers.size());
+    for (const auto& fixed : problem.fixed) offsets[fixed.buffer] = fixed.offset;
+    for (const auto& one : problem.fixed) {
+        if (offsets[one.buffer] != one.offset || one.offset % problem.buffers[one.buffer].align != 0) return false;
+        for (const auto& other : problem.fixed)
+            if (one.buffer != other.buffer && collide(problem, offsets, one.buffer, other.buffer)) return false;
+    }
+    return true;
+}
+
+/// Whether there is any plan: tries every offset of every buffer.
+bool exists_plan(const plan_problem& problem, std::uint64_t capacity) {
+    std::vector<std::uint64_t> offsets(problem.buffers.size());
+    const std::function<bool(std::size_t)> place = [&](std::size_t b) {
+        if (b == offsets.size()) return is_plan(problem, offsets, capacity);
+        for (offsets[b] = 0; problem.buffers[b].size + offsets[b] <= capacity; ++offsets[b]) {
+            bool fits = offsets[b] % problem.buffers[b].align == 0;
+            for (const auto& fixed : problem.fixed) fits = fits && (fixed.buffer != b || fixed.offset == offsets[b]);
+            for (std::size_t a = 0; a < b && fits; ++a) fits = !collide(problem, offsets, a, b);
+            if (fits && place(b + 1)) return true;
+        }
+        return false;
+    };
+    return place(0);
+}
+
+struct planned {
+    search_result result;
+    std::vector<std::uint64_t> offsets;
+    friend bool operator==(const planned&, const planned&) = default;
+};
+planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000, std::size_t memo = 1024) {
+    const search_memory memory{problem, memo};
+    packing_search search{problem, memory.workspace()};
+    planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
+    plan.result = search.find(capacity, plan.offsets, nodes);
+    return plan;
+}
+planned minimise(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000) {
+    const search_memory memory{problem};
+    packing_search search{problem, memory.workspace()};
+    planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
+    plan.result = search.minimise(capacity, plan.offsets, nodes);
+    return plan;
+}
+
+/// A problem and the arrays that it views.
+struct small_problem {
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_revival> revivals;
+    std::vector<allot::plan_fixed> fixed;
+    std::vector<allot::plan_pair> apart;
+    plan_problem view() const { return {.buffers = buffers, .revivals = revivals, .fixed = fixed, .apart = apart}; }
+};
+
+enum : unsigned { with_alignments = 1, with_revivals = 2, with_fixed = 4, with_pairs = 8 };
+
+small_problem random_problem(std::mt19937& dice, unsigned with) {
+    const auto throw_dice = [&](unsigned sides) { return static_cast<unsigned>(dice() % sides); };
+    small_problem problem;
+    const std::size_t count = 2 + throw_dice(5);
+    const auto life = [&] {
+        const std::int64_t from = static_cast<std::int64_t>(throw_dice(6)) - 3;
+        return allot::lifetime{from, from + 1 + throw_dice(4)};
+    };
+    for (std::size_t b = 0; b < count; ++b)
+        problem.buffers.push_back({1 + throw_dice(4), life(), (with & with_alignments) != 0 ? 1u << throw_dice(3) : 1u});
+    const auto any = [&] { return std::size_t{throw_dice(static_cast<unsigned>(count))}; };
+    if ((with & with_revivals) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) problem.revivals.push_back({any(), life()});
+    if ((with & with_fixed) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) problem.fixed.push_back({any(), throw_dice(6)});
+    if ((with & with_pairs) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) {
+            const std::size_t a = any(), b = any();
+            if (a != b) problem.apart.push_back({a, b});
+        }
+    return problem;
+}
+
+}  // namespace
+
+TEST_CASE("the search agrees with trying every offset") {
+    for (unsigned with = 0; with < 16; ++with) {
+        CAPTURE(with);
+        std::mt19937 dice{with};
+        unsigned found = 0, infeasible = 0;
+        for (int round = 0; round < 250; ++round) {
+            CAPTURE(round);
+            const small_problem problem = random_problem(dice, with);
+            if (!fixed_agree(problem.view())) {
+                CHECK(find(problem.view(), 1000).result.answer == search_answer::infeasible);
+                CHECK(minimise(problem.view(), 1000).result.answer == search_answer::infeasible);
+                continue;
+            }
+            std::uint64_t least = 0;
+            while (!exists_plan(problem.view(), least)) ++least;
+            for (std::uint64_t capacity = least < 2 ? 0 : least - 2; capacity < least + 3; ++capacity) {
+                CAPTURE(capacity);
+                const planned plan = find(problem.view(), capacity, 1'000'000, round % 2 == 0 ? 16 : 0);
+                REQUIRE(plan.result.answer == (capacity < least ? search_answer::infeasible : search_answer::found));
+                if (capacity >= least) REQUIRE(is_plan(problem.view(), plan.offsets, plan.result.height));
+                if (capacity >= least) REQUIRE(plan.result.height <= capacity);
+                REQUIRE(plan.result.bound <= std::max(least, capacity + 1));
+                ++(capacity < least ? infeasible : found);
+            }
+            const planned best = minimise(problem.view(), least + 9);
+            REQUIRE(best.result.answer == search_answer::found);
+            REQUIRE(best.result.height == least);
+            REQUIRE(best.result.bound == least);
+            REQUIRE(is_plan(problem.view(), best.offsets, least));
+            if (least > 0) REQUIRE(minimise(problem.view(), least - 1).result.answer == search_answer::infeasible);
+        }
+        CHECK(found > 0);
+        CHECK(infeasible > 0);
+    }
+}
+
+TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
+    const std::array<plan_buffer, 4> buffers{{{0, {0, 9}, 8}, {4, {0, 9}}, {4, {5, 5}, 4}, {3, {7, 2}}}};
+    const planned plan = find({.buffers = buffers}, 4);
+    CHECK(plan.result.answer == search_answer::found);
+    CHECK(is_plan({.buffers = buffers}, plan.offsets, 4));
+    CHECK(find({.buffers = buffers}, 3).result.answer == search_answer::infeasible);  // the one that never lives has a size
+
+    const std::array<allot::plan_pair, 1> apart{{{2, 3}}};  // live or not
+    CHECK(minimise({.buffers = buffers, .apart = apart}, 100).result.height == 7);
+    CHECK(find({}, 0).result.answer == search_answer::found);
+}
+
+TEST_CASE("sizes and steps at the ends of their types") {
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();
+    const std::array<plan_buffer, 2> two{{{most / 2, {early, late}}, {most / 2 + 1, {0, 1}}}};
+    CHECK(find({.buffers = two}, most).result.answer == search_answer::found);
+    CHECK(find({.buffers = two}, most - 1).result.answer == search_answer::infeasible);
+    const std::array<plan_buffer, 3> wrap{{{most, {early, late}}, {most, {early, late}}, {2, {0, 1}, std::uint64_t{1} << 63}}};
+    CHECK(find({.buffers = wrap}, most).result.answer == search_answer::infeasible);
+    CHECK(minimise({.buffers = wrap}, most).result.answer == search_answer::infeasible);
+    const std::array<plan_buffer, 3> aligned{{{2, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}}}};
+    CHECK(find({.buffers = aligned}, most).result.answer == search_answer::found);
+    CHECK(minimise({.buffers = aligned}, most).result.height == (std::uint64_t{1} << 63) + 1);
+    const std::array<allot::plan_fixed, 1> fixed{{{0, most / 2}}};  // one byte too low for the other
+    CHECK(find({.buffers = two, .fixed = fixed}, most).result.answer == search_answer::infeasible);
+}
+
+TEST_CASE("what is malformed gets that answer, and nothing is written") {
+    const std::array<plan_buffer, 2> buffers{{{4, {0, 2}}, {4, {1, 3}}}};
+    const std::array<plan_buffer, 1> odd{{{4, {0, 2}, 3}}}, unaligned{{{4, {0, 2}, 0}}};
+    const std::array<allot::plan_revival, 1> revival{{{2, {0, 1}}}};
+    const std::array<allot::plan_fixed, 1> nobody{{{2, 0}}}, beyond{{{0, ~std::uint64_t{0} - 1}}};
+    const std::array<allot::plan_pair, 1> pair{{{0, 2}}}, itself{{{1, 1}}}, good{{{0, 1}}};
+    const std::array<allot::plan_reserved, 1> reserved{{{0, 1}}};
+    for (const plan_problem& problem : {plan_problem{.buffers = odd}, plan_problem{.buffers = unaligned},
+                                        plan_problem{.buffers = buffers, .revivals = revival},
+                                        plan_problem{.buffers = buffers, .fixed = nobody},
+                                        plan_problem{.buffers = buffers, .fixed = beyond},
+                                        plan_problem{.buffers = buffers, .apart = pair},
+                                        plan_problem{.buffers = buffers, .apart = itself},
+                                        plan_problem{.buffers = buffers, .together = good},
+                                        plan_problem{.buffers = buffers, .reserved = reserved}}) {
+        const planned plan = find(problem, 100);
+        CHECK(plan.result == search_result{});
+        CHECK(plan.offsets[0] == 77);
+        CHECK(minimise(problem, 100).result == search_result{});
+    }
+    const plan_problem problem{.buffers = buffers};
+    std::array<std::uint64_t, 3> offsets{};
+    CHECK(packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
+    const search_memory memory{problem}, uneven{problem, 3};
+    CHECK(packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == search_answer::malformed);
+    CHECK(packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
+    CHECK(packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::found);
+}
+
+namespace {
+
+/// Forty buffers: enough to need some search.
+small_problem hard_problem() {
+    small_problem problem;
+    std::mt19937 dice{5};
+    for (int b = 0; b < 40; ++b) {
+        const auto from = static_cast<std::int64_t>(dice() % 20);
+        problem.buffers.push_back({1 + dice() % 30, {from, from + 1 + static_cast<std::int64_t>(dice() % 12)}, 1});
+    }
+    return problem;
+}
+
+}  // namespace
+
+TEST_CASE("budgets are kept, and stopping stops") {
+    const small_problem problem = hard_problem();
+    const search_memory memory{problem.view()};
+    packing_search search{problem.view(), memory.workspace()};
+    const std::uint64_t bound = search.bound();
+    std::vector<std::uint64_t> offsets(problem.buffers.size(), 77);
+    const auto untouched = [&] { return std::ranges::count(offsets, 77u) == 40; };
+
+    for (const std::uint64_t budget : {0u, 1u, 2u, 10u, 39u}) {
+        CHECK(search.find(bound, offsets, budget) == search_result{search_answer::out_of_budget, budget, 0, bound});
+        CHECK(search.minimise(bound, offsets, budget) == search_result{search_answer::out_of_budget, budget, 0, bound});
+    }
+    CHECK(search.find(bound - 1, offsets, 0).answer == search_answer::infeasible);
+    CHECK(search.find(bound, offsets, 1000, [] { return true; }).answer == search_answer::out_of_budget);
+    CHECK(search.minimise(bound + 50, offsets, 1000, [] { return true; }).answer == search_answer::out_of_budget);
+    CHECK(untouched());
+
+    // The same object searches again as if it were new.
+    const planned first = find(problem.view(), bound + 5), again = find(problem.view(), bound + 5);
+    REQUIRE(first.result.answer == search_answer::found);
+    CHECK(first == again);
+    const search_result third = search.find(bound + 5, offsets, 1'000'000);
+    CHECK(offsets == first.offsets);
+    CHECK(third.answer == search_answer::found);
+    const planned best = minimise(problem.view(), 10 * bound);
+    CHECK(best == minimise(problem.view(), 10 * bound));
+    CHECK(best.result.height != 0);
+    CHECK(is_plan(problem.view(), best.offsets, best.result.height));
+}
+
+TEST_CASE("out of its budget, minimise leaves the lowest plan that it found") {
+    const small_problem problem = hard_problem();
+    for (std::uint64_t budget = 1; budget < 4000; budget += 97) {
+        CAPTURE(budget);
+        const planned plan = minimise(problem.view(), 100'000, budget);
+        CHECK(plan.result.nodes <= budget);
+        CHECK((plan.result.height == 0) == (plan.offsets[0] == 77));
+        if (plan.result.height != 0) CHECK(is_plan(problem.view(), plan.offsets, plan.result.height));
+        CHECK((plan.result.answer == search_answer::found) == (plan.result.height == plan.result.bound));
+    }
+}
+
+// ---- in constant expressions -----------------------------------------------------------------------------------------
+
+namespace {
+
+struct instance {
+    std::uint64_t capacity;
+    std::array<plan_buffer, 6> buffers;
+    std::size_t count;
+    constexpr plan_problem view() const { return {.buffers = std::span{buffers}.first(count)}; }
+};
+// Hand-made cases of fpedd/omnimalloc (Apache-2.0), which are full at their capacity.
+constexpr std::array<instance, 3> instances{{
+    {6, {{{2, {0, 3}}, {2, {2, 5}}, {3, {0, 2}}, {3, {3, 5}}, {1, {1, 4}}}}, 5},
+    {9, {{{3, {0, 5}}, {3, {3, 8}}, {4, {0, 3}}, {4, {5, 8}}, {1, {2, 6}}, {1, {1, 7}}}}, 6},
+    {14, {{{4, {0, 5}}, {3, {0, 6}}, {2, {1, 6}}, {5, {5, 8}}, {4, {2, 8}}, {5, {1, 2}}}}, 6},
+}};
+
+struct small_plan {
+    search_result result;
+    std::array<std::uint64_t, 6> offsets{};
+    friend constexpr bool operator==(const small_plan&, const small_plan&) = default;
+};
+constexpr small_plan solve(const instance& problem, std::uint64_t capacity) {
+    allot::fixed_search_memory<allot::search_counts{{.buffers = 6, .lifetimes = 6}, 16}> memory;
+    packing_search search{problem.view(), memory.workspace()};
+    small_plan plan;
+    plan.result = search.find(capacity, std::span{plan.offsets}.first(problem.count), 10'000);
+    return plan;
+}
+constexpr bool is_solved(const instance& problem) {
+    const small_plan plan = solve(problem, problem.capacity);
+    return plan.result.answer == search_answer::found &&
+           is_plan(problem.view(), std::span{plan.offsets}.first(problem.count), problem.capacity);
+}
+constexpr small_plan lowest(const instance& problem) {
+    allot::fixed_search_memory<allot::search_counts{{.buffers = 6, .lifetimes = 6}, 16}> memory;
+    packing_search search{problem.view(), memory.workspace()};
+    small_plan plan;
+    plan.result = search.minimise(100, std::span{plan.offsets}.first(problem.count), 10'000);
+    return plan;
+}
+
+static_assert(is_solved(instances[0]));
+static_assert(is_solved(instances[1]));
+static_assert(is_solved(instances[2]));
+static_assert(solve(instances[0], 5).result.answer == search_answer::infeasible);
+static_assert(lowest(instances[2]).result.height == 14);
+static_assert(lowest(instances[2]).result.answer == search_answer::found);
+
+}  // namespace
+
+TEST_CASE("the compiler finds what the program finds") {
+    static constexpr small_plan compiled = solve(instances[1], 9), compiled_with_room = solve(instances[2], 17);
+    const auto at_run_time = instances;
+    CHECK(solve(at_run_time[1], 9) == compiled);
+    CHECK(solve(at_run_time[2], 17) == compiled_with_room);
+}
+
+// ---- the sets that planners are compared by, where they lie beside the repository --------------------------------------
+
+namespace {
+
+std::vector<plan_buffer> read_csv(const std::string& path) {
+    std::vector<plan_buffer> buffers;
+    std::ifstream file{path};
+    std::string line;
+    for (std::getline(file, line); std::getline(file, line);) {
+        const std::size_t lower = line.find(','), upper = line.find(',', lower + 1), size = line.find(',', upper + 1);
+        if (size == std::string::npos) continue;
+        buffers.push_back({std::stoull(line.substr(size + 1)), {std::stoll(line.substr(lower + 1)), std::stoll(line.substr(upper + 1))}});
+    }
+    return buffers;
+}
+
+}  // namespace
+
+TEST_CASE("the eleven hard instances of MiniMalloc fit their capacity") {
+    const std::string source = __FILE__, folder = source.substr(0, source.find("tests/plan/")) + "../shared/data/minimalloc/";
+    if (!std::ifstream{folder + "A.1048576.csv"}) {
+        std::puts("skipped: no ../shared/data/minimalloc beside the repository");
+        return;
+    }
+    for (const char name : std::string{"ABCDEFGHIJK"}) {
+        CAPTURE(name);
+        const std::vector<plan_buffer> buffers = read_csv(folder + name + ".1048576.csv");
+        REQUIRE(buffers.size() > 100);
+        const planned plan = find({.buffers = buffers}, 1'048'576, 2'000'000, 16384);
+        CHECK(plan.result.answer == search_answer::found);
+        CHECK(is_plan({.buffers = buffers}, plan.offsets, 1'048'576));
+        CHECK(find({.buffers = buffers}, plan.result.bound - 1).result.answer == search_answer::infeasible);
+    }
+}
