@@ -33,7 +33,7 @@ namespace allot::inline v1 {
 
 struct plan_options {
     std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
-    std::uint64_t effort = 2'000'000;       // buffers placed in trying, over all plans: some seconds; 0 is one plan
+    std::uint64_t effort = 500'000;         // buffers placed in trying, over all plans: a second or a few; 0 is one plan
     std::size_t search_at_most = 2048;      // buffers; more are planned by greedy alone
     std::size_t remember = 1 << 16;         // states of the search that failed; 0, or a power of two
 };
@@ -80,7 +80,7 @@ struct plan_summary {
 namespace detail {
 
 [[nodiscard]] constexpr search_counts counts_of(const plan_problem& problem, std::size_t remember) noexcept {
-    return {problem.buffers.size(), problem.buffers.size() + problem.revivals.size(), problem.apart.size(), remember};
+    return {section_counts::of(problem), remember};
 }
 [[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
     return problem.buffers.size() <= options.search_at_most && problem.reserved.empty() && options.effort != 0;
@@ -129,51 +129,55 @@ template <class Watch = unwatched>
     for (const plan_buffer& buffer : work.buffers) made.align = std::max(made.align, buffer.align);
 
     // With a capacity, a plan that fits it is good enough.
-    const std::uint64_t goal = options.capacity == plan_options{}.capacity ? made.bound : std::max(options.capacity, made.bound);
+    const bool lowest_wanted = options.capacity == plan_options{}.capacity;
+    const auto goal = [&] { return lowest_wanted ? made.bound : std::max(options.capacity, made.bound); };
     bool stopped = false;
-    std::uint64_t peak = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t peak = std::numeric_limits<std::uint64_t>::max(), spent = 0;
     const auto stop = [&] { return stopped = stopped || watch(plan_progress{peak, made.bound}); };
-    plan_bound enough = *bound;
-    enough.bytes = goal;
-    // Where there is a search too, a few greedy plans are enough to begin with.
-    const bool searched = detail::is_searched(work, options);
-    const std::uint64_t some = std::min<std::uint64_t>(options.effort, 16 * count);
-    const auto first = greedy_plan(work, enough, lowest, workspace, {searched ? some : options.effort}, stop);
-    if (!first) return answer::failure(first.error());
-    peak = first->height;
-
-    if (searched && peak > goal && !stop()) {
+    const auto may_go_on = [&] { return peak > goal() && spent < options.effort && !stopped; };
+    const auto keep_lower = [&](std::uint64_t height) {
+        if (height >= peak) return;
+        for (std::size_t i = 0; i != count; ++i) lowest[i] = trial[i];
+        peak = height;
+    };
+    const auto try_greedy = [&](std::uint64_t placements) {
+        plan_bound enough = *bound;
+        enough.bytes = goal();
+        const auto found = greedy_plan(work, enough, trial, workspace, {placements}, stop);
+        if (found) keep_lower(found->height);
+        spent += placements;
+        return found.error();
+    };
+    // Which height is easy to reach is not known beforehand, and often it is the lowest. So the one that is wanted is given
+    // some time, and others a quarter of it each; what is found or proved narrows them.
+    const auto try_search = [&](std::uint64_t patience) {
+        constexpr std::uint64_t steps = 3;
         const search_counts counts = detail::counts_of(work, options.remember);
-        packing_search search{work, {{workspace.longs.data(), counts.wide()}, {workspace.words.data(), counts.narrow()}, options.remember}};
-        // Which height is easy is not known beforehand, and often the lowest is: so the goal is given some time and others
-        // a quarter of it each; when none could be decided, all get more. What is found or proved narrows them.
-        constexpr std::uint64_t heights = 4;
-        const bool lowest_wanted = options.capacity == plan_options{}.capacity;
-        std::uint64_t patience = options.effort / 16 + 1, spent = 0;
-        const auto may_go_on = [&] { return peak > goal && spent < options.effort && !stopped; };
-        for (; may_go_on(); patience *= 4) {
-            for (std::uint64_t i = 0; i != heights && may_go_on();) {
-                // From the bound to just below the lowest plan; or, where a capacity is all that is asked, to that, downwards.
-                const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal) - made.bound) / (heights - 1);
-                const std::uint64_t height = lowest_wanted ? made.bound + step * i : goal - step * i;
-                const std::uint64_t nodes = std::min(i == 0 ? patience : patience / 4 + 1, options.effort - spent);
-                const search_result found = search.run(height, trial, nodes, stop);
-                spent += std::max<std::uint64_t>(found.nodes, 1);
-                if (found) {
-                    peak = 0;
-                    for (std::size_t each = 0; each != count; ++each) {
-                        lowest[each] = trial[each];
-                        peak = std::max(peak, trial[each] + work.buffers[each].size);
-                    }
-                    i = 0;
-                } else if (found.answer == search_answer::infeasible) {
-                    made.bound = height + 1;
-                    if (made.bound >= peak || made.bound > goal) break;
-                    i = 0;
-                } else {
-                    i = step == 0 ? heights : i + 1;
-                }
-            }
+        packing_search search{work, {{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())}, options.remember}};
+        for (std::uint64_t i = 0; i <= steps && may_go_on();) {
+            // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that downwards.
+            const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal()) - made.bound) / steps;
+            const std::uint64_t height = lowest_wanted ? made.bound + step * i : goal() - step * i;
+            const std::uint64_t nodes = std::min(i == 0 ? patience : patience / 4 + 1, options.effort - spent);
+            const search_result found = search.find(height, trial, nodes, stop);
+            spent += std::max<std::uint64_t>(found.nodes, 1);
+            if (found.answer == search_answer::found) keep_lower(found.height);
+            if (found.answer == search_answer::infeasible) made.bound = std::max(made.bound, found.bound);
+            const bool decided = found.answer == search_answer::found || found.answer == search_answer::infeasible;
+            i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
+        }
+    };
+
+    // A few greedy plans to begin with; then both by turns, with four times the patience each time. Many buffers, or ranges
+    // that are reserved, are for greedy alone.
+    const bool searched = detail::is_searched(work, options);
+    if (const plan_error error = try_greedy(searched ? std::min<std::uint64_t>(options.effort, 16 * count) : options.effort);
+        error.why != plan_refusal::none)
+        return answer::failure(error);
+    if (searched && !stop()) {
+        for (std::uint64_t patience = options.effort / 16 + 1; may_go_on(); patience *= 4) {
+            try_search(patience);
+            if (may_go_on()) static_cast<void>(try_greedy(std::min(patience, options.effort - spent)));
         }
     }
     const bool proved = peak <= made.bound;
