@@ -8,19 +8,19 @@ namespace {
 
 constexpr std::uint64_t highest = ~std::uint64_t{0};
 
-allot::result<allot::plan_bound, allot::plan_error> bound_of(const allot::plan_problem& problem, allot::plan_memory& memory) {
-    memory = allot::plan_memory{allot::bound_space(problem)};
+allot::result<allot::plan_bound, allot::plan_error> bound_of(const allot::plan_problem& problem, allot::plan_heap& memory) {
+    memory = allot::plan_heap{allot::bound_space(problem)};
     return allot::bound_of(problem, memory);
 }
 allot::plan_error refusal(const allot::plan_problem& problem) {
-    allot::plan_memory memory{{}};
+    allot::plan_heap memory{{}};
     return bound_of(problem, memory).error();
 }
 
 constexpr allot::plan_buffer a_few_buffers[]{{10, {0, 5}, 1}, {20, {5, 9}, 1}, {3, {4, 6}, 1}};
 constexpr allot::plan_problem a_few{.buffers = a_few_buffers};
 constexpr std::uint64_t bound_of_three() {
-    allot::static_plan_memory<allot::bound_space(a_few)> memory;
+    allot::plan_storage<allot::bound_space(a_few)> memory;
     const auto bound = allot::bound_of(a_few, memory);
     return bound && bound->step == 5 && bound->live.size() == 2 && bound->live[0] == 1 && bound->live[1] == 2 ? bound->bytes : 0;
 }
@@ -42,7 +42,7 @@ TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
             return sum;
         };
         for (std::int64_t step = 0; step != 200; ++step) most = std::max(most, sum_at(step));
-        allot::plan_memory memory{{}};
+        allot::plan_heap memory{{}};
         const auto bound = bound_of(problem, memory);
         REQUIRE(bound);
         CHECK(bound->bytes == most);
@@ -57,7 +57,7 @@ TEST_CASE("the bound is never above the lowest plan there is, whatever the probl
     int reached = 0, problems_with_padding = 0;
     for (std::uint64_t seed = 1; seed != 300; ++seed) {
         const problems::owner problem = problems::constrained(seed, 5, 8, 4, 40);
-        allot::plan_memory memory{{}};
+        allot::plan_heap memory{{}};
         const auto bound = bound_of(problem, memory);
         REQUIRE(bound);
         const std::uint64_t optimum = problems::optimum(problem);
@@ -74,7 +74,7 @@ TEST_CASE("the bound is never above the lowest plan there is, whatever the probl
 TEST_CASE("alignment, reserved ranges, fixed buffers and pairs that are apart raise the bound") {
     problems::owner problem;
     problem.buffers = {{10, {0, 4}, 64}, {10, {0, 4}, 64}, {10, {0, 4}, 64}};
-    allot::plan_memory memory{{}};
+    allot::plan_heap memory{{}};
     CHECK(bound_of(problem, memory)->bytes == 138);  // 64, 64, and the topmost as it is
     for (auto& buffer : problem.buffers) buffer.align = 1;
     CHECK(bound_of(problem, memory)->bytes == 30);
@@ -93,7 +93,7 @@ TEST_CASE("alignment, reserved ranges, fixed buffers and pairs that are apart ra
 TEST_CASE("sums up to the last byte are counted, and those beyond are refused") {
     problems::owner problem;
     problem.buffers = {{highest, {0, 1}, 1}, {highest, {1, 2}, 1}};
-    allot::plan_memory memory{{}};
+    allot::plan_heap memory{{}};
     CHECK(bound_of(problem, memory)->bytes == highest);
     problem.buffers = {{highest, {0, 2}, 4096}, {0, {1, 2}, 1}};  // rounded up it would not fit
     CHECK(bound_of(problem, memory)->bytes == highest);
@@ -138,6 +138,6 @@ TEST_CASE("a problem that is none is refused, and says why") {
     const allot::plan_problem problem = good;
     allot::plan_space space = allot::bound_space(problem);
     --space.words;
-    allot::plan_memory small{space};
+    allot::plan_heap small{space};
     CHECK(allot::bound_of(problem, small).error().why == workspace_too_small);
 }

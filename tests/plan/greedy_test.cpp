@@ -20,7 +20,7 @@ struct plan {
 /// A plan, and that it is right.
 template <class Stop>
 plan checked_plan(const allot::plan_problem& problem, allot::greedy_effort effort, Stop stop) {
-    allot::plan_memory memory{max(max(allot::bound_space(problem), allot::greedy_space(problem)), allot::validate_space(problem))};
+    allot::plan_heap memory{max(max(allot::bound_space(problem), allot::greedy_space(problem)), allot::validate_space(problem))};
     const auto bound = allot::bound_of(problem, memory);
     REQUIRE(bound);
     plan made{bound->bytes, {}, std::vector<std::uint64_t>(problem.buffers.size(), 12345)};
@@ -37,7 +37,7 @@ plan checked_plan(const allot::plan_problem& problem, std::uint64_t placements =
 }
 
 allot::plan_error refusal(const allot::plan_problem& problem) {
-    allot::plan_memory memory{allot::greedy_space(problem)};
+    allot::plan_heap memory{allot::greedy_space(problem)};
     std::vector<std::uint64_t> offsets(problem.buffers.size());
     return allot::greedy_plan(problem, {}, offsets, memory).error();
 }
@@ -52,7 +52,7 @@ struct carved_plan {
 };
 constexpr carved_plan plan_carved(std::uint64_t placements) {
     carved_plan made;
-    allot::static_plan_memory<max(allot::bound_space(carved), max(allot::greedy_space(carved), allot::validate_space(carved)))> memory;
+    allot::plan_storage<max(allot::bound_space(carved), max(allot::greedy_space(carved), allot::validate_space(carved)))> memory;
     const auto bound = allot::bound_of(carved, memory);
     if (!bound) return made;
     made.bound = bound->bytes;
@@ -74,7 +74,7 @@ constexpr allot::plan_reserved first_bytes[]{{0, 1}};
 constexpr allot::plan_problem constrained{
     .buffers = five, .revivals = lives_again, .fixed = at_64, .together = {}, .apart = apart, .reserved = first_bytes};
 constexpr std::uint64_t constrained_height() {
-    allot::static_plan_memory<max(allot::greedy_space(constrained), allot::validate_space(constrained))> memory;
+    allot::plan_storage<max(allot::greedy_space(constrained), allot::validate_space(constrained))> memory;
     std::array<std::uint64_t, 5> offsets{};
     const auto answer = allot::greedy_plan(constrained, {}, offsets, memory, {100});
     return answer && answer->plans > 4 && allot::validate(constrained, offsets, answer->height, memory) == allot::plan_violation{}
@@ -158,7 +158,7 @@ TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyli
         const allot::plan_problem problem = owner;
         const std::size_t count = problem.buffers.size();
         const allot::plan_space a = allot::detail::skyline::space(count, count), b = allot::detail::gaps::space(problem);
-        allot::plan_memory memory{{a.words + b.words, a.longs + allot::detail::timeline::space(count).longs, b.extents}};
+        allot::plan_heap memory{{a.words + b.words, a.longs + allot::detail::timeline::space(count).longs, b.extents}};
         allot::plan_workspace workspace = memory;
         const allot::detail::timeline time{problem, workspace};
         allot::detail::skyline skyline{problem, time, workspace};
@@ -208,10 +208,10 @@ TEST_CASE("what cannot be planned is refused") {
 
     const allot::plan_problem view = problem;
     const allot::plan_space space = allot::greedy_space(view);
-    allot::plan_memory words{{space.words - 1, space.longs, space.extents}}, longs{{space.words, space.longs - 1, space.extents}},
+    allot::plan_heap words{{space.words - 1, space.longs, space.extents}}, longs{{space.words, space.longs - 1, space.extents}},
         extents{{space.words, space.longs, space.extents - 1}}, right{space};
     std::vector<std::uint64_t> offsets(4);
-    for (allot::plan_memory* small : {&words, &longs, &extents})
+    for (allot::plan_heap* small : {&words, &longs, &extents})
         CHECK(allot::greedy_plan(view, {}, offsets, *small).error().why == workspace_too_small);
     CHECK(allot::greedy_plan(view, {}, std::span{offsets}.first(3), right).error().why == workspace_too_small);
 }

@@ -15,7 +15,7 @@ plan plan_pages(const allot::plan_problem& problem, std::uint64_t page_size) {
     const auto in_all = allot::pages_in_all(problem, page_size);
     REQUIRE(in_all);
     plan made{std::vector<std::uint32_t>(problem.buffers.size() + 1), std::vector<std::uint32_t>(*in_all)};
-    allot::plan_memory memory{allot::pages_space(problem)};
+    allot::plan_heap memory{allot::pages_space(problem)};
     const auto used = allot::plan_pages(problem, page_size, made.first, made.pages, memory);
     REQUIRE(used);
     made.used = *used;
@@ -26,14 +26,14 @@ plan plan_pages(const allot::plan_problem& problem, std::uint64_t page_size) {
 std::uint64_t bound(problems::owner problem, std::uint64_t page_size) {
     for (auto& buffer : problem.buffers) buffer.size = (buffer.size + page_size - 1) / page_size;
     const allot::plan_problem view = problem;
-    allot::plan_memory memory{allot::bound_space(view)};
+    allot::plan_heap memory{allot::bound_space(view)};
     return allot::bound_of(view, memory)->bytes;
 }
 
 constexpr allot::plan_buffer a_few_buffers[]{{200, {0, 2}, 1}, {1, {1, 4}, 1}, {101, {2, 4}, 1}, {0, {0, 4}, 1}};
 constexpr allot::plan_problem a_few{.buffers = a_few_buffers};
 constexpr std::uint32_t pages_in_a_constant() {
-    allot::static_plan_memory<allot::pages_space(a_few)> memory;
+    allot::plan_storage<allot::pages_space(a_few)> memory;
     std::array<std::uint32_t, 5> first{};
     std::array<std::uint32_t, 5> pages{};
     const auto used = allot::plan_pages(a_few, 100, first, pages, memory);
@@ -92,7 +92,7 @@ TEST_CASE("what has no such plan, or too many pages, is refused") {
     CHECK(with([](auto& other) { other.buffers[1].size = std::uint64_t{64} << 32; }) == too_large);
 
     const allot::plan_problem view = problem;
-    allot::plan_memory memory{allot::pages_space(view)}, small{{9, 0, 0}};
+    allot::plan_heap memory{allot::pages_space(view)}, small{{9, 0, 0}};
     std::vector<std::uint32_t> first(3), pages(4);
     CHECK(*allot::plan_pages(view, 64, first, pages, memory) == 4);
     CHECK(allot::plan_pages(view, 64, first, pages, small).error().why == workspace_too_small);

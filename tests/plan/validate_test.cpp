@@ -10,7 +10,7 @@ using kind = allot::plan_violation_kind;
 
 allot::plan_violation validate(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets,
                                std::uint64_t capacity = ~std::uint64_t{0}) {
-    allot::plan_memory memory{allot::validate_space(problem)};
+    allot::plan_heap memory{allot::validate_space(problem)};
     return allot::validate(problem, offsets, capacity, memory);
 }
 
@@ -40,7 +40,7 @@ bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>&
 constexpr allot::plan_buffer a_few_buffers[]{{10, {0, 5}, 1}, {20, {4, 9}, 2}};
 constexpr allot::plan_problem a_few{.buffers = a_few_buffers};
 constexpr allot::plan_violation in_a_constant(std::uint64_t second) {
-    allot::static_plan_memory<allot::validate_space(a_few)> memory;
+    allot::plan_storage<allot::validate_space(a_few)> memory;
     const std::uint64_t offsets[]{0, second};
     return allot::validate(a_few, offsets, 40, memory);
 }
@@ -143,7 +143,7 @@ TEST_CASE("a bad problem, missing offsets and a small workspace are said") {
         allot::plan_space space = allot::validate_space(view);
         space.words -= less.words;
         space.longs -= less.longs;
-        allot::plan_memory memory{space};
+        allot::plan_heap memory{space};
         CHECK(allot::validate(view, std::vector<std::uint64_t>(2), 100, memory).kind == kind::workspace_too_small);
     }
 }
