@@ -29,7 +29,7 @@ static_assert(bound_of_three() == 23);
 }  // namespace
 
 TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
-    for (std::uint64_t seed = 1; seed != 200; ++seed) {
+    for (std::size_t seed = 1; seed != 200; ++seed) {
         problems::owner problem = problems::simple(seed, 1 + seed % 60, 50, 20, 100);
         if (seed % 2 == 0)  // buffers that live again
             for (std::size_t i = 0; i < problem.buffers.size(); i += 3) problem.revivals.push_back({i, {80, 80 + static_cast<std::int64_t>(1 + i)}});
@@ -55,7 +55,7 @@ TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
 
 TEST_CASE("the bound is never above the lowest plan there is, whatever the problem says, and often it") {
     int reached = 0, problems_with_padding = 0;
-    for (std::uint64_t seed = 1; seed != 300; ++seed) {
+    for (std::size_t seed = 1; seed != 300; ++seed) {
         const problems::owner problem = problems::constrained(seed, 5, 8, 4, 40);
         allot::plan_heap memory{{}};
         const auto bound = bound_of(problem, memory);

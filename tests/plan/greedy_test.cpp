@@ -87,7 +87,7 @@ static_assert(constrained_height() == 72);
 
 TEST_CASE("plans keep every rule, and are close to the lowest there is") {
     int lowest = 0, all = 0;
-    for (std::uint64_t seed = 1; seed != 80; ++seed) {
+    for (std::size_t seed = 1; seed != 80; ++seed) {
         for (const problems::owner& problem :
              {problems::simple(seed, 6, 8, 5, 20), problems::constrained(seed, 6, 8, 5, 20)}) {
             const plan made = checked_plan(problem, 600);
@@ -105,7 +105,7 @@ TEST_CASE("plans keep every rule, and are close to the lowest there is") {
 
 TEST_CASE("more effort never makes a plan worse, stop ends it after the first, and the bound ends it") {
     int improved = 0;
-    for (std::uint64_t seed = 1; seed != 10; ++seed) {
+    for (std::size_t seed = 1; seed != 10; ++seed) {
         for (const problems::owner& problem : {problems::simple(seed, 200, 100, 40, 1000), problems::constrained(seed, 200, 100, 40, 1000)}) {
             const plan once = checked_plan(problem, 0), more = checked_plan(problem, 3000), most = checked_plan(problem, 30'000);
             CHECK(once.answer.plans == 1);
@@ -152,7 +152,7 @@ TEST_CASE("the compiler's plan is the program's, whatever was in the workspace")
 }
 
 TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyline") {
-    for (std::uint64_t seed = 1; seed != 100; ++seed) {
+    for (std::size_t seed = 1; seed != 100; ++seed) {
         problems::owner owner = problems::simple(seed, 1 + 3 * seed, 60, 1 + seed % 40, 1000);
         for (std::size_t i = 0; i < owner.buffers.size(); i += 2) owner.buffers[i].align = 1 + 63 * (seed % 2);
         const allot::plan_problem problem = owner;

@@ -45,7 +45,7 @@ static_assert(pages_in_a_constant() == 3);
 }  // namespace
 
 TEST_CASE("pages are the least there can be, as many as a buffer needs, and no two live buffers have one") {
-    for (std::uint64_t seed = 1; seed != 300; ++seed) {
+    for (std::size_t seed = 1; seed != 300; ++seed) {
         const problems::owner problem = problems::simple(seed, 1 + seed % 50, 40, 1 + seed % 30, 1000);
         const plan made = plan_pages(problem, 64);
         CHECK(made.used == bound(problem, 64));

@@ -24,6 +24,7 @@ public:
         state_ ^= state_ << 17;
         return (state_ >> 16) % below;
     }
+    constexpr std::size_t index(std::size_t below) { return static_cast<std::size_t>((*this)(below)); }
 
 private:
     std::uint64_t state_;
@@ -65,7 +66,7 @@ inline owner constrained(std::uint64_t seed, std::size_t count, std::uint64_t st
             made.revivals.push_back({i, {from, from + 1 + static_cast<std::int64_t>(draw(longest))}});
         }
         if (draw(8) == 0) made.fixed.push_back({i, slot_size * (slot += 1 + draw(3))});
-        if (const std::size_t other = draw(count); other != i && draw(4) == 0) made.apart.push_back({i, other});
+        if (const std::size_t other = draw.index(count); other != i && draw(4) == 0) made.apart.push_back({i, other});
     }
     for (std::uint64_t i = draw(4); i-- != 0;) made.reserved.push_back({slot_size * (slot += 1 + draw(3)), draw(slot_size)});
     return made;

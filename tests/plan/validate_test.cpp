@@ -53,13 +53,13 @@ static_assert(in_a_constant(22) == allot::plan_violation{kind::over_capacity, 1,
 
 TEST_CASE("the validator says what a check of every pair says, and what it says is so") {
     std::array<int, 16> seen{};
-    for (std::uint64_t seed = 1; seed != 40'000; ++seed) {
+    for (std::size_t seed = 1; seed != 40'000; ++seed) {
         problems::random draw{seed};
-        const std::size_t count = 1 + draw(7);
+        const std::size_t count = 1 + draw.index(7);
         problems::owner problem = problems::constrained(seed, count, 6, 4, 8);
         if (draw(2) == 0) problem.reserved.clear();
         if (draw(2) == 0) problem.apart.clear();
-        for (std::uint64_t i = draw(3); i-- != 0;) problem.together.push_back({draw(count), draw(count)});
+        for (std::uint64_t i = draw(3); i-- != 0;) problem.together.push_back({draw.index(count), draw.index(count)});
         std::vector<std::uint64_t> offsets;
         const std::uint64_t room = 1 + draw(200);  // crowded, and not
         for (const auto& buffer : problem.buffers) offsets.push_back(draw(64) == 0 ? draw(room) : draw(room) / buffer.align * buffer.align);
@@ -94,7 +94,7 @@ TEST_CASE("of thousands of buffers that fill the memory, one that is moved by a 
     }
     CHECK(validate(problem, offsets, 400) == allot::plan_violation{});
     for (int round = 0; round != 50; ++round) {
-        const std::size_t moved = 100 + draw(count - 200);  // neither at the bottom nor at the top
+        const std::size_t moved = 100 + draw.index(count - 200);  // neither at the bottom nor at the top
         auto wrong = offsets;
         wrong[moved] += draw(2) == 0 ? 1 : std::uint64_t{0} - 1;
         const allot::plan_violation said = validate(problem, wrong, 400);
