@@ -15,7 +15,7 @@
 //
 // Source: Pisarchyk and Lee, Efficient memory management for deep neural net inference, 2020 (largest first).
 // Complexity: of a buffer, O(length of the lists of its blocks), and O(k log k) for the k that it meets where those are
-// several. Memory: `space`, 184 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Not synchronised.
+// several. Memory: `space`, 180 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Not synchronised.
 #pragma once
 
 #include <allot/plan/check.hpp>

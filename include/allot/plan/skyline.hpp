@@ -15,7 +15,7 @@
 // Source: Sekiyama et al., Profile-guided memory optimization for deep neural networks, 2018, and Burke et al., A new
 // placement heuristic for the orthogonal stock-cutting problem, Operations Research 52, 2004; the trees are new here.
 // Complexity: O(n log n), and O(log n) more for each buffer that is live at an end of the stretch and in the way of the
-// search. Memory: `space`, 68 bytes a buffer and 24 a rank, half of either up to twice of that. Not synchronised.
+// search. Memory: `space`, 52 bytes a buffer and 28 a rank; 16 of either up to twice that. Not synchronised.
 #pragma once
 
 #include <allot/plan/timeline.hpp>
