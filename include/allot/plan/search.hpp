@@ -266,7 +266,7 @@ private:
         std::ranges::fill(memo_, std::uint64_t{0});
         for (std::uint64_t round = 0;; ++round) {
             order(round);
-            const std::uint64_t nodes = luby(round + 1) * (4 * std::uint64_t{map_.items()} + 32);
+            const std::uint64_t nodes = luby(round + 1) * (2 * std::uint64_t{map_.items()} + 32);
             const search_answer answer = search(nodes < budget - nodes_ ? nodes_ + nodes : budget, stop);
             if (answer != search_answer::out_of_budget || nodes_ >= budget || stopped_) return answer;
         }
@@ -294,11 +294,12 @@ private:
         struct weights {
             std::uint64_t size, length, total, noise;
         };
-        // Total, then length; area; size. Then whatever falls.
+        // Total, then length; area; size. Then whatever falls: half the time without the total, with little noise mostly.
         constexpr std::array<weights, 3> first{{{1, 8, 512, 0}, {1, 1, 0, 0}, {8, 1, 1, 0}}};
-        const std::uint64_t turn = round / 2, dice = mixed(turn * 0x9e3779b97f4a7c15);
-        const weights w = turn < first.size() ? first[turn]
-                                              : weights{dice & 15, dice >> 4 & 15, (dice >> 8 & 15) * 32, (dice >> 12 & 15) * (dice >> 16 & 15) / 16};
+        const std::uint64_t turn = round / 2, dice = mixed(turn * 0x9e3779b97f4a7c4f);
+        const weights random{dice & 15, dice >> 4 & 15, (dice >> 20 & 1) * (dice >> 8 & 15) * 64,
+                             (dice >> 12 & 15) * (dice >> 16 & 15) / 16};
+        const weights w = turn < first.size() ? first[turn] : random;
         lowest_floors_only_ = round % 2 == 0;
         const auto by_key = path_.first(map_.items());
         for (index i = 0; i < map_.items(); ++i) {
@@ -435,7 +436,7 @@ private:
     constexpr bool fits_below(index section) const noexcept {
         const std::uint64_t floor = floor_[section];
         return map_.members(section).any(waiting_, [&](index i) {
-            return lowest_[i] == floor &&
+            return lowest_[i] == floor && !map_.all_sections(i, [&](index s) { return floor_[s] == floor; }) &&
                    map_.neighbours(i).any(waiting_, [&](index j) { return lowest_[j] + map_.size(j) <= floor; });
         });
     }
@@ -546,8 +547,10 @@ private:
             const index s = changed_[--changes_];
             is_changed_[s] = 0;
             if (!fits) continue;
-            record(map_.items() + s, floor_[s], resting_[s]);
+            const std::uint64_t floor = floor_[s];
+            const index resting = resting_[s];
             find_floor(s);
+            if (floor_[s] != floor || resting_[s] != resting) record(map_.items() + s, floor, resting);
             fits = floor_[s] == none || floor_[s] <= capacity_ - left_[s];
         }
         return fits;

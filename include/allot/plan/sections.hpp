@@ -123,10 +123,17 @@ public:
     [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept { return set(buffers() + section); }
     [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return set(item); }
 
+    /// Whether `test` is true of each section of an item; those after the first that it is not true of are not looked at.
+    template <class Test>
+    constexpr bool all_sections(std::size_t item, Test test) const noexcept {
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index s = from(spans_[k]), end = until(spans_[k]); s < end; ++s)
+                if (!test(s)) return false;
+        return true;
+    }
     template <class Visit>
     constexpr void each_section(std::size_t item, Visit visit) const noexcept {
-        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
-            for (index s = from(spans_[k]); s < until(spans_[k]); ++s) visit(s);
+        (void)all_sections(item, [&](index s) { return visit(s), true; });
     }
 
 private:
