@@ -185,6 +185,18 @@ TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobo
     CHECK(find({}, 0).result.answer == search_answer::found);
 }
 
+TEST_CASE("a buffer that lives often") {
+    std::vector<plan_buffer> buffers{{5, {0, 1}}, {3, {1, 2}}};
+    std::vector<allot::plan_revival> revivals;
+    for (std::int64_t k = 1; k < 100; ++k) revivals.push_back({0, {2 * k, 2 * k + 1}});
+    CHECK(minimise({.buffers = buffers, .revivals = revivals}, 100).result.height == 5);
+    revivals.push_back({1, {100, 300}});
+    CHECK(minimise({.buffers = buffers, .revivals = revivals}, 100).result.height == 8);
+    buffers.pop_back();
+    revivals.pop_back();
+    CHECK(minimise({.buffers = buffers, .revivals = revivals}, 100).result.height == 5);
+}
+
 TEST_CASE("sizes and steps at the ends of their types") {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();

@@ -21,7 +21,7 @@
 //   - a state that was seen to fail is remembered by a fingerprint of 128 bits and fails again at once.
 //
 // The section is the one with the fewest children, then the least slack: either among the lowest floors, or among all where
-// nothing that waits fits below (`rule`). The buffers' order is by size, length and the largest total that they cross.
+// nothing that waits fits below. The buffers' order is by size, length and the largest total that they cross.
 // One order may fail for hours where another needs a node per buffer. So orders and rules take turns in rounds whose
 // lengths follow Luby's sequence 1 1 2 1 1 2 4 …: the first orders are proven ones, later ones have random weights. What
 // failed in one round is remembered in the next, and a round that ends without a plan is a proof. All of it is integers
@@ -30,7 +30,8 @@
 // Sources: sections, the bound by a section's floor and total, splitting as placements cut the timeline, and turns of
 // orders are from Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS
 // 2023. Lengths of rounds: Luby, Sinclair, Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993. Choosing a section
-// rather than a buffer, raising floors and states that depend on no order are this header's own.
+// rather than a buffer, raising floors and states that depend on no order are this header's own. Where all sizes, fixed
+// offsets and alignments are multiples of a granule, so are the offsets of a plan in which nothing can be moved down.
 //
 // Complexity: exponential in the worst case, bounded by the budget; a node costs about as much as looking at the buffers
 // that live while the placed one does. Memory: `search_counts`, known before, n²/64 words and a trail. No recursion, no
@@ -68,7 +69,10 @@ struct search_counts {
     section_counts plan{};
     std::size_t memo = 0;  // failed states that are remembered: 0 or a power of two
 
-    [[nodiscard]] constexpr std::size_t trail() const noexcept { return plan.buffers * std::min<std::size_t>(2 * plan.buffers + 16, 512); }
+    /// Changes that can be taken back. A round that would need more is given up, as if its nodes were spent.
+    [[nodiscard]] constexpr std::size_t trail() const noexcept {
+        return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
+    }
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
         return plan.wide() + 3 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * memo + 2 * (plan.buffers + 1);
     }
@@ -140,8 +144,8 @@ public:
     /// Offsets below `capacity`, by the index of the buffer. They are written when they are found.
     /// `stop()` is asked now and then; the search is out of its budget when it says true.
     template <class Stop = never_stops>
-    [[nodiscard]] constexpr search_result find(std::uint64_t capacity, std::span<std::uint64_t> offsets, std::uint64_t nodes,
-                                               Stop stop = {}) noexcept {
+    [[nodiscard]] constexpr search_result find(std::uint64_t capacity, std::span<std::uint64_t> offsets,
+                                               std::uint64_t nodes, Stop stop = {}) noexcept {
         if (!well_formed_ || offsets.size() != map_.buffers()) return {};
         nodes_ = 0;
         stopped_ = false;
@@ -155,8 +159,8 @@ public:
     /// The lowest offsets, below `capacity`: found when no lower ones exist, so that height == bound.
     /// Out of its budget, the lowest that were found are in place unless height is 0, and `bound` is what was proved.
     template <class Stop = never_stops>
-    [[nodiscard]] constexpr search_result minimise(std::uint64_t capacity, std::span<std::uint64_t> offsets, std::uint64_t nodes,
-                                                   Stop stop = {}) noexcept {
+    [[nodiscard]] constexpr search_result minimise(std::uint64_t capacity, std::span<std::uint64_t> offsets,
+                                                   std::uint64_t nodes, Stop stop = {}) noexcept {
         if (!well_formed_ || offsets.size() != map_.buffers()) return {};
         nodes_ = 0;
         stopped_ = false;
@@ -309,7 +313,9 @@ private:
                       w.noise * (mixed(turn * 0x10001 + map_.buffer(i)) & 0xffff);
             by_key[i] = i;
         }
-        std::ranges::sort(by_key, [&](index a, index b) { return key_[a] != key_[b] ? key_[a] > key_[b] : map_.buffer(a) < map_.buffer(b); });
+        std::ranges::sort(by_key, [&](index a, index b) {
+            return key_[a] != key_[b] ? key_[a] > key_[b] : map_.buffer(a) < map_.buffer(b);
+        });
         for (index k = 0; k < map_.items(); ++k) rank_[by_key[k]] = k;
     }
 
@@ -597,7 +603,8 @@ private:
     std::span<std::uint64_t> trail_old_;                            // what was changed: an item's lowest, or a floor
     std::span<index> trail_what_, trail_resting_;
     std::span<std::uint64_t> frame_print_;
-    std::span<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_, frame_mark_, frame_placed_, frame_placed_mark_;
+    std::span<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth
+    std::span<index> frame_mark_, frame_placed_, frame_placed_mark_;
 };
 
 }  // namespace allot::inline v1

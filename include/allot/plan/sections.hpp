@@ -138,7 +138,9 @@ public:
 
 private:
     // A span is a run of sections in one number, so that numbers sort as spans should.
-    [[nodiscard]] static constexpr std::uint64_t span_of(std::uint64_t from, std::uint64_t until) noexcept { return from << 32 | until; }
+    [[nodiscard]] static constexpr std::uint64_t span_of(std::uint64_t from, std::uint64_t until) noexcept {
+        return from << 32 | until;
+    }
     [[nodiscard]] static constexpr index from(std::uint64_t span) noexcept { return static_cast<index>(span >> 32); }
     [[nodiscard]] static constexpr index until(std::uint64_t span) noexcept { return static_cast<index>(span); }
     // Steps as numbers without a sign, in the same order.
@@ -206,9 +208,12 @@ private:
     template <class Visit>
     constexpr void each_span(const plan_problem& problem, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
-            return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), at(times_, time_sections_), step(time)) - times_.begin());
+            const auto last = at(times_, time_sections_);
+            return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), last, step(time)) - times_.begin());
         };
-        each_lifetime(problem, [&](std::size_t buffer, lifetime live) { visit(buffer, span_of(section(live.from), section(live.until))); });
+        each_lifetime(problem, [&](std::size_t buffer, lifetime live) {
+            visit(buffer, span_of(section(live.from), section(live.until)));
+        });
         std::uint64_t own = time_sections_;
         for (const plan_pair& pair : problem.apart) {
             for (const std::size_t buffer : {pair.first, pair.second})
@@ -220,9 +225,13 @@ private:
     constexpr void order_items(const plan_problem& problem) noexcept {
         constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
         std::ranges::fill(earliest_, never);
-        each_span(problem, [&](std::size_t buffer, std::uint64_t span) { earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span)); });
+        each_span(problem, [&](std::size_t buffer, std::uint64_t span) {
+            earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span));
+        });
         std::iota(buffer_.begin(), buffer_.end(), index{0});
-        std::ranges::sort(buffer_, [&](index a, index b) { return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b; });
+        std::ranges::sort(buffer_, [&](index a, index b) {
+            return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b;
+        });
         for (std::size_t i = 0; i < buffers(); ++i) {
             const plan_buffer& buffer = problem.buffers[buffer_[i]];
             item_[buffer_[i]] = static_cast<index>(i);
@@ -275,11 +284,14 @@ private:
     }
     [[nodiscard]] constexpr bool same(index i, index j) const noexcept {
         return size_[i] == size_[j] && align_[i] == align_[j] && fixed_[i] == fixed_[j] &&
-               std::equal(at(spans_, span_begin_[i]), at(spans_, span_begin_[i + 1]), at(spans_, span_begin_[j]), at(spans_, span_begin_[j + 1]));
+               std::equal(at(spans_, span_begin_[i]), at(spans_, span_begin_[i + 1]),  //
+                          at(spans_, span_begin_[j]), at(spans_, span_begin_[j + 1]));
     }
 
     constexpr void find_members() noexcept {
-        const auto add = [&](std::size_t row, std::size_t item) { bits_[row * words_ + item / 64] |= std::uint64_t{1} << (item % 64); };
+        const auto add = [&](std::size_t row, std::size_t item) {
+            bits_[row * words_ + item / 64] |= std::uint64_t{1} << (item % 64);
+        };
         for (index i = 0; i < items_; ++i)
             each_section(i, [&](index s) {
                 add(buffers() + s, i);
