@@ -96,8 +96,6 @@ public:
     explicit network_reader(std::string path) : path_{std::move(path)} {}
 
     [[nodiscard]] network read(const std::string& text) {
-        if (text.size() > most_text)
-            throw input_error{path_ + ": has more than " + std::to_string(most_text) + " bytes"};
         std::istringstream lines{text};
         for (std::string line; std::getline(lines, line);) {
             ++line_;
@@ -219,14 +217,18 @@ private:
     network net_;
 };
 
-[[nodiscard]] inline network load(const std::string& path) {
+/// All of a file; refused where it has more than `most_text` bytes.
+[[nodiscard]] inline std::string text_of(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file) throw input_error{path + ": cannot be opened"};
-    std::string text(most_text + 1, '\0');  // one more than is read, so that too many are seen
+    std::string text(most_text + 1, '\0');  // one more than may be, so that too many are seen
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (file.bad()) throw input_error{path + ": cannot be read"};
     text.resize(static_cast<std::size_t>(file.gcount()));
-    return network_reader{path}.read(text);
+    if (text.size() > most_text) throw input_error{path + ": has more than " + std::to_string(most_text) + " bytes"};
+    return text;
 }
+
+[[nodiscard]] inline network load(const std::string& path) { return network_reader{path}.read(text_of(path)); }
 
 }  // namespace demo

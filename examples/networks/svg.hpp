@@ -3,10 +3,10 @@
 #pragma once
 
 #include "network.hpp"
+#include "svg_elements.hpp"
 
 #include <allot/core/extent.hpp>
 
-#include <cmath>
 #include <fstream>
 
 namespace demo {
@@ -71,39 +71,6 @@ private:
 
     [[nodiscard]] static std::string mebibytes(std::size_t bytes) {
         return number(static_cast<double>(bytes) / mebibyte);
-    }
-    [[nodiscard]] static std::string number(double value) {
-        char shown[32];
-        std::snprintf(shown, sizeof shown, "%.2f", value);
-        return shown;
-    }
-    [[nodiscard]] static std::string escaped(const std::string& plain) {
-        std::string safe;
-        for (const char c : plain) {
-            if (c == '<') safe += "&lt;";
-            else if (c == '>') safe += "&gt;";
-            else if (c == '&') safe += "&amp;";
-            else if (static_cast<unsigned char>(c) < 0x20) safe += '?';
-            else safe += c;
-        }
-        return safe;
-    }
-    static void text(std::ostream& out, double x, double y, const char* kind, const std::string& what,
-                     const char* anchor = "start") {
-        out << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\" class=\"" << kind << "\" text-anchor=\""
-            << anchor << "\">" << escaped(what) << "</text>\n";
-    }
-    static void line(std::ostream& out, double x1, double y1, double x2, double y2, const char* kind) {
-        out << "<line x1=\"" << number(x1) << "\" y1=\"" << number(y1) << "\" x2=\"" << number(x2) << "\" y2=\""
-            << number(y2) << "\" class=\"" << kind << "\"/>\n";
-    }
-    /// 1, 2 or 5 times a power of ten, such that `whole` has about `parts` of it.
-    [[nodiscard]] static double round_part(double whole, double parts) {
-        const double rough = whole / parts, power = std::pow(10.0, std::floor(std::log10(rough)));
-        for (const double factor : {1.0, 2.0, 5.0}) {
-            if (factor * power >= rough) return factor * power;
-        }
-        return 10 * power;
     }
 
     [[nodiscard]] double plot_height(const panel& p) const {

@@ -1,0 +1,123 @@
+// memory_planner: decides where each buffer of a program lives, before it runs.
+//
+//     memory_planner --capacity 1MiB --out plan.csv --svg plan.svg buffers.csv
+//
+// See `memory_planner --help`, and README.md for the formats.
+#include "csv.hpp"
+#include "network_input.hpp"
+#include "options.hpp"
+#include "picture.hpp"
+#include "report.hpp"
+#include "watcher.hpp"
+#ifdef ALLOT_PLAN_JSON
+#include "capture.hpp"
+#endif
+
+#include <fstream>
+#include <iostream>
+
+namespace {
+
+using namespace planner;
+
+constexpr const char* help = R"(usage: memory_planner [OPTIONS] FILE
+
+Decides at which offset each buffer lives, so that no two that live at once share a byte and little memory is needed.
+
+FILE is told by its end: .json is a compiler's capture, .network is a network, and all else is a table whose first line
+is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the steps from lower up to, not with, upper.
+
+  --capacity BYTES       what the memory has; the first plan that fits it is taken (default: the lowest that is found)
+  --memory NAME:BYTES    the same for a memory by its name: of a capture's several, or of the only one
+  --budget SECONDS       how long to look for lower plans (default: a fixed effort, some seconds at most)
+  --out FILE             write the rows and each buffer's offset, and with several memories its memory
+  --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
+  --json                 the result as one line of JSON, and the line for a reader on standard error
+  --help                 this text
+
+BYTES may end in KiB, MiB or GiB. Ctrl-C ends the search: the best plan so far is the result.
+
+Exits with 0 when there is a plan that fits and that the validator has passed; with 1 when none was found that fits; with
+2 on bad usage, a file that cannot be planned, or one that cannot be written; and with 3 when the validator found a mistake.
+)";
+
+[[nodiscard]] bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+[[nodiscard]] input read(const std::string& path) {
+    if (ends_with(path, ".onnx"))
+        throw input_error{path + ": is not read here; ./dev plan turns it into a network first"};
+    if (ends_with(path, ".network")) return input_of(demo::load(path), path);
+    if (ends_with(path, ".json")) {
+#ifdef ALLOT_PLAN_JSON
+        return read_capture(demo::text_of(path), path);
+#else
+        throw input_error{path + ": this program was built without nlohmann's JSON library (Debian: nlohmann-json3-dev)"};
+#endif
+    }
+    return csv_reader{path}.read(demo::text_of(path));
+}
+
+/// What the command line says of memories.
+void set_memories(input& given, const options& chosen) {
+    if (chosen.capacity) {
+        if (given.memories.size() != 1) throw usage_error{"there are several memories; say --memory NAME:BYTES"};
+        given.memories[0].capacity = *chosen.capacity;
+    }
+    if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
+    for (const memory& wanted : chosen.memories) {
+        const auto found = std::find_if(given.memories.begin(), given.memories.end(), [&](const memory& m) { return m.name == wanted.name; });
+        if (found == given.memories.end()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
+        found->capacity = wanted.capacity;
+    }
+}
+
+template <class Write>
+void write_file(const std::string& path, Write write) {
+    std::ofstream file{path, std::ios::binary};
+    write(file);
+    if (!file.flush()) throw std::runtime_error{path + ": cannot be written"};
+}
+
+[[nodiscard]] int run(const options& chosen) {
+    input given = read(chosen.file);
+    set_memories(given, chosen);
+
+    watcher watched{given, chosen.budget};
+    outcome made = plan_input(given, chosen.budget.has_value(), [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
+    made.seconds = watched.seconds();
+    watched.clear();
+    if (const std::string mistake = mistake_in(given, made); !mistake.empty()) {
+        std::cerr << "memory_planner: " << given.path << ": the validator found a mistake in the plan: " << mistake << '\n';
+        return 3;
+    }
+
+    // A plan that does not fit is worth a look, but no table is written that a program could take for a plan.
+    if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
+    if (!chosen.out.empty() && made.fits()) write_file(chosen.out, [&](std::ostream& out) { write_table(out, given, made); });
+    write_line(chosen.json ? std::cerr : std::cout, given, made);
+    if (chosen.json) write_json(std::cout, given, made);
+    if (!std::cout.flush()) throw std::runtime_error{"standard output cannot be written"};
+    return made.fits() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    const options chosen = parse({argv + 1, argv + argc});
+    if (chosen.help) {
+        std::cout << help;
+        return 0;
+    }
+    return run(chosen);
+} catch (const usage_error& why) {
+    std::cerr << "memory_planner: " << why.what() << "; see memory_planner --help\n";
+    return 2;
+} catch (const input_error& why) {
+    std::cerr << why.what() << '\n';
+    return 2;
+} catch (const std::exception& why) {
+    std::cerr << "memory_planner: " << why.what() << '\n';
+    return 2;
+}

@@ -1,0 +1,156 @@
+// planning: plans every memory of an input, and has every plan checked.
+//
+//     input ──► for each memory: its buffers ──► allot::plan ──► allot::validate
+//
+// Without a budget each memory is planned once: the same plan on every machine. With one, it is planned again with four times
+// the effort, until the time is up or no plan can be lower; the lowest plan and the highest bound count.
+#pragma once
+
+#include "input.hpp"
+
+#include <allot/plan/plan.hpp>
+#include <allot/plan/validate.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace planner {
+
+struct planned_memory {
+    std::vector<std::size_t> buffers;  // that lie in it
+    allot::plan_summary plan;
+};
+
+struct outcome {
+    std::vector<planned_memory> memories;  // as in the input
+    std::vector<std::uint64_t> offsets;    // by buffer
+    double seconds = 0;
+
+    [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
+    /// That of the memory with the worst.
+    [[nodiscard]] allot::plan_status status() const {
+        allot::plan_status worst = allot::plan_status::optimal;
+        for (const planned_memory& each : memories) {
+            // What is infeasible in one memory is so in all, whatever is not known of others.
+            if (each.plan.status == allot::plan_status::infeasible) return each.plan.status;
+            worst = std::max(worst, each.plan.status);
+        }
+        return worst;
+    }
+};
+
+/// One memory's part of an input. Its problem is a view of what lies here.
+class part {
+public:
+    part(const input& whole, std::size_t memory) : reserved_{whole.memories[memory].reserved} {
+        std::vector<std::size_t> becomes(whole.buffers.size(), none);
+        for (std::size_t i = 0; i != whole.buffers.size(); ++i) {
+            if (whole.memory_of[i] != memory) continue;
+            becomes[i] = members_.size();
+            members_.push_back(i);
+            buffers_.push_back(whole.buffers[i]);
+        }
+        for (const allot::plan_revival& each : whole.revivals)
+            if (becomes[each.buffer] != none) revivals_.push_back({becomes[each.buffer], each.live});
+        for (const allot::plan_fixed& each : whole.fixed)
+            if (becomes[each.buffer] != none) fixed_.push_back({becomes[each.buffer], each.offset});
+        const auto keep_pairs = [&](const std::vector<allot::plan_pair>& from, std::vector<allot::plan_pair>& to) {
+            for (const allot::plan_pair& each : from)  // both lie in one memory
+                if (becomes[each.first] != none) to.push_back({becomes[each.first], becomes[each.second]});
+        };
+        keep_pairs(whole.together, together_);
+        keep_pairs(whole.apart, apart_);
+    }
+    [[nodiscard]] allot::plan_problem problem() const { return {buffers_, revivals_, fixed_, together_, apart_, reserved_}; }
+    [[nodiscard]] const std::vector<std::size_t>& members() const { return members_; }
+
+private:
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    std::vector<std::size_t> members_;
+    std::vector<allot::plan_buffer> buffers_;
+    std::vector<allot::plan_revival> revivals_;
+    std::vector<allot::plan_fixed> fixed_;
+    std::vector<allot::plan_pair> together_, apart_;
+    std::vector<allot::plan_reserved> reserved_;
+};
+
+/// Why a problem cannot be planned, in a sentence without its subject.
+[[nodiscard]] inline std::string reason(allot::plan_refusal why) {
+    switch (why) {
+        case allot::plan_refusal::contradiction: return "it is fixed on another, or to be both together with one and apart from it";
+        case allot::plan_refusal::fixed_misaligned: return "its fixed offset is no multiple of its alignment";
+        case allot::plan_refusal::wraps: return "its end does not fit 64 bits";
+        case allot::plan_refusal::too_large: return "what lives at once does not fit 64 bits";
+        case allot::plan_refusal::overlapping_lifetimes: return "it, or those together with it, live twice at once";
+        default: return "it cannot be planned (refusal " + std::to_string(static_cast<int>(why)) + ")";
+    }
+}
+
+/// Plans until the time is up: `watch` says so by true.
+template <class Watch>
+[[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(const allot::plan_problem& problem,
+                                                                                        allot::plan_options options, Watch watch) {
+    auto best = allot::plan(problem, options, watch);
+    const auto is_done = [&] { return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
+                                      (best->status == allot::plan_status::feasible && options.capacity != unlimited); };
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    while (!is_done() && options.effort < most_effort && !watch({best->peak, best->bound})) {
+        options.effort *= 4;
+        auto next = allot::plan(problem, options, [&](allot::plan_progress now) {
+            return watch({std::min(now.peak, best->peak), std::max(now.bound, best->bound)});
+        });
+        if (!next) break;
+        const std::uint64_t bound = std::max(next->bound, best->bound);
+        if (next->peak < best->peak) best = std::move(next);
+        best->bound = bound;
+        best->status = best->peak <= options.capacity ? (best->peak == bound ? allot::plan_status::optimal : allot::plan_status::feasible)
+                       : bound > options.capacity     ? allot::plan_status::infeasible
+                                                      : allot::plan_status::out_of_budget;
+    }
+    return best;
+}
+
+/// What is wrong with the offsets, in a sentence; empty when nothing is.
+[[nodiscard]] inline std::string mistake_in(const input& given, const outcome& made) {
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        std::vector<std::uint64_t> offsets;
+        for (const std::size_t buffer : mine.members()) offsets.push_back(made.offsets[buffer]);
+        const allot::plan_summary& plan = made.memories[m].plan;
+        const bool fits = plan.status == allot::plan_status::optimal || plan.status == allot::plan_status::feasible;
+        allot::plan_heap workspace{allot::validate_space(mine.problem())};
+        const allot::plan_violation found = allot::validate(
+            mine.problem(), offsets, fits ? std::min(plan.peak, given.memories[m].capacity) : plan.peak, workspace);
+        if (found.kind == allot::plan_violation_kind::none) continue;
+        const auto name = [&](std::size_t i) { return i < offsets.size() ? given.names[mine.members()[i]] : std::to_string(i); };
+        return given.memories[m].name + ": violation " + std::to_string(static_cast<int>(found.kind)) + " of " + name(found.first) +
+               " and " + name(found.second);
+    }
+    return {};
+}
+
+/// A plan for every memory. `watch(memory, allot::plan_progress)` ends the work on that memory by true. Throws an `input_error`
+/// where there can be no plan, however large the memories.
+template <class Watch>
+[[nodiscard]] outcome plan_input(const input& given, bool again_and_again, Watch watch) {
+    outcome made;
+    made.offsets.resize(given.buffers.size());
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        const auto mine_watched = [&](allot::plan_progress now) { return watch(m, now); };
+        const allot::plan_options options{.capacity = given.memories[m].capacity};
+        const auto plan = again_and_again ? plan_again_and_again(mine.problem(), options, mine_watched)
+                                          : allot::plan(mine.problem(), options, mine_watched);
+        if (!plan) {
+            const std::size_t which = plan.error().which;
+            throw input_error{given.path + ": " + (which < mine.members().size() ? "buffer " + given.names[mine.members()[which]] : "the problem") +
+                              ": " + reason(plan.error().why)};
+        }
+        for (std::size_t i = 0; i != mine.members().size(); ++i) made.offsets[mine.members()[i]] = plan->places[i].offset;
+        made.memories.push_back({mine.members(), *plan});
+    }
+    return made;
+}
+
+}  // namespace planner

@@ -1,0 +1,83 @@
+// report: a plan as a line for a reader, a line for a program, and a table.
+#pragma once
+
+#include "../networks/table.hpp"
+#include "planning.hpp"
+
+#include <ostream>
+
+namespace planner {
+
+[[nodiscard]] inline double gap(const allot::plan_summary& plan) {
+    return plan.bound == 0 ? 0.0 : static_cast<double>(plan.peak - plan.bound) / static_cast<double>(plan.bound);
+}
+
+/// All memories as if they were one; the step is that of the first that does not fit.
+[[nodiscard]] inline allot::plan_summary sum_of(const outcome& made) {
+    allot::plan_summary sum{.status = made.status()};
+    for (const planned_memory& each : made.memories) {
+        sum.peak += each.plan.peak;
+        sum.bound += each.plan.bound;
+    }
+    return sum;
+}
+
+[[nodiscard]] inline std::string bytes(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+    return text;
+}
+
+/// Peak, bound and capacity, for a person.
+[[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan) {
+    std::string text = bytes(plan.peak) + " bytes";
+    if (where.capacity != unlimited) text += " of " + bytes(where.capacity);
+    return text + ", lower bound " + bytes(plan.bound) + " (gap " + demo::fixed(100 * gap(plan), 2) + " %)";
+}
+
+inline void write_line(std::ostream& out, const input& given, const outcome& made) {
+    out << given.path << ": " << to_string(made.status()) << ": " << given.buffers.size() << " buffers";
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const allot::plan_summary& plan = made.memories[m].plan;
+        out << (m == 0 ? " in " : "; ");
+        if (given.memories.size() > 1) out << given.memories[m].name << ": ";
+        out << sizes_of(given.memories[m], plan);
+        if (plan.status == allot::plan_status::infeasible)
+            out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
+    }
+    out << "; " << demo::fixed(made.seconds, 2) << " s\n";
+}
+
+inline void write_json(std::ostream& out, const input& given, const outcome& made) {
+    const auto fields = [&](const allot::plan_summary& plan) {
+        std::string status = to_string(plan.status);
+        std::replace(status.begin(), status.end(), ' ', '_');
+        out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak << ", \"lower_bound\": " << plan.bound
+            << ", \"gap\": " << demo::fixed(gap(plan), 6);
+    };
+    out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << given.buffers.size() << ", ";
+    fields(sum_of(made));
+    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": 0, \"memories\": [";
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
+        if (given.memories[m].capacity == unlimited) out << "null";
+        else out << given.memories[m].capacity;
+        out << ", \"buffers\": " << made.memories[m].buffers.size() << ", ";
+        fields(made.memories[m].plan);
+        out << ", \"step\": " << made.memories[m].plan.step << "}";
+    }
+    out << "]}\n";
+}
+
+/// The input's rows, and where the plan puts each.
+inline void write_table(std::ostream& out, const input& given, const outcome& made) {
+    const bool several = given.memories.size() > 1;
+    out << given.columns << ",offset" << (several ? ",memory" : "") << '\n';
+    for (const row& each : given.rows) {
+        out << each.text << ',' << made.offsets[each.buffer];
+        if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
+        out << '\n';
+    }
+}
+
+}  // namespace planner
