@@ -173,6 +173,61 @@ TEST_CASE("the search agrees with trying every offset") {
     }
 }
 
+TEST_CASE("a square that was cut into pieces is put together again") {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 dice{seed};
+        struct piece {
+            std::int64_t from, until;
+            std::uint64_t size;
+        };
+        std::vector<piece> pieces{{0, 24, 240}};
+        while (pieces.size() < 30) {
+            const std::size_t k = dice() % pieces.size();
+            piece rest = pieces[k];
+            if (dice() % 2 == 0 && rest.until - rest.from > 1) {
+                rest.from = pieces[k].until = rest.from + 1 + static_cast<std::int64_t>(dice()) % (rest.until - rest.from - 1);
+            } else if (rest.size > 1) {
+                rest.size -= pieces[k].size = 1 + dice() % (rest.size - 1);
+            } else {
+                continue;
+            }
+            pieces.push_back(rest);
+        }
+        std::vector<plan_buffer> buffers;
+        for (const piece& one : pieces) buffers.push_back({one.size, {one.from, one.until}});
+        const planned plan = find({.buffers = buffers}, 240, 200'000);
+        REQUIRE(plan.result.answer == search_answer::found);
+        REQUIRE(is_plan({.buffers = buffers}, plan.offsets, 240));
+        REQUIRE(find({.buffers = buffers}, 240, 200'000, 0).result.answer == search_answer::found);
+    }
+}
+
+TEST_CASE("remembering failed states changes no answer") {
+    int infeasible = 0, found = 0;
+    for (unsigned seed = 0; seed < 150; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 dice{seed};
+        small_problem problem;
+        const auto life = [&] {
+            const auto from = static_cast<std::int64_t>(dice() % 16);
+            return allot::lifetime{from, from + 1 + static_cast<std::int64_t>(dice() % 3)};
+        };
+        for (std::size_t b = 0; b < 14; ++b) {
+            problem.buffers.push_back({1 + dice() % 9, life()});
+            problem.revivals.push_back({b, life()});
+            problem.revivals.push_back({b, life()});
+        }
+        const std::uint64_t bound = find(problem.view(), 0).result.bound;
+        const planned plain = find(problem.view(), bound, 50'000, 0), remembered = find(problem.view(), bound, 50'000);
+        if (plain.result.answer == search_answer::out_of_budget) continue;
+        REQUIRE(remembered.result.answer == plain.result.answer);
+        ++(plain.result.answer == search_answer::found ? found : infeasible);
+    }
+    CHECK(found > 10);
+    CHECK(infeasible > 10);
+}
+
 TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
     const std::array<plan_buffer, 4> buffers{{{0, {0, 9}, 8}, {4, {0, 9}}, {4, {5, 5}, 4}, {3, {7, 2}}}};
     const planned plan = find({.buffers = buffers}, 4);
