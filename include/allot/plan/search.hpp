@@ -303,7 +303,7 @@ private:
         const std::uint64_t turn = round / 2, dice = mixed(turn * 0x9e3779b97f4a7c4f);
         const weights random{dice & 15, dice >> 4 & 15, (dice >> 20 & 1) * (dice >> 8 & 15) * 64,
                              (dice >> 12 & 15) * (dice >> 16 & 15) / 16};
-        const weights w = turn < first.size() ? first[turn] : random;
+        const weights w = turn < first.size() ? first[static_cast<std::size_t>(turn)] : random;
         lowest_floors_only_ = round % 2 == 0;
         const auto by_key = path_.first(map_.items());
         for (index i = 0; i < map_.items(); ++i) {
