@@ -159,6 +159,7 @@ TEST_CASE("whoever watches sees the peak fall, and ends the work") {
     std::uint64_t last = UINT64_MAX, calls = 0;
     const auto all = allot::plan(problem, {.effort = 30'000, .remember = 1024}, [&](allot::plan_progress now) {
         CHECK(now.peak <= last);
+        CHECK(now.peak <= first->peak);
         CHECK(now.peak >= now.bound);
         last = now.peak;
         ++calls;

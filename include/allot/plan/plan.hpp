@@ -168,17 +168,15 @@ template <class Watch = unwatched>
         }
     };
 
-    // A few greedy plans to begin with; then both by turns, with four times the patience each time. Many buffers, or ranges
-    // that are reserved, are for greedy alone.
+    // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with four
+    // times the patience each time. Many buffers, or ranges that are reserved, are for greedy alone.
+    if (const plan_error error = try_greedy(0); error.why != plan_refusal::none) return answer::failure(error);
     const bool searched = detail::is_searched(work, options);
-    if (const plan_error error = try_greedy(searched ? std::min<std::uint64_t>(options.effort, 16 * count) : options.effort);
-        error.why != plan_refusal::none)
-        return answer::failure(error);
-    if (searched && !stop()) {
-        for (std::uint64_t patience = options.effort / 16 + 1; may_go_on(); patience *= 4) {
-            try_search(patience);
-            if (may_go_on()) static_cast<void>(try_greedy(std::min(patience, options.effort - spent)));
-        }
+    if (may_go_on() && !stop())
+        static_cast<void>(try_greedy(searched ? std::min<std::uint64_t>(options.effort, 16 * count) : options.effort));
+    for (std::uint64_t patience = options.effort / 16 + 1; searched && may_go_on(); patience *= 4) {
+        try_search(patience);
+        if (may_go_on()) static_cast<void>(try_greedy(std::min(patience, options.effort - spent)));
     }
     const bool proved = peak <= made.bound;
 
