@@ -99,11 +99,11 @@ private:
     [[nodiscard]] std::string string(const json& object, const char* name) const {
         return member(object, name, json::value_t::string).get<std::string>();
     }
-    [[nodiscard]] std::uint64_t number_in(const json& value, const char* name) const {
+    [[nodiscard]] std::uint64_t number_of(const json& value, const char* name) const {
         if (!value.is_number_unsigned()) refuse("\"" + std::string{name} + "\" is no whole number of 0 or more that fits 64 bits");
         return value.get<std::uint64_t>();
     }
-    [[nodiscard]] std::uint64_t number(const json& object, const char* name) const { return number_in(member(object, name), name); }
+    [[nodiscard]] std::uint64_t number(const json& object, const char* name) const { return number_of(member(object, name), name); }
     [[nodiscard]] std::int64_t step(const json& object, const char* name) const {
         const json& value = member(object, name);
         const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
@@ -122,7 +122,7 @@ private:
         memory fresh{string(pool, "name")};
         for (const memory& other : made_.memories)
             if (other.name == fresh.name) refuse("there is a pool \"" + fresh.name + "\" already");
-        if (const json& capacity = member(pool, "capacity"); !capacity.is_null()) fresh.capacity = number(capacity, "capacity");
+        if (const json& capacity = member(pool, "capacity"); !capacity.is_null()) fresh.capacity = number_of(capacity, "capacity");
         for (const json& range : member(pool, "reserved_ranges", json::value_t::array)) {
             at(range, "a reserved range");
             const std::uint64_t begin = number(range, "begin"), end = number(range, "end");
@@ -143,7 +143,7 @@ private:
 
         const json& pools = member(buffer, "allowed_pools", json::value_t::array);
         if (pools.size() != 1) refuse("the buffer is not allowed in exactly one pool");
-        made_.memory_of.push_back(known(pools_, number_in(pools[0], "allowed_pools"), "pool"));
+        made_.memory_of.push_back(known(pools_, number_of(pools[0], "allowed_pools"), "pool"));
 
         std::map<std::int64_t, std::int64_t> lives;  // those of this buffer
         for (const json& interval : member(buffer, "live_intervals", json::value_t::array)) {

@@ -21,12 +21,13 @@ public:
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (!made.memories[m].buffers.empty() || given.memories.size() == 1) shown_.push_back(m);
         plot_width_ = shown_.size() <= 1 ? 1080 : shown_.size() == 2 ? 560 : 380;
-        earliest_ = static_cast<double>(given.buffers[0].live.from);
-        latest_ = static_cast<double>(given.buffers[0].live.until);
+        earliest_ = given.buffers[0].live.from;
+        std::int64_t latest = given.buffers[0].live.until;
         each_life([&](std::size_t, allot::lifetime live) {
-            earliest_ = std::min(earliest_, static_cast<double>(live.from));
-            latest_ = std::max(latest_, static_cast<double>(live.until));
+            earliest_ = std::min(earliest_, live.from);
+            latest = std::max(latest, live.until);
         });
+        length_ = since_begin(latest);
     }
 
     void write(std::ostream& out) const {
@@ -87,7 +88,7 @@ private:
         const double per_byte = (plot_height - 6) / highest;
         const auto up = [&](std::uint64_t offset) { return floor - static_cast<double>(offset) * per_byte; };
         const auto across = [&](std::int64_t step) {
-            return x + (static_cast<double>(step) - earliest_) / (latest_ - earliest_) * plot_width_;
+            return x + static_cast<double>(since_begin(step)) / static_cast<double>(length_) * plot_width_;
         };
 
         demo::text(out, x, top - 40, "title", where.name);
@@ -126,11 +127,6 @@ private:
             << "\" height=\"" << demo::number(high) << "\"><title>" << demo::escaped(title) << "</title></rect>\n";
     }
 
-    static void number_at(std::ostream& out, double x, double y, double value, const char* anchor) {
-        char shown[32];
-        std::snprintf(shown, sizeof shown, "%.10g", value);
-        demo::text(out, x, y, "", shown, anchor);
-    }
     void addresses(std::ostream& out, double x, double highest, double per_byte, double floor) const {
         static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
         double unit = 1;
@@ -140,24 +136,35 @@ private:
         for (int i = 0; i * part * unit <= highest * 1.0001; ++i) {
             const double y = floor - i * part * unit * per_byte;
             demo::line(out, x, y, x + plot_width_, y, i == 0 ? "axis" : "grid");
-            number_at(out, x - 8, y + 4, i * part, "end");
+            char shown[32];
+            std::snprintf(shown, sizeof shown, "%g", i * part);
+            demo::text(out, x - 8, y + 4, "", shown, "end");
         }
         demo::text(out, x - 8, top - 6, "", units[which], "end");
     }
     void steps(std::ostream& out, double x, double floor) const {
-        const double length = latest_ - earliest_, part = std::max(1.0, demo::round_part(length, plot_width_ / 75));
-        for (double at = std::ceil(earliest_ / part) * part; at <= latest_; at += part) {
-            const double tick = x + (at - earliest_) / length * plot_width_;
+        const double about = demo::round_part(static_cast<double>(length_), plot_width_ / 75);
+        const auto part = static_cast<std::int64_t>(std::clamp(about, 1.0, 0x1p62));
+        const std::int64_t behind = earliest_ % part;  // the multiple of `part` towards zero
+        for (auto at = static_cast<std::uint64_t>(behind > 0 ? part - behind : -behind); at <= length_; at += static_cast<std::uint64_t>(part)) {
+            const double tick = x + static_cast<double>(at) / static_cast<double>(length_) * plot_width_;
             demo::line(out, tick, floor, tick, floor + 5, "axis");
-            number_at(out, tick, floor + 19, at, "middle");
+            demo::text(out, tick, floor + 19, "", std::to_string(static_cast<std::int64_t>(static_cast<std::uint64_t>(earliest_) + at)), "middle");
+            if (length_ - at < static_cast<std::uint64_t>(part)) break;
         }
         demo::text(out, x + plot_width_, floor + 36, "", "step", "end");
+    }
+    /// The difference of any two steps fits 64 bits without a sign.
+    [[nodiscard]] std::uint64_t since_begin(std::int64_t step) const {
+        return static_cast<std::uint64_t>(step) - static_cast<std::uint64_t>(earliest_);
     }
 
     const input& given_;
     const outcome& made_;
     std::vector<std::size_t> shown_;  // memories
-    double plot_width_ = 0, earliest_ = 0, latest_ = 0;
+    double plot_width_ = 0;
+    std::int64_t earliest_ = 0;
+    std::uint64_t length_ = 0;  // steps
 };
 
 }  // namespace planner

@@ -1,0 +1,382 @@
+#!/usr/bin/python3
+"""Tests of memory_planner as a user meets it: what it reads, writes, prints, refuses and exits with.
+
+    check.py PROGRAM [json]      json: the program was built with a JSON library
+
+Offsets are judged here by comparing every pair, with nothing of the library.
+"""
+
+import copy
+import csv
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+PROGRAM = ""
+SVG = "{http://www.w3.org/2000/svg}"
+
+CAPTURE = {"problem": {
+    "pools": [{"id": 1, "name": "fast", "capacity": 96, "reserved_ranges": [{"begin": 0, "end": 32}]},
+              {"id": 2, "name": "slow", "capacity": None, "reserved_ranges": []}],
+    "buffers": [
+        {"id": 10, "name": "a", "size": 16, "alignment": 32, "allowed_pools": [1], "live_intervals": [{"lower": 0, "upper": 2}]},
+        {"id": 11, "name": "b", "size": 16, "alignment": 32, "allowed_pools": [1], "live_intervals": [{"lower": 4, "upper": 6}]},
+        {"id": 12, "name": "c", "size": 50, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 0, "upper": 2}, {"lower": 6, "upper": 8}]},
+        {"id": 13, "name": "d", "size": 60, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 6}]},
+        {"id": 14, "name": "e", "size": 7, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 3}]},
+        {"id": 15, "name": "f", "size": 5, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 3}]}],
+    "constraints": {"separations": [{"first": 10, "second": 11}, {"first": 10, "second": 12}],
+                    "colocations": [{"first": 14, "second": 15}],
+                    "temporal_exclusions": [],
+                    "pinned_allocations": [{"buffer": 13, "pool": 2, "offset": 100, "exclusive_for_all_time": False}]}}}
+
+
+def random_table(count, steps, seed, longest=40):
+    """Buffers of random sizes and lives."""
+    chance = random.Random(seed)
+    rows = ["id,lower,upper,size"]
+    for i in range(count):
+        lower = chance.randrange(steps)
+        rows.append(f"{i},{lower},{lower + 1 + chance.randrange(longest)},{1 + chance.randrange(5000)}")
+    return "\n".join(rows) + "\n"
+
+
+class Planner(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def table(self, content):
+        return self.file("table.csv", content)
+
+    def run_it(self, *arguments, exits_with=0):
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, exits_with, done.stdout + done.stderr)
+        return done
+
+    def refused(self, path, line, reason):
+        done = self.run_it(path, exits_with=2)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr, f"{path}:{line}: {reason}\n")
+
+    def rows(self, path):
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def judge(self, rows, capacity):
+        """Every pair of rows, and every offset, on its own."""
+        placed = [(r["id"], int(r["lower"]), int(r["upper"]), int(r["size"]), int(r["offset"]), r.get("memory")) for r in rows]
+        for row, (_, _, _, size, offset, _) in zip(rows, placed):
+            self.assertLessEqual(offset + size, capacity)
+            self.assertEqual(offset % int(row.get("alignment", 1)), 0)
+        for i, (one, begin, end, size, offset, memory) in enumerate(placed):
+            for other, begin2, end2, size2, offset2, memory2 in placed[:i]:
+                if begin < end2 and begin2 < end and memory == memory2:
+                    self.assertTrue(offset + size <= offset2 or offset2 + size2 <= offset, f"{one} and {other}")
+
+
+class Tables(Planner):
+    def test_a_plan_is_written_beside_the_rows(self):
+        text = "id,lower,upper,size,alignment\na,0,3,4,1\nb,-3,9,4,8\nc,0,9,4,16\n"
+        path, out = self.table(text), str(self.folder / "out.csv")
+        self.run_it("--out", out, path)
+        lines = Path(out).read_text().splitlines()
+        self.assertEqual([line.rsplit(",", 1)[0] for line in lines], text.splitlines())
+        self.judge(self.rows(out), 2 ** 64)
+
+    def test_lines_of_windows_and_a_byte_order_mark(self):
+        path, out = self.table(b"\xef\xbb\xbfid,lower,upper,size\r\na,0,3,4\r\n\r\nb,3,9,4"), str(self.folder / "out.csv")
+        self.run_it("--out", out, path)
+        self.assertEqual(Path(out).read_text(), "id,lower,upper,size,offset\na,0,3,4,0\nb,3,9,4,0\n")
+
+    def test_random_tables(self):
+        for seed in range(10):
+            path, out = self.table(random_table(150, 200, seed)), str(self.folder / "out.csv")
+            told = json.loads(self.run_it("--json", "--budget", "0.1", "--out", out, path).stdout)
+            rows = self.rows(out)
+            self.assertEqual(len(rows), 150)
+            self.judge(rows, told["peak"])
+            most = max(sum(int(r["size"]) for r in rows if int(r["lower"]) <= t < int(r["upper"])) for t in range(300))
+            self.assertGreaterEqual(told["lower_bound"], most)
+            self.assertGreaterEqual(told["peak"], told["lower_bound"])
+            self.assertEqual(told["peak"], max(int(r["size"]) + int(r["offset"]) for r in rows))
+
+    def test_what_is_no_table(self):
+        head = "id,lower,upper,size,alignment\n"
+        first = 'the first line is not "id,lower,upper,size" or "id,lower,upper,size,alignment"'
+        for text, line, reason in [
+            ("", 1, "the file is empty"),
+            ("\n\n", 2, "the file is empty"),
+            ("id,lower,upper,size\n", 1, "there is no buffer"),
+            ("name,from,to,size\na,0,1,1\n", 1, first),
+            ("id,lower,upper,size,colour\n", 1, first),
+            (head + "a,0,1,1\n", 2, "there are 5 columns, and this row has 4"),
+            (head + "a,0,1,1,1\n\nb,0,1,1,1,1\n", 4, "there are 5 columns, and this row has 6"),
+            (head + ",0,1,1,1\n", 2, "the buffer has no id"),
+            (head + '"a",0,1,1,1\n', 2, "an id with quotes; ids have neither quotes nor commas"),
+            (head + "a,0,1,1,1\nb,0,1,1,1\na,5,6,1,1\n", 4, "the id a is that of line 2"),
+            (head + "a,1,1,1,1\n", 2, "upper, 1, is not above lower, 1"),
+            (head + "a,1,-1,1,1\n", 2, "upper, -1, is not above lower, 1"),
+            (head + "a,x,1,1,1\n", 2, 'lower, "x", is no whole number'),
+            (head + "a,0,1.5,1,1\n", 2, 'upper, "1.5", is no whole number'),
+            (head + "a,0,99999999999999999999,1,1\n", 2, "upper, 99999999999999999999, does not fit 64 bits"),
+            (head + "a,0,1,-1,1\n", 2, 'size, "-1", is no whole number of 0 or more'),
+            (head + "a,0,1, 1,1\n", 2, 'size, " 1", is no whole number of 0 or more'),
+            (head + "a,0,1,,1\n", 2, 'size, "", is no whole number of 0 or more'),
+            (head + "a,0,1,18446744073709551616,1\n", 2, "size, 18446744073709551616, does not fit 64 bits"),
+            (head + "a,0,1,18446744073709551615,1\nb,5,6,1,1\n", 3, "all sizes up to here together do not fit 64 bits"),
+            (head + "a,0,1,1,3\n", 2, "the alignment 3 is no power of two"),
+            (head + "a,0,1,1,0\n", 2, "the alignment 0 is no power of two"),
+        ]:
+            with self.subTest(text=text):
+                self.refused(self.table(text), line, reason)
+
+    def test_a_network(self):
+        text = "network n\ntensor 0 100 f 1 x,y\ntensor 1 50 f 1 z\ntensor 2 100 f 1 w\ninput 0\noutput 2\nstep 0 a 0 -> 1\nstep 1 b 1 -> 2\n"
+        out = str(self.folder / "out.csv")
+        told = json.loads(self.run_it("--json", "--out", out, self.file("n.network", text)).stdout)
+        self.assertEqual((told["status"], told["peak"], told["lower_bound"]), ("optimal", 150, 150))
+        self.judge(self.rows(out), 150)
+        self.assertEqual([(r["id"], r["lower"], r["upper"]) for r in self.rows(out)], [("0", "0", "1"), ("1", "0", "2"), ("2", "1", "2")])
+        self.refused(self.file("n.network", "network n\nno\n"), 2, '"no" is no record of a network')
+
+
+class Results(Planner):
+    three = "id,lower,upper,size\na,0,2,6\nb,1,3,5\nc,2,4,6\n"
+
+    def test_a_line_for_a_reader(self):
+        path = self.table(self.three)
+        self.assertRegex(self.run_it(path).stdout,
+                         rf"^{re.escape(path)}: optimal: 3 buffers in 11 bytes, lower bound 11 \(gap 0.00 %\); \d+\.\d\d s\n$")
+
+    def test_a_line_for_a_program(self):
+        done = self.run_it("--json", "--capacity", "1KiB", self.table(self.three))
+        self.assertEqual(done.stdout.count("\n"), 1)
+        self.assertIn("optimal: 3 buffers", done.stderr)
+        told = json.loads(done.stdout)
+        self.assertLess(told.pop("seconds"), 100)
+        mine = {"status": "optimal", "peak": 11, "lower_bound": 11, "gap": 0.0, "buffers": 3}
+        where = {"name": "memory", "capacity": 1024, "step": 1}
+        self.assertEqual(told, {"file": str(self.folder / "table.csv"), "spilled": 0, "memories": [{**mine, **where}], **mine})
+
+    def test_what_does_not_fit_has_no_table_but_a_picture(self):
+        out, picture = self.folder / "out.csv", self.folder / "plan.svg"
+        done = self.run_it("--capacity=10", "--json", "--out", str(out), "--svg", str(picture), self.table(self.three), exits_with=1)
+        self.assertEqual(json.loads(done.stdout)["status"], "infeasible")
+        self.assertIn("more than there is; most is live at step 1", done.stderr)
+        self.assertFalse(out.exists())
+        self.assertTrue(picture.exists())
+        self.run_it("--capacity=11", "--out", str(out), self.table(self.three))
+        self.judge(self.rows(out), 11)
+
+    def test_bad_usage(self):
+        path = self.table(self.three)
+        for arguments, reason in [
+            ([], "no file is given"),
+            ([path, path], "there are two files"),
+            (["--colour", path], "there is no option --colour"),
+            ([path, "--out"], "--out needs a value"),
+            (["--capacity", "12kB", path], '"12kB" is no number of bytes'),
+            (["--capacity", "17179869184GiB", path], "is no number of bytes"),
+            (["--capacity", "-1", path], "is no number of bytes"),
+            (["--budget", "nan", path], '"nan" is no number of seconds'),
+            (["--budget", "1s", path], '"1s" is no number of seconds'),
+            (["--memory", "fast", path], "a memory is written NAME:BYTES"),
+            (["--memory", "a:1", "--memory", "a:2", path], 'there are two memories "a"'),
+            (["--memory", "a:1", "--capacity", "1", path], "--capacity is of the one memory"),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.run_it(*arguments, exits_with=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(reason, done.stderr)
+        self.assertIn("usage:", self.run_it("--help").stdout)
+
+    def test_files_that_are_not_there(self):
+        self.assertIn("cannot be opened", self.run_it("nowhere/at.csv", exits_with=2).stderr)
+        self.assertIn("cannot be read", self.run_it(str(self.folder), exits_with=2).stderr)
+        path = self.table(self.three)
+        for option in ("--out", "--svg"):
+            self.assertIn("cannot be written", self.run_it(option, str(self.folder / "no" / "x"), path, exits_with=2).stderr)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, path], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("standard output cannot be written", done.stderr)
+
+    def test_an_interrupt_gives_the_best_plan_so_far(self):
+        path, out = self.table(random_table(800, 400, 1, longest=150)), str(self.folder / "out.csv")
+        with subprocess.Popen([PROGRAM, "--json", "--budget", "1000", "--out", out, path], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as running:
+            try:
+                progress = running.stderr.readline()  # after a second
+                self.assertRegex(progress, r"^[\d,]+ bytes, lower bound [\d,]+, 1 s; Ctrl-C")
+                running.send_signal(signal.SIGINT)
+                printed, _ = running.communicate(timeout=120)
+            finally:
+                running.kill()
+        self.assertEqual(running.returncode, 0)
+        told = json.loads(printed)
+        self.assertEqual(told["status"], "feasible")
+        self.assertLess(told["seconds"], 900)
+        self.judge(self.rows(out), told["peak"])
+
+    def test_a_budget_ends_the_search(self):
+        told = json.loads(self.run_it("--json", "--budget", "1.5", self.table(random_table(800, 400, 1, longest=150))).stdout)
+        self.assertEqual(told["status"], "feasible")
+        self.assertGreaterEqual(told["seconds"], 1.5)
+        self.assertLess(told["seconds"], 100)
+
+
+class Pictures(Planner):
+    def picture(self, path, *arguments, exits_with=0):
+        out = self.folder / "plan.svg"
+        self.run_it(*arguments, "--svg", str(out), path, exits_with=exits_with)
+        return xml.etree.ElementTree.parse(out).getroot()
+
+    @staticmethod
+    def titles(picture):
+        return [title.text for title in picture.iter(SVG + "title")]
+
+    def test_five_thousand_buffers(self):
+        picture = self.picture(self.table(random_table(5000, 2000, 3)), "--budget", "0")
+        rectangles = [r for r in picture.iter(SVG + "rect") if r.get("class")]
+        self.assertEqual(len(rectangles), 5000)
+        width, height = float(picture.get("width")), float(picture.get("height"))
+        for each in rectangles:
+            x, y, wide, high = (float(each.get(key)) for key in ("x", "y", "width", "height"))
+            self.assertTrue(x >= 0 and y >= 0 and wide > 0 and high >= 0 and x + wide <= width and y + high <= height)
+        self.assertEqual(len(self.titles(picture)), 5000)
+
+    def test_titles_and_lines(self):
+        picture = self.picture(self.table("id,lower,upper,size\nconv & <1>,0,3,4096\n"), "--capacity", "5000")
+        self.assertEqual(self.titles(picture), ["conv & <1>: 4,096 bytes at 0, steps 0 to 3"])
+        kinds = [line.get("class") for line in picture.iter(SVG + "line")]
+        for kind in ("bound", "peak", "capacity"):
+            self.assertEqual(kinds.count(kind), 2, kind)  # in the legend, and in the memory
+
+    def test_names_that_xml_has_not(self):
+        picture = self.picture(self.table(b"id,lower,upper,size\n\xff\x01\xc0\xaf\xed\xa0\x80\xef\xbf\xbf,0,3,1\n\xc3\xa4\xf0\x9f\x98\x80,0,3,1\n"))
+        self.assertEqual([title.split(":")[0] for title in self.titles(picture)], ["?" * 10, "ä😀"])
+
+    def test_extremes(self):
+        for row in ("a,-9223372036854775808,9223372036854775807,18446744073709551615", "a,0,1,0", "a,9223372036854775806,9223372036854775807,1"):
+            picture = self.picture(self.table("id,lower,upper,size\n" + row + "\n"))
+            for each in picture.iter():
+                for key in ("x", "y", "x1", "y1", "width", "height"):
+                    if each.get(key) and each.get(key) != "100%":
+                        self.assertTrue(abs(float(each.get(key))) < 10000, (row, each.tag, each.attrib))
+            self.assertLess(len(list(picture.iter())), 200)
+
+
+class Captures(Planner):
+    def capture(self, change=lambda problem: None):
+        changed = copy.deepcopy(CAPTURE)
+        change(changed["problem"])
+        return self.file("capture.json", json.dumps(changed, indent=1))
+
+    def test_constraints_are_kept(self):
+        out, picture = str(self.folder / "out.csv"), self.folder / "plan.svg"
+        told = json.loads(self.run_it("--json", "--out", out, "--svg", str(picture), self.capture()).stdout)
+        rows = self.rows(out)
+        self.assertEqual([m["name"] for m in told["memories"]], ["fast", "slow"])
+        self.assertEqual([(r["id"], r["memory"]) for r in rows],
+                         [("10", "fast"), ("11", "fast"), ("12", "slow"), ("12", "slow"), ("13", "slow"), ("14", "slow"), ("15", "slow")])
+        offsets = {r["id"]: int(r["offset"]) for r in rows}
+        self.assertEqual({offsets["10"], offsets["11"]}, {32, 64})  # beside what is reserved, apart though they never meet
+        self.assertEqual(offsets["13"], 100)
+        self.assertEqual(offsets["14"], offsets["15"])
+        self.judge([r for r in rows if r["id"] != "15"], 160)
+        self.assertEqual([m["peak"] for m in told["memories"]], [80, 160])
+        self.assertEqual((told["peak"], told["status"], told["spilled"]), (240, "feasible", 0))
+        titles = Pictures.titles(xml.etree.ElementTree.parse(picture).getroot())
+        self.assertEqual(len(titles), 8)  # c lives twice, and a range is reserved
+        self.assertIn("reserved: 32 bytes at 0", titles)
+
+    def test_memories_of_another_size(self):
+        for size, status, exits_with in [(47, "infeasible", 1), (79, "out_of_budget", 1), (80, "feasible", 0)]:
+            done = self.run_it("--memory", f"fast:{size}", "--json", self.capture(), exits_with=exits_with)
+            self.assertEqual([m["status"] for m in json.loads(done.stdout)["memories"]], [status, "optimal"])
+            self.assertEqual(json.loads(done.stdout)["status"], status)
+        self.assertIn('has no memory "medium"', self.run_it("--memory", "medium:79", self.capture(), exits_with=2).stderr)
+        self.assertIn("there are several memories", self.run_it("--capacity", "79", self.capture(), exits_with=2).stderr)
+
+    def test_what_is_no_capture(self):
+        def line_of(text, needle, occurrence=0):
+            return [i + 1 for i, line in enumerate(text.split("\n")) if needle in line][occurrence]
+
+        def buffer(index, **fields):
+            return lambda problem: problem["buffers"][index].update(fields)
+
+        def constraint(kind, *pairs):
+            return lambda problem: problem["constraints"].update({kind: list(pairs)})
+
+        second = ('"id": 1', 2, -1)  # where buffer 1 begins
+        for change, where, reason in [
+            (buffer(1, alignment=3), second, "the alignment 3 is no power of two"),
+            (buffer(1, id=10), second, "there is a buffer 10 already"),
+            (buffer(1, size=-1), second, '"size" is no whole number of 0 or more that fits 64 bits'),
+            (buffer(1, size=1.5), second, '"size" is no whole number of 0 or more that fits 64 bits'),
+            (buffer(1, size=2 ** 64), second, '"size" is no whole number of 0 or more that fits 64 bits'),
+            (buffer(1, size=2 ** 64 - 1), second, "all sizes up to here together do not fit 64 bits"),
+            (buffer(1, name=7), second, '"name" is no string'),
+            (buffer(1, allowed_pools=[9]), second, "there is no pool 9"),
+            (buffer(1, allowed_pools=[1, 2]), second, "the buffer is not allowed in exactly one pool"),
+            (buffer(1, live_intervals=[]), second, "the buffer 11 never lives"),
+            (buffer(1, live_intervals=[{"lower": 4, "upper": 4}]), ('"lower"', 1, -1), "upper, 4, is not above lower, 4"),
+            (buffer(1, live_intervals=[{"lower": 4, "upper": 6}, {"lower": 5, "upper": 7}]), ('"lower"', 2, -1), "the buffer 11 lives already then"),
+            (buffer(1, live_intervals=[{"lower": 4, "upper": 2 ** 63}]), ('"lower"', 1, -1), '"upper" is no whole number that fits 64 bits'),
+            (lambda problem: problem["buffers"][1].pop("size"), second, '"size" is missing'),
+            (lambda problem: problem["pools"][1].update(name="fast"), ('"pools"', 0, 12), 'there is a pool "fast" already'),
+            (lambda problem: problem["pools"][0]["reserved_ranges"][0].update(begin=33), ('"begin"', 0, -1), "the reserved range ends before it begins"),
+            (constraint("separations", {"first": 10, "second": 99}), ('"first"', 0, -1), "there is no buffer 99"),
+            (constraint("separations", {"first": 10, "second": 10}), ('"first"', 0, -1), "the pair is one buffer"),
+            (constraint("colocations", {"first": 10, "second": 12}), ('"first"', 2, -1), "the two cannot share an offset: they lie in different pools"),
+            (constraint("temporal_exclusions", {"first": 10, "second": 11}), ('"first"', 3, -1), "temporal_exclusions cannot be planned"),
+            (lambda problem: problem["constraints"]["pinned_allocations"][0].update(pool=1), ('"buffer"', 0, -1), "the buffer is not allowed in that pool"),
+            (lambda problem: problem["constraints"]["pinned_allocations"][0].update(exclusive_for_all_time=True), ('"buffer"', 0, -1), "exclusive pins cannot be planned"),
+            (lambda problem: problem.update(buffers=[7]), ('"problem"', 0, 0), None),
+            (lambda problem: problem.update(buffers=[]), ('"problem"', 0, 0), None),
+        ]:
+            path = self.capture(change)
+            text = Path(path).read_text()
+            with self.subTest(reason=reason):
+                if reason is None:
+                    self.assertRegex(self.run_it(path, exits_with=2).stderr, r"^\S+:\d+: .+\n$")
+                else:
+                    self.refused(path, line_of(text, where[0], where[1]) + where[2], reason)
+
+    def test_what_is_no_json(self):
+        for text, line in [("", 1), ("{\n\n nonsense", 3), ("[" * 100000, 1), ("7", 1), ("[]", 1), ("{\n}", 1), ('{\n"problem": 1}', 1)]:
+            with self.subTest(text=text[:20]):
+                self.assertRegex(self.run_it(self.file("x.json", text), exits_with=2).stderr, rf"^\S+x\.json:{line}: [^\n]+\n$")
+
+    def test_pins_that_collide(self):
+        def collide(problem):
+            problem["constraints"]["pinned_allocations"] = [{"buffer": b, "pool": 2, "offset": 0, "exclusive_for_all_time": False} for b in (13, 14)]
+        self.assertIn("buffer", self.run_it(self.capture(collide), exits_with=2).stderr)
+
+
+class WithoutJson(Planner):
+    def test_a_capture_is_refused(self):
+        self.assertIn("built without nlohmann's JSON library", self.run_it(self.file("x.json", "{}"), exits_with=2).stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv[1]
+    if "json" in sys.argv[2:]:
+        del WithoutJson
+    else:
+        del Captures
+    unittest.main(argv=sys.argv[:1])
