@@ -31,8 +31,7 @@ struct counting_iterator {
         if (*at++ == '\n') ++*line;
         return *this;
     }
-    friend bool operator==(counting_iterator a, counting_iterator b) { return a.at == b.at; }
-    friend bool operator!=(counting_iterator a, counting_iterator b) { return a.at != b.at; }
+    [[maybe_unused]] friend bool operator==(counting_iterator a, counting_iterator b) { return a.at == b.at; }
 };
 
 class capture_reader {

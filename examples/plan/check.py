@@ -22,20 +22,7 @@ from pathlib import Path
 PROGRAM = ""
 SVG = "{http://www.w3.org/2000/svg}"
 
-CAPTURE = {"problem": {
-    "pools": [{"id": 1, "name": "fast", "capacity": 96, "reserved_ranges": [{"begin": 0, "end": 32}]},
-              {"id": 2, "name": "slow", "capacity": None, "reserved_ranges": []}],
-    "buffers": [
-        {"id": 10, "name": "a", "size": 16, "alignment": 32, "allowed_pools": [1], "live_intervals": [{"lower": 0, "upper": 2}]},
-        {"id": 11, "name": "b", "size": 16, "alignment": 32, "allowed_pools": [1], "live_intervals": [{"lower": 4, "upper": 6}]},
-        {"id": 12, "name": "c", "size": 50, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 0, "upper": 2}, {"lower": 6, "upper": 8}]},
-        {"id": 13, "name": "d", "size": 60, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 6}]},
-        {"id": 14, "name": "e", "size": 7, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 3}]},
-        {"id": 15, "name": "f", "size": 5, "alignment": 1, "allowed_pools": [2], "live_intervals": [{"lower": 2, "upper": 3}]}],
-    "constraints": {"separations": [{"first": 10, "second": 11}, {"first": 10, "second": 12}],
-                    "colocations": [{"first": 14, "second": 15}],
-                    "temporal_exclusions": [],
-                    "pinned_allocations": [{"buffer": 13, "pool": 2, "offset": 100, "exclusive_for_all_time": False}]}}}
+CAPTURE = json.loads((Path(__file__).parent / "kernel.json").read_text(encoding="utf-8"))
 
 
 def random_table(count, steps, seed, longest=40):
