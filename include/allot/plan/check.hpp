@@ -25,6 +25,9 @@ enum class plan_refusal : unsigned char {
     together_not_merged,   // `which` is a pair; this function plans buffers that are merged already
     too_large,             // what lives at once, or every plan that was tried, does not fit 64 bits
     unsupported,           // this function cannot do what the problem asks
+    not_a_memory,          // memory `which`: its alignment is no power of two, or it is cheaper than one before; none, or too many
+    not_for_each_buffer,   // uses or allowed memories are said of `which` buffers, and there are others
+    fixed_in_no_one_memory, // buffer `which` is fixed, and must be allowed in one memory alone
 };
 
 struct plan_error {

@@ -1,0 +1,407 @@
+// spill: where each buffer lives when there are several memories, and the fast ones cannot hold all.
+//
+//     allot::plan_memory memories[] = {{.capacity = 768_KiB, .align = 128, .cost = 0}, {.cost = 1}};  // fast; slow, unbounded
+//     auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories});
+//     if (!made) …                                            // the problem is none: made.error()
+//     made->places[1].memory; made->places[1].offset; made->cost; made->spilled; made->status;
+//
+//     memory 0   ┌─────┬────────┐     What is not in memory 0 spills to memory 1, what is not there to memory 2, and so on:
+//                │  a  │   c    │     at each, those are kept whose spilling would cost most, as far as they can be packed.
+//     memory 1   └─────┴───┬────┴──┐  Choice and packing are decided together: what is chosen is packed exactly, and where
+//                ┌─────────┤   d   │  that fails, chosen anew; see `fill`.
+//                │    b    │       │
+//                └─────────┴───────┴──► time
+//
+// A buffer costs `memory.cost × size × uses`. A buffer lives in one memory, all of its lifetimes. Buffers that are together
+// share memory and offset; two that are apart, and live in one memory, share no byte. A fixed buffer lives in the one memory
+// that `allowed` lets it, at its offset there.
+//
+// How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first memories
+// as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. With two memories the
+// choice sees all that matters. With more, each memory is filled with what the next slower one would cost, as if that one
+// had room; where it had not, the plan is made again with what was really paid, some times, and the best is the answer.
+//
+// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n²) simple steps
+// a memory, and as many more as `effort` says. Memory: `space_of_memories`. Thread safety: pure but for the workspace.
+#pragma once
+
+#include <allot/plan/fill.hpp>
+#include <allot/plan/plan.hpp>
+
+namespace allot::inline v1 {
+
+/// Bytes that buffers can live in, at offsets that are multiples of `align`.
+struct plan_memory {
+    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t align = 1;
+    std::uint64_t cost = 0;  // of a byte that lives there, and each use of it
+};
+
+struct memories_problem {
+    plan_problem buffers;                        // without reserved ranges: those are fixed buffers that live all the time
+    std::span<const plan_memory> memories;       // at most 64, none cheaper than one before
+    std::span<const std::uint64_t> uses{};       // of each buffer; empty: one
+    std::span<const std::uint64_t> allowed{};    // for each buffer: bit m for memory m; empty: all
+};
+
+struct memories_options {
+    std::uint64_t effort = 200'000;     // buffers placed in trying: some tenths of a second; 0 is one simple plan
+    std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
+    std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
+};
+
+/// Where a plan puts a buffer.
+struct memory_place {
+    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+    std::uint32_t memory = nowhere;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    friend constexpr bool operator==(memory_place, memory_place) = default;
+};
+
+/// What a plan needs of a memory.
+struct memory_needs {
+    std::uint64_t peak = 0;   // the highest end of a buffer
+    std::uint64_t align = 1;  // what the memory's base has to be a multiple of
+    friend constexpr bool operator==(memory_needs, memory_needs) = default;
+};
+
+/// A plan, but for its places. Where it is infeasible or out of budget, some buffers are nowhere: they cost nothing here.
+struct memories_summary {
+    plan_status status = plan_status::optimal;
+    std::uint64_t cost = 0;
+    std::uint64_t bound = 0;     // no plan costs less
+    std::uint64_t spilled = 0;   // bytes that are not in the first memory
+    std::uint64_t homeless = 0;  // buffers that are nowhere
+    std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many there
+                                 // are: more is live at once, at `step`, than all memories hold
+    std::int64_t step = 0;       // where most bytes are live
+    friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
+};
+
+/// What is known while a plan is made.
+struct memories_progress {
+    std::uint64_t cost = 0;      // of the best plan so far
+    std::uint64_t homeless = 0;  // its buffers that are nowhere
+    std::uint64_t bound = 0;     // no plan costs less
+};
+
+/// Nobody watches.
+struct unwatched_memories {
+    [[nodiscard]] constexpr bool operator()(memories_progress) const noexcept { return false; }
+};
+
+namespace detail {
+
+class memory_planner {
+public:
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& merged, const memories_options& options) noexcept {
+        const std::size_t buffers = merged.buffers.size(), lifetimes = buffers + merged.revivals.size();
+        plan_space own;
+        own.words = 3 * buffers;
+        own.longs = 6 * buffers;
+        return own + sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
+               max(bound_space(merged), memory_fill::space(merged, options.search_at_most, options.remember));
+    }
+
+    constexpr memory_planner(const merged_problem& merged, const memories_problem& given, const memories_options& options,
+                             plan_workspace& workspace) noexcept
+        : merged_{&merged}, given_{&given}, options_{options}, buffers_{merged.problem.buffers.data()},
+          count_{merged.problem.buffers.size()}, memories_{given.memories}, where_{merged.problem, workspace},
+          price_{where_, lives() + merged.problem.apart.size(), workspace} {
+        list_ = workspace.cut_words(count_);
+        memory_ = workspace.cut_words(count_);
+        best_memory_ = workspace.cut_words(count_);
+        weight_ = workspace.cut_longs(count_);
+        allowed_ = workspace.cut_longs(count_);
+        value_ = workspace.cut_longs(count_);
+        paid_ = workspace.cut_longs(count_);
+        offset_ = workspace.cut_longs(count_);
+        best_offset_ = workspace.cut_longs(count_);
+        workspace_ = workspace;
+    }
+
+    /// Weights, and which memories each buffer fits.
+    [[nodiscard]] constexpr plan_error read() noexcept {
+        const std::uint64_t all = memories_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << memories_.size()) - 1;
+        for (std::size_t i = 0; i != count_; ++i) {
+            weight_[i] = 0;
+            allowed_[i] = all;
+        }
+        for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given) {
+            const std::size_t i = (*merged_)[given];
+            std::uint64_t weight = 0;
+            if (!checked_multiply(given_->buffers.buffers[given].size, given_->uses.empty() ? 1 : given_->uses[given], weight) ||
+                !checked_add(weight_[i], weight, weight_[i]))
+                return {plan_refusal::too_large, given};
+            if (!given_->allowed.empty()) allowed_[i] &= given_->allowed[given];
+        }
+        for (const plan_fixed& fixed : merged_->problem.fixed) {
+            const std::uint64_t only = allowed_[fixed.buffer];
+            if (!std::has_single_bit(only)) return {plan_refusal::fixed_in_no_one_memory, original(fixed.buffer)};
+            if (fixed.offset % memories_[static_cast<std::size_t>(std::countr_zero(only))].align != 0)
+                return {plan_refusal::fixed_misaligned, original(fixed.buffer)};
+        }
+        if (const plan_error error = check_fixed(); error.why != plan_refusal::none) return error;
+
+        // Nowhere costs more than any memory, so that what can have a place gets one; and no sum of costs can wrap.
+        if (!checked_multiply(memories_.back().cost, std::uint64_t{4}, nowhere_cost_) ||
+            !checked_add(nowhere_cost_, std::uint64_t{4}, nowhere_cost_))
+            return {plan_refusal::too_large, 0};
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != count_; ++i) {
+            std::uint64_t most = 0;
+            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, nowhere_cost_, most) || !checked_add(sum, most, sum))
+                return {plan_refusal::too_large, original(i)};
+            for (std::size_t m = 0; m != memories_.size(); ++m)
+                if (buffers_[i].size > memories_[m].capacity) allowed_[i] &= ~(std::uint64_t{1} << m);
+            paid_[i] = 0;
+        }
+        for (const plan_fixed& fixed : merged_->problem.fixed)
+            if (const std::uint64_t only = allowed_[fixed.buffer]; only != 0 &&
+                fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity - buffers_[fixed.buffer].size)
+                allowed_[fixed.buffer] = 0;
+        return {};
+    }
+
+    /// What no plan costs less than: the first memories taken as one, for each number of them, and bytes that may be parted.
+    [[nodiscard]] constexpr std::uint64_t bound() noexcept {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != count_; ++i)
+            if (allowed_[i] != 0) sum += weight_[i] * memories_[0].cost;
+        std::uint64_t capacity = 0, mask = 0;
+        for (std::size_t m = 0; m + 1 < memories_.size(); ++m) {
+            if (!checked_add(capacity, memories_[m].capacity, capacity)) capacity = ~std::uint64_t{0};
+            mask |= std::uint64_t{1} << m;
+            const std::uint64_t more = memories_[m + 1].cost - memories_[m].cost;  // of a byte that is none of the first
+            if (more == 0) continue;
+            std::size_t some = 0;
+            for (std::size_t i = 0; i != count_; ++i)
+                if ((allowed_[i] & mask) != 0) list_[some++] = static_cast<std::uint32_t>(i);
+                else if (allowed_[i] != 0) sum += weight_[i] * more;
+            sum += price_.run(list_, some, buffers_,
+                              [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
+                              capacity, where_.of_time(), options_.effort == 0 ? 30 : 1000);
+        }
+        return sum;
+    }
+
+    template <class Watch>
+    constexpr void run(memories_summary& made, Watch& watch) noexcept {
+        memory_fill fill{merged_->problem, where_, price_, workspace_, options_.search_at_most, options_.remember};
+        std::uint64_t spent = 0;
+        bool stopped = false, first = true;
+        const auto stop = [&] {
+            return stopped = stopped || (!first && watch(memories_progress{made.cost, made.homeless, made.bound}));
+        };
+        const bool simple = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
+        for (std::uint64_t effort = 0;; effort = (options_.effort - spent) / 2 + 1) {
+            if (simple && !first) effort = options_.effort - spent;
+            spent += cascade(fill, effort, stop);
+            const memories_summary now = counted();
+            if (first || now.homeless < made.homeless || (now.homeless == made.homeless && now.cost < made.cost)) {
+                made.cost = now.cost;
+                made.spilled = now.spilled;
+                made.homeless = now.homeless;
+                for (std::size_t i = 0; i != count_; ++i) {
+                    best_memory_[i] = memory_[i];
+                    best_offset_[i] = offset_[i];
+                }
+            }
+            first = false;
+            const bool learnt = learn();
+            if (made.cost <= made.bound && made.homeless == 0) break;
+            if (spent >= options_.effort || (simple && effort != 0) || (effort > 1 && !learnt && spent >= options_.effort / 2)) break;
+            if (stop()) break;
+        }
+    }
+
+    [[nodiscard]] constexpr std::uint32_t memory(std::size_t i) const noexcept { return best_memory_[i]; }
+    [[nodiscard]] constexpr std::uint64_t offset(std::size_t i) const noexcept { return best_offset_[i]; }
+    /// The first of the given buffers that no memory can hold; how many there are when there is none.
+    [[nodiscard]] constexpr std::size_t unholdable() const noexcept {
+        for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given)
+            if (allowed_[(*merged_)[given]] == 0) return given;
+        return given_->buffers.buffers.size();
+    }
+
+private:
+    [[nodiscard]] constexpr std::size_t lives() const noexcept { return count_ + merged_->problem.revivals.size(); }
+    [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
+        std::size_t given = 0;
+        while ((*merged_)[given] != merged) ++given;
+        return given;
+    }
+
+    /// Two that are fixed in one memory do not collide.
+    [[nodiscard]] constexpr plan_error check_fixed() const noexcept {
+        const auto fixed = merged_->problem.fixed;
+        for (std::size_t a = 0; a != fixed.size(); ++a)
+            for (std::size_t b = 0; b != a; ++b) {
+                const auto one = static_cast<std::uint32_t>(fixed[a].buffer), other = static_cast<std::uint32_t>(fixed[b].buffer);
+                const bool overlap = fixed[a].offset < fixed[b].offset + buffers_[other].size &&
+                                     fixed[b].offset < fixed[a].offset + buffers_[one].size;
+                if (one == other ? fixed[a].offset != fixed[b].offset
+                                 : overlap && buffers_[one].size != 0 && buffers_[other].size != 0 &&
+                                       allowed_[one] == allowed_[other] && where_.conflict(one, other))
+                    return {plan_refusal::contradiction, original(one)};
+            }
+        return {};
+    }
+
+    /// Fills memory after memory with what is left.
+    template <class Stop>
+    constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
+        std::uint64_t spent = 0;
+        for (std::size_t i = 0; i != count_; ++i) {
+            memory_[i] = memory_place::nowhere;
+            offset_[i] = 0;
+        }
+        for (std::size_t m = 0; m != memories_.size(); ++m) {
+            std::size_t some = 0;
+            for (std::size_t i = 0; i != count_; ++i) {
+                if (memory_[i] != memory_place::nowhere || (allowed_[i] >> m & 1) == 0) continue;
+                list_[some++] = static_cast<std::uint32_t>(i);
+                const std::uint64_t later = m == 63 ? 0 : allowed_[i] >> (m + 1);
+                std::uint64_t next = later == 0 ? nowhere_cost_ : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
+                next = std::max(next, paid_[i]);
+                const std::uint64_t weight = next == nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
+                value_[i] = std::max<std::uint64_t>(weight * (next - memories_[m].cost), 1);
+            }
+            const std::uint64_t left = effort - std::min(spent, effort);
+            const std::uint64_t share = m + 2 >= memories_.size() ? left : left / 2;
+            spent += fill.run({list_, some}, value_, memories_[m].capacity, memories_[m].align, share, stop);
+            for (std::size_t k = 0; k != some; ++k)
+                if (const std::uint32_t i = list_[k]; fill.placed(i)) {
+                    memory_[i] = static_cast<std::uint32_t>(m);
+                    offset_[i] = fill.offset(i);
+                }
+        }
+        return spent;
+    }
+
+    [[nodiscard]] constexpr memories_summary counted() const noexcept {
+        memories_summary now;
+        for (std::size_t i = 0; i != count_; ++i) {
+            if (memory_[i] == memory_place::nowhere) ++now.homeless;
+            else now.cost += weight_[i] * memories_[memory_[i]].cost;
+            if (memory_[i] != 0 && memory_[i] != memory_place::nowhere) now.spilled += buffers_[i].size;
+        }
+        return now;
+    }
+    /// What was paid for those that did not come to live where they were expected; whether that is news.
+    constexpr bool learn() noexcept {
+        bool news = false;
+        for (std::size_t i = 0; i != count_; ++i) {
+            const std::uint64_t paid = memory_[i] == memory_place::nowhere ? nowhere_cost_ : memories_[memory_[i]].cost;
+            if (paid <= paid_[i]) continue;
+            paid_[i] = paid;
+            news = true;
+        }
+        return news;
+    }
+
+    const merged_problem* merged_;
+    const memories_problem* given_;
+    memories_options options_;
+    const plan_buffer* buffers_;
+    std::size_t count_;
+    std::span<const plan_memory> memories_;
+    sections where_;
+    prices price_;
+    std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
+    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr;
+    std::uint64_t *offset_ = nullptr, *best_offset_ = nullptr;
+    std::uint64_t nowhere_cost_ = 0;
+    plan_workspace workspace_{};
+};
+
+[[nodiscard]] constexpr plan_error check_memories(const memories_problem& problem) noexcept {
+    const std::size_t count = problem.buffers.buffers.size(), memories = problem.memories.size();
+    if (const plan_error error = check_problem(problem.buffers); error.why != plan_refusal::none) return error;
+    if (!problem.buffers.reserved.empty()) return {plan_refusal::unsupported, 0};
+    if (memories == 0 || memories > 64) return {plan_refusal::not_a_memory, memories};
+    for (std::size_t m = 0; m != memories; ++m)
+        if (!is_alignment(problem.memories[m].align) || (m != 0 && problem.memories[m].cost < problem.memories[m - 1].cost))
+            return {plan_refusal::not_a_memory, m};
+    if (!problem.uses.empty() && problem.uses.size() != count) return {plan_refusal::not_for_each_buffer, problem.uses.size()};
+    if (!problem.allowed.empty() && problem.allowed.size() != count)
+        return {plan_refusal::not_for_each_buffer, problem.allowed.size()};
+    return {};
+}
+
+}  // namespace detail
+
+/// What `plan_memories_into` works in.
+[[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem, const memories_options& options = {}) noexcept {
+    plan_problem merged = problem.buffers;  // as large as it can be
+    merged.together = {};
+    return merge_space(problem.buffers) + detail::memory_planner::space(merged, options);
+}
+
+/// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap. `watch(memories_progress)`
+/// is called now and then once there is a plan, and ends the work by true. Refused for what is no problem, for lifetimes of
+/// one buffer that overlap, where fixed buffers collide, and for costs whose sum, times four, does not fit 64 bits.
+template <class Watch = unwatched_memories>
+[[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
+    const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs, plan_workspace workspace,
+    const memories_options& options = {}, Watch watch = {}) noexcept {
+    using answer = result<memories_summary, plan_error>;
+    const std::size_t all = problem.buffers.buffers.size();
+    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (!workspace.holds(space_of_memories(problem, options)) || places.size() < all || needs.size() < problem.memories.size())
+        return answer::failure({plan_refusal::workspace_too_small, 0});
+    const auto merged = merge_together(problem.buffers, workspace);
+    if (!merged) return answer::failure(merged.error());
+    const auto most = bound_of(merged->problem, workspace);
+    if (!most) return answer::failure(most.error());
+    detail::memory_planner planner{*merged, problem, options, workspace};
+    if (const plan_error error = planner.read(); error.why != plan_refusal::none) return answer::failure(error);
+
+    memories_summary made;
+    made.bound = planner.bound();
+    made.step = most->step;
+    made.which = planner.unholdable();
+    planner.run(made, watch);
+
+    for (std::size_t m = 0; m != problem.memories.size(); ++m) needs[m] = {0, 1};
+    for (std::size_t given = 0; given != all; ++given) {
+        const std::size_t i = (*merged)[given];
+        const plan_buffer& buffer = problem.buffers.buffers[given];
+        places[given] = {planner.memory(i), planner.offset(i), buffer.size};
+        if (planner.memory(i) == memory_place::nowhere) continue;
+        memory_needs& need = needs[planner.memory(i)];
+        need.peak = std::max(need.peak, planner.offset(i) + buffer.size);
+        need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});
+    }
+    std::uint64_t room = 0;
+    for (const plan_memory& memory : problem.memories)
+        if (!checked_add(room, memory.capacity, room)) room = ~std::uint64_t{0};
+    if (made.homeless == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
+    else made.status = made.which != all || most->bytes > room ? plan_status::infeasible : plan_status::out_of_budget;
+    return made;
+}
+
+/// A plan on the heap.
+struct memories_plan : memories_summary {
+    std::vector<memory_place> places;
+    std::vector<memory_needs> needs;  // of each memory
+};
+
+/// Plans on the heap. Throws what the heap throws; refused as `plan_memories_into` is.
+template <class Watch = unwatched_memories>
+[[nodiscard]] result<memories_plan, plan_error> plan_memories(const memories_problem& problem, const memories_options& options = {},
+                                                              Watch watch = {}) {
+    using answer = result<memories_plan, plan_error>;
+    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none) return answer::failure(error);
+    plan_heap workspace{space_of_memories(problem, options)};
+    memories_plan made;
+    made.places.resize(problem.buffers.buffers.size());
+    made.needs.resize(problem.memories.size());
+    const auto summary = plan_memories_into(problem, made.places, made.needs, workspace, options, watch);
+    if (!summary) return answer::failure(summary.error());
+    static_cast<memories_summary&>(made) = *summary;
+    return made;
+}
+
+}  // namespace allot::inline v1
