@@ -33,7 +33,7 @@ public:
         own.words = 13 * buffers;
         own.longs = 4 * buffers + lifetimes + problem.apart.size();
         own.buffers = buffers;
-        own.revivals = problem.revivals.size();
+        own.revivals = lifetimes;  // of buffers that were merged, more may be revivals
         own.fixed = problem.fixed.size();
         own.pairs = problem.apart.size();
         plan_space work = max(greedy_space(problem), bound_space(problem));
