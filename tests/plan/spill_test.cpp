@@ -323,17 +323,19 @@ TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in
     CHECK(too_high->which == 0);
 }
 
-TEST_CASE("a slower memory that has no room is learnt of: what must not end up there stays in the faster one") {
-    // By the next memory's cost alone, the first memory would keep b, and c would have to go to the dearest.
-    const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {0, 1}}, {.size = 10, .live = {0, 1}}};
-    const plan_memory memories[] = {{.capacity = 10, .cost = 0}, {.capacity = 10, .cost = 1}, {.cost = 100}};
-    const std::uint64_t uses[] = {5, 3, 4}, allowed[] = {3, 7, 5};
+TEST_CASE("what has no room in a slower memory is learnt of, and stays in the faster one") {
+    // By its uses alone b would be kept in the first memory, and a, which is worth less there, would meet c in the second.
+    const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {1, 3}}, {.size = 10, .live = {0, 1}}};
+    const plan_memory memories[] = {{.capacity = 10, .cost = 0}, {.capacity = 10, .cost = 1}};
+    const std::uint64_t uses[] = {3, 5, 1}, allowed[] = {3, 3, 2};
     const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories, .uses = uses, .allowed = allowed};
     const auto made = allot::plan_memories(problem);
     REQUIRE(made);
     check_plan(problem, *made);
     CHECK(made->homeless == 0);
-    CHECK(made->cost == 10 * 5 + 10 * 3 * 100);
+    CHECK(made->cost == 10 * 5 + 10);
+    CHECK(allot::plan_memories(problem, {.effort = 0})->homeless == 1);
+    CHECK(allot::plan_memories(problem, {.effort = 0})->status == plan_status::out_of_budget);
 }
 
 TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {

@@ -145,13 +145,13 @@ public:
         if (const plan_error error = check_fixed(); error.why != plan_refusal::none) return error;
 
         // Nowhere costs more than any memory, so that what can have a place gets one; and no sum of costs can wrap.
-        if (!checked_multiply(memories_.back().cost, std::uint64_t{4}, nowhere_cost_) ||
-            !checked_add(nowhere_cost_, std::uint64_t{4}, nowhere_cost_))
+        if (!checked_multiply(std::max<std::uint64_t>(memories_.back().cost, 1), std::uint64_t{64}, highest_cost_))
             return {plan_refusal::too_large, 0};
+        nowhere_cost_ = highest_cost_ / 16;
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i) {
             std::uint64_t most = 0;
-            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, nowhere_cost_, most) || !checked_add(sum, most, sum))
+            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, highest_cost_, most) || !checked_add(sum, most, sum))
                 return {plan_refusal::too_large, original(i)};
             for (std::size_t m = 0; m != memories_.size(); ++m)
                 if (buffers_[i].size > memories_[m].capacity) allowed_[i] &= ~(std::uint64_t{1} << m);
@@ -194,9 +194,9 @@ public:
         const auto stop = [&] {
             return stopped = stopped || (!first && watch(memories_progress{made.cost, made.homeless, made.bound}));
         };
-        const bool simple = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
-        for (std::uint64_t effort = 0;; effort = (options_.effort - spent) / 2 + 1) {
-            if (simple && !first) effort = options_.effort - spent;
+        // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
+        const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
+        for (std::uint64_t effort = 0;; effort = once ? options_.effort - spent : (options_.effort - spent) / 2 + 1) {
             spent += cascade(fill, effort, stop);
             const memories_summary now = counted();
             if (first || now.homeless < made.homeless || (now.homeless == made.homeless && now.cost < made.cost)) {
@@ -209,9 +209,8 @@ public:
                 }
             }
             first = false;
-            const bool learnt = learn();
-            if (made.cost <= made.bound && made.homeless == 0) break;
-            if (spent >= options_.effort || (simple && effort != 0) || (effort > 1 && !learnt && spent >= options_.effort / 2)) break;
+            if ((made.cost <= made.bound && made.homeless == 0) || spent >= options_.effort) break;
+            if (effort != 0 && (once || !learn())) break;  // what no effort was made for says little
             if (stop()) break;
         }
     }
@@ -265,7 +264,7 @@ private:
                 const std::uint64_t later = m == 63 ? 0 : allowed_[i] >> (m + 1);
                 std::uint64_t next = later == 0 ? nowhere_cost_ : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
                 next = std::max(next, paid_[i]);
-                const std::uint64_t weight = next == nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
+                const std::uint64_t weight = next >= nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
                 value_[i] = std::max<std::uint64_t>(weight * (next - memories_[m].cost), 1);
             }
             const std::uint64_t left = effort - std::min(spent, effort);
@@ -289,11 +288,13 @@ private:
         }
         return now;
     }
-    /// What was paid for those that did not come to live where they were expected; whether that is news.
+    /// What was paid for those that did not come to live where they were expected, and ever more for those that came to live
+    /// nowhere, until others make room; whether that is news.
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
-            const std::uint64_t paid = memory_[i] == memory_place::nowhere ? nowhere_cost_ : memories_[memory_[i]].cost;
+            const std::uint64_t homeless = std::min(2 * std::max(paid_[i], nowhere_cost_ / 2), highest_cost_);
+            const std::uint64_t paid = memory_[i] == memory_place::nowhere ? homeless : memories_[memory_[i]].cost;
             if (paid <= paid_[i]) continue;
             paid_[i] = paid;
             news = true;
@@ -312,7 +313,7 @@ private:
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
     std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr;
     std::uint64_t *offset_ = nullptr, *best_offset_ = nullptr;
-    std::uint64_t nowhere_cost_ = 0;
+    std::uint64_t nowhere_cost_ = 0, highest_cost_ = 0;
     plan_workspace workspace_{};
 };
 
@@ -341,7 +342,7 @@ private:
 
 /// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap. `watch(memories_progress)`
 /// is called now and then once there is a plan, and ends the work by true. Refused for what is no problem, for lifetimes of
-/// one buffer that overlap, where fixed buffers collide, and for costs whose sum, times four, does not fit 64 bits.
+/// one buffer that overlap, where fixed buffers collide, and for costs whose sum, times 64, does not fit 64 bits.
 template <class Watch = unwatched_memories>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
     const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs, plan_workspace workspace,
