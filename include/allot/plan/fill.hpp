@@ -38,13 +38,13 @@ public:
         own.pairs = problem.apart.size();
         plan_space work = max(greedy_space(problem), bound_space(problem));
         if (buffers <= search_at_most) {
-            const search_counts counts{buffers, lifetimes, problem.apart.size(), remember};
+            const search_counts counts{{buffers, lifetimes, problem.apart.size()}, remember};
             work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
         }
         return own + work;
     }
 
-    constexpr memory_fill(const plan_problem& problem, const sections& where, prices& price, plan_workspace& workspace,
+    constexpr memory_fill(const plan_problem& problem, const live_sections& where, prices& price, plan_workspace& workspace,
                           std::size_t search_at_most, std::size_t remember) noexcept
         : problem_{&problem}, buffers_{problem.buffers.data()}, where_{&where}, price_{&price}, search_at_most_{search_at_most},
           remember_{remember} {
@@ -375,11 +375,11 @@ private:
         constexpr std::uint64_t patience = 1000;
         if (chosen_worth_ <= worth_) return false;
         const plan_problem chosen = problem_of(chosen_);
-        const search_counts counts{packed_count_, packed_count_ + chosen.revivals.size(), chosen.apart.size(), remember_};
-        packing_search search{chosen, {{workspace_.longs.data(), counts.wide()}, {workspace_.words.data(), counts.narrow()}, remember_}};
-        const search_result found = search.run(capacity_, {trial_, packed_count_}, std::min(patience, effort_ - std::min(spent_, effort_)), stop);
+        const search_counts counts{section_counts::of(chosen), remember_};
+        packing_search search{chosen, {{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())}, remember_}};
+        const search_result found = search.find(capacity_, {trial_, packed_count_}, std::min(patience, effort_ - std::min(spent_, effort_)), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
-        if (!found) return false;
+        if (found.answer != search_answer::found) return false;
         adopt(chosen_);
         fill_holes(0, where_->count(), 0);
         return true;
@@ -414,7 +414,7 @@ private:
 
     const plan_problem* problem_;
     const plan_buffer* buffers_;
-    const sections* where_;
+    const live_sections* where_;
     prices* price_;
     std::size_t search_at_most_, remember_;
     const std::uint64_t* values_ = nullptr;

@@ -14,7 +14,7 @@
 // Complexity: O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section. Not synchronised.
 #pragma once
 
-#include <allot/plan/sections.hpp>
+#include <allot/plan/live_sections.hpp>
 
 #include <bit>
 
@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] static constexpr plan_space space(std::size_t sections) noexcept { return {0, 4 * sections + 2, 0}; }
 
-    constexpr prices(const sections& where, std::size_t most_sections, plan_workspace& workspace) noexcept : where_{&where} {
+    constexpr prices(const live_sections& where, std::size_t most_sections, plan_workspace& workspace) noexcept : where_{&where} {
         price_ = workspace.cut_longs(most_sections);
         best_ = workspace.cut_longs(most_sections);
         load_ = workspace.cut_longs(most_sections + 1);
@@ -145,7 +145,7 @@ private:
         return price;
     }
 
-    const sections* where_;
+    const live_sections* where_;
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;

@@ -100,7 +100,7 @@ public:
         plan_space own;
         own.words = 3 * buffers;
         own.longs = 6 * buffers;
-        return own + sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
+        return own + live_sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
                max(bound_space(merged), memory_fill::space(merged, options.search_at_most, options.remember));
     }
 
@@ -308,7 +308,7 @@ private:
     const plan_buffer* buffers_;
     std::size_t count_;
     std::span<const plan_memory> memories_;
-    sections where_;
+    live_sections where_;
     prices price_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
     std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr;
