@@ -5,4 +5,5 @@
 #include <allot/plan/pages.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
+#include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
