@@ -372,7 +372,7 @@ private:
     /// Whether the choice can be packed, as far as some steps of the search can tell. Then it is the plan, if it is better.
     template <class Stop>
     [[nodiscard]] constexpr bool pack(Stop& stop) noexcept {
-        constexpr std::uint64_t patience = 1000;
+        constexpr std::uint64_t patience = 2000;
         if (chosen_worth_ <= worth_) return false;
         const plan_problem chosen = problem_of(chosen_);
         const search_counts counts{section_counts::of(chosen), remember_};

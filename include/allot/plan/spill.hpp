@@ -45,7 +45,7 @@ struct memories_problem {
 };
 
 struct memories_options {
-    std::uint64_t effort = 200'000;     // buffers placed in trying: some tenths of a second; 0 is one simple plan
+    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second; 0 is one simple plan
     std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
     std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
 };
