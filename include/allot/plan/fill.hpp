@@ -25,6 +25,7 @@ namespace allot::inline v1::detail {
 
 class memory_fill {
     static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+    static constexpr std::uint32_t widest_part = 32;  // sections on either side of a moment
 
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most, std::size_t remember) noexcept {
@@ -84,7 +85,7 @@ public:
         begin(list, values, capacity, align, effort);
         if (count_ == 0 || fits_whole(stop)) return spent_;
         const std::uint64_t lost = price_->run(list_, count_, buffers_, [this](std::uint32_t i) { return values_[i]; }, capacity_,
-                                               where_->count(), effort == 0 ? 30 : 300);
+                                               where_->count(), prices::iterations(300, effort, count_));
         for (std::size_t k = 0; k != count_; ++k)
             share_[list_[k]] = price_->share(list_[k], buffers_[list_[k]].size, values_[list_[k]]);
         sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });  // what is worth as much: largest first
@@ -205,7 +206,7 @@ private:
             if (!is_out(buffer)) continue;
             const lifetime span = where_->first_span(buffer);
             const auto first = static_cast<std::uint32_t>(span.from), last = static_cast<std::uint32_t>(span.until);
-            const std::uint32_t moment = first + below(last - first), width = below(1 + where_->count() / 8);
+            const std::uint32_t moment = first + below(last - first), width = below(1 + std::min(where_->count() / 8, widest_part));
             return {moment - std::min(moment, width), std::min(moment + width + 1, where_->count()), buffer, true};
         }
         return {0, 0, 0, false};
@@ -388,7 +389,8 @@ private:
     template <class Stop>
     constexpr void improve(Stop& stop) noexcept {
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
-        constexpr int tries = 300, tries_for_better = 50, tries_in_holes = 4;
+        constexpr int tries_for_better = 50, tries_in_holes = 4;
+        const std::uint64_t tries = std::min<std::uint64_t>(300, effort_ / 16 / (1 + count_ / 8));
         const bool searched = count_ <= search_at_most_;
         std::uint64_t most_slack = 0;
         for (std::size_t i = 0; searched && i != std::size(slacks) && goes_on(stop); ++i) {
@@ -397,7 +399,7 @@ private:
             for (std::size_t k = 0; k != count_; ++k) kept_[list_[k]] = fixed_[list_[k]] != nowhere ? 1 : 0;
             choose_these(kept_);
             choose_more(0, where_->count(), 0);
-            for (int k = 0; k != tries && spent_ < effort_; ++k) static_cast<void>(ruin_chosen());
+            for (std::uint64_t k = 0; k != tries && spent_ < effort_; ++k) static_cast<void>(ruin_chosen());
             if (chosen_worth_ <= worth_ || pack(stop)) break;  // with more slack it is worth less still
         }
         for (bool some_slack = false; goes_on(stop); some_slack = !some_slack) {

@@ -35,6 +35,11 @@ public:
         sum_ = workspace.cut_longs(most_sections + 1);
     }
 
+    /// At most `most`; for many buffers, as few as an effort of so many placements is worth.
+    [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort, std::size_t buffers) noexcept {
+        return static_cast<std::size_t>(std::min<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
+    }
+
     /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
     /// `value(buffer)` may be `priceless`.
     template <class Value>

@@ -181,7 +181,7 @@ public:
                 else if (allowed_[i] != 0) sum += weight_[i] * more;
             sum += price_.run(list_, some, buffers_,
                               [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
-                              capacity, where_.of_time(), options_.effort == 0 ? 30 : 1000);
+                              capacity, where_.of_time(), prices::iterations(1000, options_.effort, some));
         }
         return sum;
     }
