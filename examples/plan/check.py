@@ -184,6 +184,8 @@ class Results(Planner):
             (["--memory", "fast", path], "a memory is written NAME:BYTES"),
             (["--memory", "a:1", "--memory", "a:2", path], 'there are two memories "a"'),
             (["--memory", "a:1", "--capacity", "1", path], "--capacity is of the one memory"),
+            (["--memory", "a:1:many", path], '"many" is no cost of a byte'),
+            (["--memory", "a:1:2", "--memory", "b:1:1", path], 'memory "b" costs less than the one before'),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.run_it(*arguments, exits_with=2)
@@ -265,6 +267,35 @@ class Pictures(Planner):
                     if each.get(key) and each.get(key) != "100%":
                         self.assertTrue(abs(float(each.get(key))) < 10000, (row, each.tag, each.attrib))
             self.assertLess(len(list(picture.iter())), 200)
+
+
+class Memories(Planner):
+    ROWS = "id,lower,upper,size\n" + "".join(f"b{i},{i},{i + 3},{64 + 16 * (i % 5)}\n" for i in range(40))
+
+    def test_what_has_no_room_spills_to_the_next(self):
+        path, out = self.table(self.ROWS), str(self.folder / "out.csv")
+        told = json.loads(self.run_it("--memory", "fast:200", "--memory", "slow:100", "--memory", "far:1KiB", "--json", "--out", out,
+                                      path).stdout)
+        rows = self.rows(out)
+        self.judge(rows, 1024)
+        for name, capacity in [("fast", 200), ("slow", 100), ("far", 1024)]:
+            there = [r for r in rows if r["memory"] == name]
+            self.assertTrue(there)
+            self.assertLessEqual(max(int(r["offset"]) + int(r["size"]) for r in there), capacity)
+        self.assertEqual(told["spilled"], sum(int(r["size"]) for r in rows if r["memory"] != "fast"))
+        self.assertIn("bytes are spilled", self.run_it("--memory", "fast:200", "--memory", "slow:1KiB", path).stdout)
+
+    def test_nothing_spills_where_there_is_room(self):
+        out = str(self.folder / "out.csv")
+        done = self.run_it("--memory", "fast:1MiB", "--memory", "slow:1MiB:9", "--json", "--out", out, self.table(self.ROWS))
+        self.assertEqual({r["memory"] for r in self.rows(out)}, {"fast"})
+        self.assertEqual(json.loads(done.stdout)["spilled"], 0)
+
+    def test_no_room_in_all_of_them(self):
+        out = self.folder / "out.csv"
+        done = self.run_it("--memory", "fast:100", "--memory", "slow:100", "--out", str(out), self.table(self.ROWS), exits_with=1)
+        self.assertRegex(done.stdout, r"infeasible: \d+ of 40 buffers have no room in these memories; most is live at step \d+")
+        self.assertFalse(out.exists())
 
 
 class Captures(Planner):

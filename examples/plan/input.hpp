@@ -6,6 +6,7 @@
 #include <allot/plan/problem.hpp>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::m
 struct memory {
     std::string name;
     std::uint64_t capacity = unlimited;
+    std::optional<std::uint64_t> cost{};  // of a byte that lives there
     std::vector<allot::plan_reserved> reserved{};
 };
 

@@ -28,7 +28,9 @@ FILE is told by its end: .json is a compiler's capture, .network is a network, a
 is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the steps from lower up to, not with, upper.
 
   --capacity BYTES       what the memory has; the first plan that fits it is taken (default: the lowest that is found)
-  --memory NAME:BYTES    the same for a memory by its name: of a capture's several, or of the only one
+  --memory NAME:BYTES[:COST]   given several times: memories, fast ones first; what has no room in one spills to the next, so
+                         that bytes times COST (default: 0, 1, 2, …) are few. Given once: the name and size of the one
+                         memory. Of a capture, which says itself what lies where: the size of a memory that it has
   --budget SECONDS       how long to look for lower plans (default: a fixed effort, some seconds at most)
   --out FILE             write the rows and each buffer's offset, and with several memories its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
@@ -59,6 +61,11 @@ Exits with 0 when there is a plan that fits and that the validator has passed; w
     return csv_reader{path}.read(demo::text_of(path));
 }
 
+/// Whether the command line's memories are for all buffers.
+[[nodiscard]] bool is_spread(const input& given, const options& chosen) {
+    return given.memories.size() == 1 && chosen.memories.size() > 1;
+}
+
 /// What the command line says of memories.
 void set_memories(input& given, const options& chosen) {
     if (chosen.capacity) {
@@ -66,6 +73,7 @@ void set_memories(input& given, const options& chosen) {
         given.memories[0].capacity = *chosen.capacity;
     }
     if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
+    if (is_spread(given, chosen)) return;
     for (const memory& wanted : chosen.memories) {
         const auto found = std::find_if(given.memories.begin(), given.memories.end(), [&](const memory& m) { return m.name == wanted.name; });
         if (found == given.memories.end()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
@@ -85,7 +93,9 @@ void write_file(const std::string& path, Write write) {
     set_memories(given, chosen);
 
     watcher watched{given, chosen.budget};
-    outcome made = plan_input(given, chosen.budget.has_value(), [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
+    const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
+    outcome made = is_spread(given, chosen) ? spread(given, chosen.memories, chosen.budget.has_value(), watch)
+                                            : plan_input(given, chosen.budget.has_value(), watch);
     made.seconds = watched.seconds();
     watched.clear();
     if (const std::string mistake = mistake_in(given, made); !mistake.empty()) {
@@ -111,6 +121,9 @@ int main(int argc, char** argv) try {
         return 0;
     }
     return run(chosen);
+} catch (const no_room& why) {
+    std::cout << why.what() << '\n';
+    return 1;
 } catch (const usage_error& why) {
     std::cerr << "memory_planner: " << why.what() << "; see memory_planner --help\n";
     return 2;

@@ -44,13 +44,22 @@ struct usage_error : std::runtime_error {
     return value;
 }
 
-/// NAME:BYTES
+/// NAME:BYTES or NAME:BYTES:COST
 [[nodiscard]] inline memory memory_of(const std::string& text) {
     const std::size_t colon = text.find(':');
-    if (colon == 0 || colon == std::string::npos) throw usage_error{"a memory is written NAME:BYTES, not \"" + text + "\""};
+    if (colon == 0 || colon == std::string::npos) throw usage_error{"a memory is written NAME:BYTES[:COST], not \"" + text + "\""};
     const std::string name = text.substr(0, colon);
     if (name.find_first_of(",\"") != std::string::npos) throw usage_error{"a memory's name has neither quotes nor commas"};
-    return {name, bytes_of(std::string_view{text}.substr(colon + 1))};
+    const std::string_view rest = std::string_view{text}.substr(colon + 1);
+    const std::size_t second = rest.find(':');
+    memory made{name, bytes_of(rest.substr(0, second))};
+    if (second == std::string_view::npos) return made;
+    const std::string_view cost = rest.substr(second + 1);
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(cost.data(), cost.data() + cost.size(), value);
+    if (problem != std::errc{} || end != cost.data() + cost.size()) throw usage_error{"\"" + std::string{cost} + "\" is no cost of a byte"};
+    made.cost = value;
+    return made;
 }
 
 [[nodiscard]] inline options parse(const std::vector<std::string>& arguments) {
@@ -74,6 +83,9 @@ struct usage_error : std::runtime_error {
             for (const memory& other : chosen.memories)
                 if (other.name == fresh.name) throw usage_error{"there are two memories \"" + fresh.name + "\""};
             chosen.memories.push_back(fresh);
+            const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
+            if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
+                throw usage_error{"memory \"" + fresh.name + "\" costs less than the one before: fast ones, which cost least, come first"};
         } else if (name == "--budget") {
             chosen.budget = seconds_of(value());
         } else if (name == "--out") {

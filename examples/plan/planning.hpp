@@ -1,6 +1,7 @@
 // planning: plans every memory of an input, and has every plan checked.
 //
 //     input ──► for each memory: its buffers ──► allot::plan ──► allot::validate
+//           └─► several memories for all ──► allot::plan_memories ──┘
 //
 // Without a budget each memory is planned once: the same plan on every machine. With one, it is planned again with four times
 // the effort, until the time is up or no plan can be lower; the lowest plan and the highest bound count.
@@ -9,9 +10,11 @@
 #include "input.hpp"
 
 #include <allot/plan/plan.hpp>
+#include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace planner {
@@ -24,6 +27,7 @@ struct planned_memory {
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
     std::vector<std::uint64_t> offsets;    // by buffer
+    std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
     double seconds = 0;
 
     [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
@@ -149,6 +153,48 @@ template <class Watch>
         }
         for (std::size_t i = 0; i != mine.members().size(); ++i) made.offsets[mine.members()[i]] = plan->places[i].offset;
         made.memories.push_back({mine.members(), *plan});
+    }
+    return made;
+}
+
+/// A sentence: the memories together have not room for all.
+struct no_room : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Chooses a memory and an offset for every buffer of an input, so that what is spilled from the first, and on from the
+/// others, costs little. `watch(memory, allot::plan_progress)` ends the work by true; it is told of costs.
+template <class Watch>
+[[nodiscard]] outcome spread(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
+    std::vector<allot::plan_memory> memories;
+    for (const memory& each : over) memories.push_back({.capacity = each.capacity, .cost = each.cost.value_or(memories.size())});
+    const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
+    allot::memories_options options;
+    if (until_stopped) options.effort = std::uint64_t{1} << 60;
+    const auto plan = allot::plan_memories({.buffers = buffers, .memories = memories}, options,
+                                           [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    if (!plan) {
+        const std::size_t which = plan.error().which;
+        throw input_error{given.path + ": " + (which < given.names.size() ? "buffer " + given.names[which] : "the problem") + ": " +
+                          reason(plan.error().why)};
+    }
+    if (plan->homeless != 0)
+        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->homeless) + " of " +
+                      std::to_string(given.buffers.size()) + " buffers have no room in these memories; most is live at step " +
+                      std::to_string(plan->step)};
+    given.memories = over;
+    outcome made;
+    made.spilled = plan->spilled;
+    for (std::size_t i = 0; i != given.buffers.size(); ++i) {
+        given.memory_of[i] = plan->places[i].memory;
+        made.offsets.push_back(plan->places[i].offset);
+    }
+    for (std::size_t m = 0; m != over.size(); ++m) {
+        const part mine{given, m};
+        allot::plan_heap workspace{allot::bound_space(mine.problem())};
+        const auto bound = allot::bound_of(mine.problem(), workspace);  // of what was chosen for this memory
+        made.memories.push_back({mine.members(), {.status = plan->status, .peak = plan->needs[m].peak, .align = plan->needs[m].align,
+                                                  .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
     }
     return made;
 }

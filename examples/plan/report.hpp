@@ -45,6 +45,7 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         if (plan.status == allot::plan_status::infeasible)
             out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
     }
+    if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
@@ -57,7 +58,7 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     };
     out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << given.buffers.size() << ", ";
     fields(sum_of(made));
-    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": 0, \"memories\": [";
+    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
         if (given.memories[m].capacity == unlimited) out << "null";
