@@ -21,27 +21,21 @@ void count(std::size_t bytes) {
 std::size_t copying_calls() { return calls; }
 
 // The linker leads calls of f to __wrap_f, and __real_f is f itself.
-#define WRAPPED(name) __wrap_##name
-#define REAL(name) __real_##name
-#ifdef __clang__
-#if __has_feature(address_sanitizer)
-#undef WRAPPED
-#undef REAL
-#define WRAPPED(name) __wrap___asan_##name
-#define REAL(name) __real___asan_##name
-#endif
-#endif
+#define COUNTED(function)                                                        \
+    void* __real_##function(void*, const void*, std::size_t);                    \
+    void* __wrap_##function(void* to, const void* from, std::size_t size) {      \
+        count(size);                                                             \
+        return __real_##function(to, from, size);                                \
+    }
 extern "C" {
-void* REAL(memcpy)(void*, const void*, std::size_t);
-void* WRAPPED(memcpy)(void* to, const void* from, std::size_t size) {
-    count(size);
-    return REAL(memcpy)(to, from, size);
-}
-void* REAL(memmove)(void*, const void*, std::size_t);
-void* WRAPPED(memmove)(void* to, const void* from, std::size_t size) {
-    count(size);
-    return REAL(memmove)(to, from, size);
-}
+COUNTED(memcpy)
+COUNTED(memmove)
+#ifdef __clang__
+#if __has_feature(address_sanitizer) // what clang calls then, mostly
+COUNTED(__asan_memcpy)
+COUNTED(__asan_memmove)
+#endif
+#endif
 decltype(clEnqueueReadBuffer) __real_clEnqueueReadBuffer, __wrap_clEnqueueReadBuffer;
 cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait, std::size_t offset,
                                   std::size_t size, void* to, cl_uint events, const cl_event* before, cl_event* done) {
