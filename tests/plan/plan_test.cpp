@@ -3,6 +3,8 @@
 #include <allot/plan/plan.hpp>
 #include <allot/plan/validate.hpp>
 
+#include "problems.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -29,16 +31,6 @@ bool is_valid(const allot::plan_problem& problem, const allot::memory_plan& made
     for (const allot::plan_place& place : made.places) peak = std::max(peak, place.offset + place.size);
     CHECK(peak == made.peak);
     return violation.kind == allot::plan_violation_kind::none;
-}
-
-std::vector<plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps, std::uint64_t largest) {
-    std::vector<plan_buffer> buffers;
-    while (buffers.size() != count) {
-        const auto from = static_cast<std::int64_t>(random()) % steps;
-        const auto length = 1 + static_cast<std::int64_t>(random()) % (1 + steps / 3);
-        buffers.push_back({.size = 1 + random() % largest, .live = {from, from + length}});
-    }
-    return buffers;
 }
 
 // Five buffers whose largest sum is 12, and which fit 12, though not as they come (as in the collections of packing problems).
@@ -77,7 +69,7 @@ TEST_CASE("what the compiler plans is what the program plans") {
 TEST_CASE("plans of random buffers are valid, between the bound and the sum, and the same every time") {
     std::mt19937 random{1};
     for (int round = 0; round != 60; ++round) {
-        auto buffers = random_buffers(random, 2 + random() % 60, 40, 200);
+        auto buffers = problems::random_buffers(random, 2 + random() % 60, 40, 200);
         if (round % 2 != 0)
             for (plan_buffer& buffer : buffers) buffer.align = std::uint64_t{1} << random() % 6;
         const allot::plan_problem problem{.buffers = buffers};
@@ -100,7 +92,7 @@ TEST_CASE("capacities: what fits is told, what cannot is told with the place, an
     std::mt19937 random{2};
     int infeasible = 0, feasible = 0;
     for (int round = 0; round != 40; ++round) {
-        const auto buffers = random_buffers(random, 20, 12, 50);
+        const auto buffers = problems::random_buffers(random, 20, 12, 50);
         const allot::plan_problem problem{.buffers = buffers};
         const auto best = allot::plan(problem, {.effort = 20'000, .remember = 1024});
         REQUIRE(best);
@@ -129,7 +121,7 @@ TEST_CASE("every constraint at once, on random problems") {
     std::mt19937 random{3};
     int planned = 0;
     for (int round = 0; round != 60; ++round) {
-        const auto buffers = random_buffers(random, 24, 20, 100);
+        const auto buffers = problems::random_buffers(random, 24, 20, 100);
         const std::vector<allot::plan_revival> revivals{{0, {100, 103}}, {1, {101, 102}}, {0, {110, 111}}};
         const std::vector<allot::plan_pair> together{{2, 3}, {3, 4}}, apart{{5, 6}, {7, 2}};
         const std::vector<allot::plan_fixed> fixed{{8, random() % 500}};
@@ -152,7 +144,7 @@ TEST_CASE("every constraint at once, on random problems") {
 
 TEST_CASE("whoever watches sees the peak fall, and ends the work") {
     std::mt19937 random{4};
-    const auto buffers = random_buffers(random, 200, 100, 1000);
+    const auto buffers = problems::random_buffers(random, 200, 100, 1000);
     const allot::plan_problem problem{.buffers = buffers};
     const auto first = allot::plan(problem, {.effort = 0});
     REQUIRE(first);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,17 @@ public:
 private:
     std::uint64_t state_;
 };
+
+/// Buffers of up to a third of some steps.
+inline std::vector<allot::plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps, std::uint64_t largest) {
+    std::vector<allot::plan_buffer> buffers;
+    while (buffers.size() != count) {
+        const auto from = static_cast<std::int64_t>(random()) % steps;
+        const auto length = 1 + static_cast<std::int64_t>(random()) % (1 + steps / 3);
+        buffers.push_back({.size = 1 + random() % largest, .live = {from, from + length}});
+    }
+    return buffers;
+}
 
 struct owner {
     std::vector<allot::plan_buffer> buffers{};

@@ -2,6 +2,8 @@
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 
+#include "problems.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -141,16 +143,6 @@ private:
     std::uint64_t least_ = UINT64_MAX;
 };
 
-std::vector<plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps, std::uint64_t largest) {
-    std::vector<plan_buffer> buffers;
-    while (buffers.size() != count) {
-        const auto from = static_cast<std::int64_t>(random()) % steps;
-        const auto length = 1 + static_cast<std::int64_t>(random()) % (1 + steps / 3);
-        buffers.push_back({.size = 1 + random() % largest, .live = {from, from + length}});
-    }
-    return buffers;
-}
-
 // Six bytes, of which the two large ones do not fit at once, and the one that is used more often is worth more.
 constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {2, 5}}, {.size = 2, .live = {0, 5}, .align = 2}};
 constexpr plan_memory fast_and_slow[] = {{.capacity = 6, .cost = 1}, {.cost = 10}};
@@ -190,7 +182,7 @@ TEST_CASE("small problems: never below the least cost of all plans, nor the boun
     int solved = 0, exact = 0, impossible = 0;
     constexpr int rounds = 300;
     for (int round = 0; round != rounds; ++round) {
-        auto buffers = random_buffers(random, 3 + random() % 3, 8, 5);
+        auto buffers = problems::random_buffers(random, 3 + random() % 3, 8, 5);
         std::vector<std::uint64_t> uses, allowed;
         for (plan_buffer& buffer : buffers) {
             if (round % 3 == 0) buffer.align = std::uint64_t{1} << random() % 3;
@@ -231,7 +223,7 @@ TEST_CASE("small problems: never below the least cost of all plans, nor the boun
 TEST_CASE("where all fit the fastest memory, the plan costs what that costs, and says that it is optimal") {
     std::mt19937 random{2};
     for (int round = 0; round != 20; ++round) {
-        const auto buffers = random_buffers(random, 80, 60, 100);
+        const auto buffers = problems::random_buffers(random, 80, 60, 100);
         std::uint64_t all = 0;
         for (const plan_buffer& buffer : buffers) all += buffer.size;
         const plan_memory memories[] = {{.capacity = all, .cost = 2}, {.capacity = 10, .cost = 3}, {.cost = 9}};
@@ -249,7 +241,7 @@ TEST_CASE("every constraint at once, on random problems: fixed, together, apart,
     std::mt19937 random{3};
     int planned = 0;
     for (int round = 0; round != 60; ++round) {
-        const auto buffers = random_buffers(random, 40, 20, 100);
+        const auto buffers = problems::random_buffers(random, 40, 20, 100);
         const std::vector<allot::plan_revival> revivals{{0, {100, 103}}, {1, {101, 102}}, {0, {110, 111}}};
         const std::vector<allot::plan_pair> together{{2, 3}, {3, 4}}, apart{{5, 6}, {7, 2}, {5, 9}};
         const std::vector<allot::plan_fixed> fixed{{8, 64 * (random() % 3)}, {10, 128}};
@@ -340,7 +332,7 @@ TEST_CASE("what has no room in a slower memory is learnt of, and stays in the fa
 
 TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
     std::mt19937 random{4};
-    const auto buffers = random_buffers(random, 200, 100, 1000);
+    const auto buffers = problems::random_buffers(random, 200, 100, 1000);
     const plan_memory memories[] = {{.capacity = 5000, .cost = 0}, {.capacity = 5000, .cost = 1}, {.cost = 3}};
     const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
     const auto simple = allot::plan_memories(problem, {.effort = 0});

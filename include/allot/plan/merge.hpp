@@ -25,15 +25,6 @@ namespace allot::inline v1 {
     return space;
 }
 
-namespace detail {
-template <class T>
-[[nodiscard]] constexpr std::span<T> cut(std::span<T>& from, std::size_t count) noexcept {
-    const std::span<T> first = from.first(count);
-    from = from.subspan(count);
-    return first;
-}
-}  // namespace detail
-
 /// A problem without pairs that are together, and which of its buffers each buffer has become.
 struct merged_problem {
     plan_problem problem{};

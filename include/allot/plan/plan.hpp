@@ -64,7 +64,10 @@ struct plan_progress {
 
 /// Nobody watches.
 struct unwatched {
-    [[nodiscard]] constexpr bool operator()(plan_progress) const noexcept { return false; }
+    template <class Progress>
+    [[nodiscard]] constexpr bool operator()(const Progress&) const noexcept {
+        return false;
+    }
 };
 
 /// A plan, but for its places.
@@ -79,9 +82,6 @@ struct plan_summary {
 
 namespace detail {
 
-[[nodiscard]] constexpr search_counts counts_of(const plan_problem& problem, std::size_t remember) noexcept {
-    return {section_counts::of(problem), remember};
-}
 [[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
     return problem.buffers.size() <= options.search_at_most && problem.reserved.empty() && options.effort != 0;
 }
@@ -94,7 +94,7 @@ namespace detail {
     merged.together = {};
     plan_space work = max(bound_space(merged), greedy_space(merged));
     if (detail::is_searched(merged, options)) {
-        const search_counts counts = detail::counts_of(merged, options.remember);
+        const search_counts counts{section_counts::of(merged), options.remember};
         work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
     }
     plan_space kept = merge_space(problem);
@@ -152,7 +152,7 @@ template <class Watch = unwatched>
     // some time, and others a quarter of it each; what is found or proved narrows them.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
-        const search_counts counts = detail::counts_of(work, options.remember);
+        const search_counts counts{section_counts::of(work), options.remember};
         packing_search search{work, {{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())}, options.remember}};
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
             // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that downwards.

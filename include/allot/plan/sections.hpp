@@ -16,7 +16,7 @@
 // (buffers + sections) × buffers. Thread safety: none of its own; it writes to its arrays when it is made, not later.
 #pragma once
 
-#include <allot/plan/problem.hpp>
+#include <allot/plan/workspace.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -46,14 +46,8 @@ struct plan_arrays {
     std::span<std::uint64_t> wide;
     std::span<std::uint32_t> narrow;
 
-    template <class T>
-    [[nodiscard]] static constexpr std::span<T> take(std::span<T>& from, std::size_t count) noexcept {
-        const std::span<T> taken = from.first(count);
-        from = from.subspan(count);
-        return taken;
-    }
-    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept { return take(wide, count); }
-    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept { return take(narrow, count); }
+    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept { return detail::cut(wide, count); }
+    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept { return detail::cut(narrow, count); }
 };
 
 /// A set of items: bits of the words from `first` on, as far as they are not 0.

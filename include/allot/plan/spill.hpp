@@ -86,11 +86,6 @@ struct memories_progress {
     std::uint64_t bound = 0;     // no plan costs less
 };
 
-/// Nobody watches.
-struct unwatched_memories {
-    [[nodiscard]] constexpr bool operator()(memories_progress) const noexcept { return false; }
-};
-
 namespace detail {
 
 class memory_planner {
@@ -343,7 +338,7 @@ private:
 /// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap. `watch(memories_progress)`
 /// is called now and then once there is a plan, and ends the work by true. Refused for what is no problem, for lifetimes of
 /// one buffer that overlap, where fixed buffers collide, and for costs whose sum, times 64, does not fit 64 bits.
-template <class Watch = unwatched_memories>
+template <class Watch = unwatched>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
     const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs, plan_workspace workspace,
     const memories_options& options = {}, Watch watch = {}) noexcept {
@@ -390,7 +385,7 @@ struct memories_plan : memories_summary {
 };
 
 /// Plans on the heap. Throws what the heap throws; refused as `plan_memories_into` is.
-template <class Watch = unwatched_memories>
+template <class Watch = unwatched>
 [[nodiscard]] result<memories_plan, plan_error> plan_memories(const memories_problem& problem, const memories_options& options = {},
                                                               Watch watch = {}) {
     using answer = result<memories_plan, plan_error>;

@@ -57,6 +57,16 @@ struct plan_space {
     friend constexpr bool operator==(plan_space, plan_space) = default;
 };
 
+namespace detail {
+/// The first `count` of an array, which is left with the others. Precondition: there are as many.
+template <class T>
+[[nodiscard]] constexpr std::span<T> cut(std::span<T>& from, std::size_t count) noexcept {
+    const std::span<T> first = from.first(count);
+    from = from.subspan(count);
+    return first;
+}
+}  // namespace detail
+
 struct plan_workspace {
     std::span<std::uint32_t> words{};
     std::span<std::uint64_t> longs{};
@@ -73,14 +83,10 @@ struct plan_workspace {
     }
     /// The next `count` words. Precondition, here and below: there are as many.
     [[nodiscard]] constexpr std::uint32_t* cut_words(std::size_t count) noexcept {
-        std::uint32_t* const first = words.data();
-        words = words.subspan(count);
-        return first;
+        return detail::cut(words, count).data();
     }
     [[nodiscard]] constexpr std::uint64_t* cut_longs(std::size_t count) noexcept {
-        std::uint64_t* const first = longs.data();
-        longs = longs.subspan(count);
-        return first;
+        return detail::cut(longs, count).data();
     }
 };
 
