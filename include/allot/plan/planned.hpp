@@ -71,15 +71,29 @@ consteval bool always_fits() {
 }
 }  // namespace detail
 
-/// Where an id is in a planned arena. The part that is the same for every plan.
+/// The region of a planned arena, and what is the same for every plan.
 template <class Device>
-class planned_region {
+class planned_region : public traits_of<Device> {
+    static_assert(device_requirements<Device>());
+    static_assert(Device::offsets != offset_use::none,
+                  "allot: consumers of this memory take no offset, so that no plan can cut it");
     using model = typename Device::address_model;
 
 public:
-    using region_type = region_of<Device>;
     using block_type = block<typename model::address, no_ticket<planned<>>>;
 
+    planned_region(planned_region&& other) noexcept
+        requires std::is_nothrow_move_constructible_v<Device>
+        : device_{std::move(other.device_)}, held_{std::exchange(other.held_, {})}, refused_{other.refused_} {}
+    planned_region& operator=(planned_region&&) = delete;
+
+    /// None, or why there is no memory.
+    [[nodiscard]] diagnosis diagnose() const noexcept { return refused_; }
+    /// Bytes held from the device.
+    [[nodiscard]] std::size_t size() const noexcept { return held_.size; }
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+
+protected:
     planned_region(Device device, std::uint64_t peak, std::uint64_t align) noexcept : device_{std::move(device)} {
         acquire(peak, align);
     }
@@ -88,18 +102,11 @@ public:
     {
         acquire(peak, align);
     }
-    planned_region(planned_region&& other) noexcept
-        requires std::is_nothrow_move_constructible_v<Device>
-        : device_{std::move(other.device_)}, held_{std::exchange(other.held_, {})}, refused_{other.refused_} {}
-    planned_region& operator=(planned_region&&) = delete;
     ~planned_region() {
         if (held_) device_.release(held_);
     }
 
-    [[nodiscard]] const region_type& held() const noexcept { return held_; }
-    [[nodiscard]] const Device& device() const noexcept { return device_; }
-    /// None, or why there is no memory.
-    [[nodiscard]] diagnosis refused() const noexcept { return refused_; }
+    [[nodiscard]] const region_of<Device>& held() const noexcept { return held_; }
     /// Precondition: the region is held.
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
         return {model::locate(held_.base, static_cast<std::size_t>(place.offset)), static_cast<std::size_t>(place.size), {}};
@@ -119,93 +126,62 @@ private:
     }
 
     Device device_{};
-    region_type held_{};
+    region_of<Device> held_{};
     diagnosis refused_{};
 };
 
 /// An arena by a plan that the compiler knows.
 template <class Device, const auto& Plan>
     requires plan_of_places<std::remove_cvref_t<decltype(Plan)>>
-class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse> {
-    static_assert(device_requirements<Device>());
-    static_assert(Device::offsets != offset_use::none,
-                  "allot: consumers of this memory take no offset, so that no plan can cut it");
-
+class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse> : public planned_region<Device> {
     static constexpr std::span<const plan_place> places{Plan.places};
     static constexpr bool is_always_there = detail::always_fits<Device, Plan>();
 
 public:
-    using address_model = typename Device::address_model;
-    using block_type = typename planned_region<Device>::block_type;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr offset_use offsets = Device::offsets;
-    static constexpr dl_device_type dl_device = Device::dl_device;
+    using typename planned_region<Device>::block_type;
 
     arena() noexcept
         requires std::default_initializable<Device>
-        : memory_{Plan.peak, Plan.align} {}
-    explicit arena(Device device) noexcept : memory_{std::move(device), Plan.peak, Plan.align} {}
+        : planned_region<Device>{Plan.peak, Plan.align} {}
+    explicit arena(Device device) noexcept : planned_region<Device>{std::move(device), Plan.peak, Plan.align} {}
 
     /// The block of a buffer. Empty where the device has refused, and for a buffer of no bytes.
     template <std::size_t Id>
     [[nodiscard]] block_type at() const noexcept {
         static_assert(Id < places.size(), "allot: the plan has no buffer of this number");
         if constexpr (!is_always_there) {
-            if (!memory_.held()) return {};
+            if (!this->held()) return {};
         }
-        return memory_.block_at(places[Id]);
+        return this->block_at(places[Id]);
     }
     /// The same for a number that is known at run time; empty for one that the plan has not.
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
-        return id < places.size() && memory_.held() ? memory_.block_at(places[id]) : block_type{};
+        return id < places.size() && this->held() ? this->block_at(places[id]) : block_type{};
     }
     /// How many buffers the plan has.
     [[nodiscard]] static constexpr std::size_t count() noexcept { return places.size(); }
 
-    /// None, or why there is no memory.
-    [[nodiscard]] diagnosis diagnose() const noexcept { return memory_.refused(); }
-    /// Bytes held from the device.
-    [[nodiscard]] std::size_t size() const noexcept { return memory_.held().size; }
-    [[nodiscard]] const Device& device() const noexcept { return memory_.device(); }
-
-private:
-    planned_region<Device> memory_;
 };
 
 /// An arena by a plan that is made at run time.
 template <class Device>
-class arena<Device, planned<>, growth::none, arena_options{}, abort_on_misuse> {
-    static_assert(device_requirements<Device>());
-    static_assert(Device::offsets != offset_use::none,
-                  "allot: consumers of this memory take no offset, so that no plan can cut it");
-
+class arena<Device, planned<>, growth::none, arena_options{}, abort_on_misuse> : public planned_region<Device> {
 public:
-    using address_model = typename Device::address_model;
-    using block_type = typename planned_region<Device>::block_type;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr offset_use offsets = Device::offsets;
-    static constexpr dl_device_type dl_device = Device::dl_device;
+    using typename planned_region<Device>::block_type;
 
     /// The plan outlives the arena.
     template <plan_of_places Plan>
     arena(Device device, const Plan& plan) noexcept
-        : memory_{std::move(device), plan.peak, plan.align}, places_{plan.places} {}
+        : planned_region<Device>{std::move(device), plan.peak, plan.align}, places_{plan.places} {}
 
     /// The block of a buffer. Empty for one that the plan has not, for one of no bytes, and where the device has refused.
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
-        return id < places_.size() && memory_.held() ? memory_.block_at(places_[id]) : block_type{};
+        return id < places_.size() && this->held() ? this->block_at(places_[id]) : block_type{};
     }
     /// How many buffers the plan has.
     [[nodiscard]] std::size_t count() const noexcept { return places_.size(); }
 
-    /// None, or why there is no memory.
-    [[nodiscard]] diagnosis diagnose() const noexcept { return memory_.refused(); }
-    /// Bytes held from the device.
-    [[nodiscard]] std::size_t size() const noexcept { return memory_.held().size; }
-    [[nodiscard]] const Device& device() const noexcept { return memory_.device(); }
-
 private:
-    planned_region<Device> memory_;
     std::span<const plan_place> places_;
 };
 
