@@ -7,3 +7,4 @@
 #include <allot/plan/planned.hpp>
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_pages.hpp>

@@ -1,6 +1,7 @@
 #include "problems.hpp"
 
 #include <allot/plan/pages.hpp>
+#include <allot/plan/validate_pages.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,6 +20,8 @@ plan plan_pages(const allot::plan_problem& problem, std::uint64_t page_size) {
     const auto used = allot::plan_pages(problem, page_size, made.first, made.pages, memory);
     REQUIRE(used);
     made.used = *used;
+    allot::plan_heap checking{allot::validate_pages_space(problem, made.used)};
+    CHECK(allot::validate_pages(problem, page_size, made.first, made.pages, made.used, checking) == allot::pages_violation{});
     return made;
 }
 
@@ -37,7 +40,9 @@ constexpr std::uint32_t pages_in_a_constant() {
     std::array<std::uint32_t, 5> first{};
     std::array<std::uint32_t, 5> pages{};
     const auto used = allot::plan_pages(a_few, 100, first, pages, memory);
-    const bool right = first == std::array<std::uint32_t, 5>{0, 2, 3, 5, 5} && pages == std::array<std::uint32_t, 5>{0, 1, 2, 0, 1};
+    allot::plan_storage<allot::validate_pages_space(a_few, 3)> checking;
+    const bool right = first == std::array<std::uint32_t, 5>{0, 2, 3, 5, 5} && pages == std::array<std::uint32_t, 5>{0, 1, 2, 0, 1} &&
+                       allot::validate_pages(a_few, 100, first, pages, 3, checking) == allot::pages_violation{};
     return used && right ? *used : 0;
 }
 static_assert(pages_in_a_constant() == 3);
