@@ -269,6 +269,87 @@ class Pictures(Planner):
             self.assertLess(len(list(picture.iter())), 200)
 
 
+class Pages(Planner):
+    def pages(self, text):
+        """A column's ranges, one by one."""
+        ends = [part.split("-") for part in text.split()]
+        return [page for begin, *end in ends for page in range(int(begin), int((end or [begin])[0]) + 1)]
+
+    def judge_pages(self, rows, size, count):
+        taken = [set(self.pages(r["pages"])) for r in rows]
+        for i, (row, mine) in enumerate(zip(rows, taken)):
+            self.assertEqual(len(self.pages(row["pages"])), -(-int(row["size"]) // size))
+            self.assertEqual(len(mine), len(self.pages(row["pages"])))
+            self.assertTrue(mine <= set(range(count)))
+            for other, theirs in zip(rows[:i], taken):
+                if int(row["lower"]) < int(other["upper"]) and int(other["lower"]) < int(row["upper"]):
+                    self.assertFalse(mine & theirs, (row, other))
+
+    def test_random_tables_meet_the_bound(self):
+        for seed in range(10):
+            path, out = self.table(random_table(150, 200, seed)), str(self.folder / "out.csv")
+            told = json.loads(self.run_it("--pages", "64", "--json", "--out", out, path).stdout)
+            rows = self.rows(out)
+            most = max(sum(-(-int(r["size"]) // 64) for r in rows if int(r["lower"]) <= t < int(r["upper"])) for t in range(300))
+            self.assertEqual((told["pages"], told["page_size"], told["peak"], told["lower_bound"]), (most, 64, 64 * most, 64 * most))
+            self.assertEqual((told["status"], told["gap"], len(rows)), ("optimal", 0, 150))
+            self.judge_pages(rows, 64, most)
+
+    def test_a_line_for_a_reader_and_a_table(self):
+        path = self.table("id,lower,upper,size,alignment\na,0,2,9,4\nb,1,3,5,1\nc,2,4,8,1\nd,0,9,0,1\n")
+        out = str(self.folder / "out.csv")
+        self.assertRegex(self.run_it("--pages", "4", "--out", out, path).stdout,
+                         rf"^{re.escape(path)}: optimal: 4 buffers in 20 bytes, lower bound 20 \(gap 0.00 %\); 5 pages of 4; \d+\.\d\d s\n$")
+        rows = self.rows(out)
+        self.assertEqual(list(rows[0]), ["id", "lower", "upper", "size", "alignment", "pages"])
+        self.assertEqual(rows[0]["pages"], "0-2")
+        self.assertEqual(rows[3]["pages"], "")
+        self.judge_pages(rows, 4, 5)
+
+    def test_whether_it_fits(self):
+        path, out, picture = self.table(random_table(50, 60, 1)), self.folder / "out.csv", self.folder / "plan.svg"
+        peak = json.loads(self.run_it("--pages", "512", "--json", path).stdout)["peak"]
+        done = self.run_it("--pages", "512", "--capacity", str(peak - 1), "--out", str(out), "--svg", str(picture), path, exits_with=1)
+        self.assertIn("infeasible", done.stdout)
+        self.assertIn("more than there is; most is live at step", done.stdout)
+        self.assertFalse(out.exists())
+        self.assertTrue(picture.exists())
+        self.assertIn(f" of {peak:,}", self.run_it("--pages", "512", "--capacity", str(peak), "--out", str(out), path).stdout)
+        self.judge_pages(self.rows(out), 512, peak // 512)
+
+    def test_a_picture_has_one_shape_for_each_buffer(self):
+        path, out = self.table(random_table(3000, 2000, 3)), self.folder / "plan.svg"
+        self.run_it("--pages", "256", "--svg", str(out), path)
+        picture = xml.etree.ElementTree.parse(out).getroot()
+        shapes = list(picture.iter(SVG + "path"))
+        self.assertEqual(len(shapes), 3000)
+        self.assertEqual(len({shape.find(SVG + "title").text for shape in shapes}), 3000)
+        self.assertRegex(shapes[0].find(SVG + "title").text, r"^0: [\d,]+ bytes in \d+ pages?: \d[\d -]*…?, steps \d+ to \d+$")
+        high = float(picture.get("height"))
+        for shape in shapes:
+            for y in re.findall(r"M\S+ (\S+?)h", shape.get("d")):
+                self.assertTrue(0 < float(y) < high)
+
+    def test_what_is_refused(self):
+        path = self.table("id,lower,upper,size,alignment\na,0,3,100,64\n")
+        for arguments, reason in [
+            (["--pages", "0"], "a page has at least one byte"),
+            (["--pages", "4k"], '"4k" is no number of bytes'),
+            (["--pages", "-1"], '"-1" is no number of bytes'),
+            (["--pages", "64", "--memory", "a:1KiB", "--memory", "b:1KiB"], "cannot be given with --memory"),
+            (["--pages", "32"], f"{path}: buffer a: a plan in pages cannot keep the alignment 64, of which pages of 32 bytes are no multiple"),
+            (["--pages", "96"], "of which pages of 96 bytes are no multiple"),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.run_it(*arguments, path, exits_with=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(reason, done.stderr)
+        huge = self.table("id,lower,upper,size\na,0,3,1000000000000\n")
+        self.assertIn("more than 134217728 pages of 16 bytes", self.run_it("--pages", "16", huge, exits_with=2).stderr)
+        self.run_it("--pages", "1MiB", huge)
+        self.assertIn("do not fit 64 bits", self.run_it("--pages", str(2 ** 63), self.table("id,lower,upper,size\na,0,3,1\nb,0,3,1\n"), exits_with=2).stderr)
+
+
 class Memories(Planner):
     ROWS = "id,lower,upper,size\n" + "".join(f"b{i},{i},{i + 3},{64 + 16 * (i % 5)}\n" for i in range(40))
 
@@ -329,6 +410,27 @@ class Captures(Planner):
             self.assertEqual(json.loads(done.stdout)["status"], status)
         self.assertIn('has no memory "medium"', self.run_it("--memory", "medium:79", self.capture(), exits_with=2).stderr)
         self.assertIn("there are several memories", self.run_it("--capacity", "79", self.capture(), exits_with=2).stderr)
+
+    def test_what_pages_cannot_keep(self):
+        def one_pool(problem, **constraints):
+            problem["pools"] = [{**problem["pools"][0], "reserved_ranges": []}]
+            del problem["buffers"][2:]
+            problem["constraints"] = {kind: constraints.get(kind, []) for kind in problem["constraints"]}
+
+        pair, pin = {"first": 10, "second": 11}, {"buffer": 10, "pool": 1, "offset": 0, "exclusive_for_all_time": False}
+        self.assertIn("pages", self.run_it("--pages", "64", self.capture(one_pool)).stdout)
+        for change, reason in [
+            (lambda problem: None, "there are several memories, and pages are planned of one"),
+            (lambda problem: one_pool(problem, separations=[pair]), "buffer a: a plan in pages cannot keep buffers apart"),
+            (lambda problem: one_pool(problem, colocations=[pair]), "cannot keep buffers that share an offset"),
+            (lambda problem: one_pool(problem, pinned_allocations=[pin]), "buffer a: a plan in pages cannot keep fixed offsets"),
+            (lambda problem: (one_pool(problem), problem["pools"][0].update(reserved_ranges=[{"begin": 0, "end": 8}])), "reserved ranges"),
+            (lambda problem: (one_pool(problem), problem["buffers"][1]["live_intervals"].append({"lower": 90, "upper": 91})), "live more than once"),
+        ]:
+            with self.subTest(reason=reason):
+                done = self.run_it("--pages", "64", self.capture(change), exits_with=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(reason, done.stderr)
 
     def test_what_is_no_capture(self):
         def line_of(text, needle, occurrence=0):

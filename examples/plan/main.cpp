@@ -6,6 +6,7 @@
 #include "csv.hpp"
 #include "network_input.hpp"
 #include "options.hpp"
+#include "paging.hpp"
 #include "picture.hpp"
 #include "report.hpp"
 #include "watcher.hpp"
@@ -31,6 +32,7 @@ is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the s
   --memory NAME:BYTES[:COST]   given several times: memories, fast ones first; what has no room in one spills to the next, so
                          that bytes times COST (default: 0, 1, 2, …) are few. Given once: the name and size of the one
                          memory. Of a capture, which says itself what lies where: the size of a memory that it has
+  --pages BYTES          plan pages of that size: a buffer may lie in any of them, and the lower bound is always met
   --budget SECONDS       how long to look for lower plans (default: a fixed effort, some seconds at most)
   --out FILE             write the rows and each buffer's offset, and with several memories its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
@@ -94,11 +96,12 @@ void write_file(const std::string& path, Write write) {
 
     watcher watched{given, chosen.budget};
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
-    outcome made = is_spread(given, chosen) ? spread(given, chosen.memories, chosen.budget.has_value(), watch)
-                                            : plan_input(given, chosen.budget.has_value(), watch);
+    outcome made = chosen.pages              ? in_pages(given, *chosen.pages)
+                   : is_spread(given, chosen) ? spread(given, chosen.memories, chosen.budget.has_value(), watch)
+                                              : plan_input(given, chosen.budget.has_value(), watch);
     made.seconds = watched.seconds();
     watched.clear();
-    if (const std::string mistake = mistake_in(given, made); !mistake.empty()) {
+    if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made); !mistake.empty()) {
         std::cerr << "memory_planner: " << given.path << ": the validator found a mistake in the plan: " << mistake << '\n';
         return 3;
     }

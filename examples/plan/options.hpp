@@ -15,7 +15,7 @@ namespace planner {
 
 struct options {
     std::string file, out, svg;
-    std::optional<std::uint64_t> capacity;
+    std::optional<std::uint64_t> capacity, pages;  // of a page
     std::vector<memory> memories;
     std::optional<double> budget;  // seconds
     bool json = false, help = false;
@@ -78,6 +78,9 @@ struct usage_error : std::runtime_error {
             chosen.file = argument;
         } else if (name == "--capacity") {
             chosen.capacity = bytes_of(value());
+        } else if (name == "--pages") {
+            chosen.pages = bytes_of(value());
+            if (*chosen.pages == 0) throw usage_error{"a page has at least one byte"};
         } else if (name == "--memory") {
             const memory fresh = memory_of(value());
             for (const memory& other : chosen.memories)
@@ -103,6 +106,7 @@ struct usage_error : std::runtime_error {
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
     if (chosen.capacity && !chosen.memories.empty()) throw usage_error{"--capacity is of the one memory, which --memory names"};
+    if (chosen.pages && !chosen.memories.empty()) throw usage_error{"--pages is of one memory, whose size is --capacity; it cannot be given with --memory"};
     return chosen;
 }
 

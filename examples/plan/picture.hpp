@@ -7,6 +7,8 @@
 //         │- - - - - - bound           │▐██▌▐█▌
 //         └──────────► step            └──────────► step
 //
+// In pages, a buffer is as many rectangles as it has runs of pages, one shape that is told by one title.
+//
 // A buffer of less than a pixel has no outline, so that thousands of them stay colours and do not become white.
 #pragma once
 
@@ -58,7 +60,7 @@ private:
         ".bound{stroke:#c2502e;stroke-width:2;stroke-dasharray:7 5}"
         ".reserved{fill:#d5d9dd}.outlined{stroke:#fff;stroke-width:.6}"
         ".c0{fill:#6a93bb}.c1{fill:#86a9cb}.c2{fill:#9dbad6}.c3{fill:#78a8a4}.c4{fill:#b4c6de}.c5{fill:#93bdb5}.c6{fill:#5f86b3}"
-        "rect[class]:hover{stroke:#1f2a33;stroke-width:1.5}</style>\n";
+        "rect[class]:hover,path:hover{stroke:#1f2a33;stroke-width:1.5}</style>\n";
     static constexpr std::size_t tints = 7;
 
     /// Calls `use(buffer, lifetime)` for every lifetime of every buffer.
@@ -92,7 +94,8 @@ private:
         };
 
         demo::text(out, x, top - 40, "title", where.name);
-        demo::text(out, x, top - 22, "", bytes(plan.peak) + (where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes"));
+        const std::string pages = made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
+        demo::text(out, x, top - 22, "", bytes(plan.peak) + (where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes") + pages);
         demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + ", gap " + demo::fixed(100 * gap(plan), 2) + " %");
         addresses(out, x, highest, per_byte, floor);
         steps(out, x, floor);
@@ -102,7 +105,9 @@ private:
             rectangle(out, "reserved", x, begin, plot_width_, end - begin, "reserved: " + bytes(range.size) + " bytes at " + bytes(range.offset));
         }
         each_life([&](std::size_t buffer, allot::lifetime live) {
-            if (given_.memory_of[buffer] == m) draw(out, buffer, live, across(live.from), across(live.until), up(made_.offsets[buffer]), per_byte);
+            if (given_.memory_of[buffer] != m) return;
+            if (made_.pages) draw_pages(out, buffer, live, across(live.from), across(live.until), floor, per_byte);
+            else draw(out, buffer, live, across(live.from), across(live.until), up(made_.offsets[buffer]), per_byte);
         });
         demo::line(out, x, up(plan.peak), x + plot_width_, up(plan.peak), "peak");
         if (shows_capacity) demo::line(out, x, up(where.capacity), x + plot_width_, up(where.capacity), "capacity");
@@ -114,10 +119,42 @@ private:
         if (size == 0) return;
         const std::string& name = given_.names[buffer];
         const double high = static_cast<double>(size) * per_byte, wide = end - begin;
-        const std::string kind = "c" + std::to_string(buffer % tints) + (high > 2.5 && wide > 2.5 ? " outlined" : "");
-        rectangle(out, kind.c_str(), begin, low - high, wide, high,
-                  name + ": " + bytes(size) + " bytes at " + bytes(made_.offsets[buffer]) + ", steps " + std::to_string(live.from) + " to " +
-                      std::to_string(live.until));
+        rectangle(out, kind_of(buffer, wide, high).c_str(), begin, low - high, wide, high,
+                  title_of(buffer, live, bytes(size) + " bytes at " + bytes(made_.offsets[buffer])));
+        tag(out, name, begin, low, wide, high);
+    }
+    void draw_pages(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double floor, double per_byte) const {
+        const std::span<const std::uint32_t> pages = made_.pages->of(buffer);
+        if (pages.empty()) return;
+        std::vector<std::uint32_t> upwards(pages.begin(), pages.end());
+        std::sort(upwards.begin(), upwards.end());
+        const double page = static_cast<double>(made_.pages->page_size) * per_byte, wide = end - begin;
+        std::string shape;
+        double highest = 0, highest_low = 0;  // the highest run, and where it begins
+        for (std::size_t at = 0; at != upwards.size();) {
+            const std::size_t first = at++;
+            while (at != upwards.size() && upwards[at] == upwards[at - 1] + 1) ++at;
+            const double low = floor - upwards[first] * page, high = static_cast<double>(at - first) * page;
+            shape += 'M' + demo::number(begin) + ' ' + demo::number(low) + 'h' + demo::number(wide) + 'v' + demo::number(-high) + 'h' +
+                     demo::number(-wide) + 'z';
+            if (high > highest) {
+                highest = high;
+                highest_low = low;
+            }
+        }
+        out << "<path class=\"" << kind_of(buffer, wide, highest) << "\" d=\"" << shape << "\"><title>"
+            << demo::escaped(title_of(buffer, live, bytes(given_.buffers[buffer].size) + " bytes in " + bytes(pages.size()) +
+                                                        (pages.size() == 1 ? " page: " : " pages: ") + list_of(pages, 60)))
+            << "</title></path>\n";
+        tag(out, given_.names[buffer], begin, highest_low, wide, highest);
+    }
+    [[nodiscard]] static std::string kind_of(std::size_t buffer, double wide, double high) {
+        return "c" + std::to_string(buffer % tints) + (high > 2.5 && wide > 2.5 ? " outlined" : "");
+    }
+    [[nodiscard]] std::string title_of(std::size_t buffer, allot::lifetime live, const std::string& where) const {
+        return given_.names[buffer] + ": " + where + ", steps " + std::to_string(live.from) + " to " + std::to_string(live.until);
+    }
+    static void tag(std::ostream& out, const std::string& name, double begin, double low, double wide, double high) {
         if (high >= 13 && wide >= 6.6 * static_cast<double>(name.size()) + 6)
             demo::text(out, begin + wide / 2, low - high / 2 + 3.5, "tag", name, "middle");
     }

@@ -24,9 +24,21 @@ struct planned_memory {
     allot::plan_summary plan;
 };
 
+/// Buffers in pages, wherever these lie.
+struct paged_plan {
+    std::uint64_t page_size = 0;
+    std::uint32_t count = 0;
+    std::vector<std::uint32_t> first, names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1], below count
+
+    [[nodiscard]] std::span<const std::uint32_t> of(std::size_t buffer) const {
+        return std::span{names}.subspan(first[buffer], first[buffer + 1] - first[buffer]);
+    }
+};
+
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
-    std::vector<std::uint64_t> offsets;    // by buffer
+    std::vector<std::uint64_t> offsets;    // by buffer; none in pages
+    std::optional<paged_plan> pages{};
     std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
     double seconds = 0;
 

@@ -45,6 +45,7 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         if (plan.status == allot::plan_status::infeasible)
             out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
     }
+    if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
     if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
@@ -58,6 +59,7 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     };
     out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << given.buffers.size() << ", ";
     fields(sum_of(made));
+    if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
     out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
@@ -70,12 +72,25 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     out << "]}\n";
 }
 
+/// Pages in their order: "0-3 7 5-6"; at most so many characters, as far as that, and dots.
+[[nodiscard]] inline std::string list_of(std::span<const std::uint32_t> pages, std::size_t at_most = ~std::size_t{0}) {
+    std::string text;
+    for (std::size_t at = 0; at != pages.size();) {
+        if (text.size() > at_most) return text + " …";
+        const std::size_t begin = at++;
+        while (at != pages.size() && pages[at] == pages[at - 1] + 1) ++at;
+        text += (begin == 0 ? "" : " ") + std::to_string(pages[begin]);
+        if (at - begin > 1) text += '-' + std::to_string(pages[at - 1]);
+    }
+    return text;
+}
+
 /// The input's rows, and where the plan puts each.
 inline void write_table(std::ostream& out, const input& given, const outcome& made) {
     const bool several = given.memories.size() > 1;
-    out << given.columns << ",offset" << (several ? ",memory" : "") << '\n';
+    out << given.columns << (made.pages ? ",pages" : ",offset") << (several ? ",memory" : "") << '\n';
     for (const row& each : given.rows) {
-        out << each.text << ',' << made.offsets[each.buffer];
+        out << each.text << ',' << (made.pages ? list_of(made.pages->of(each.buffer)) : std::to_string(made.offsets[each.buffer]));
         if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
         out << '\n';
     }

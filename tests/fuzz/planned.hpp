@@ -1,10 +1,20 @@
-// planned: whatever a reader takes for buffers is planned, checked, written and drawn; or the planner says why it cannot be.
+// planned: whatever a reader takes for buffers is planned, also in pages, checked, written and drawn; or the planner says why it cannot be.
 #pragma once
 
+#include <paging.hpp>
 #include <picture.hpp>
 
+#include <bit>
 #include <cstdlib>
 #include <sstream>
+
+inline void show(const planner::input& given, const planner::outcome& made) {
+    std::ostringstream out;
+    planner::write_table(out, given, made);
+    planner::write_json(out, given, made);
+    planner::picture{given, made}.write(out);
+    if (out.str().empty()) std::abort();
+}
 
 template <class Read>
 void read_and_plan(Read read) {
@@ -12,11 +22,16 @@ void read_and_plan(Read read) {
         const planner::input given = read();
         const planner::outcome made = planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return true; });
         if (!planner::mistake_in(given, made).empty()) std::abort();
-        std::ostringstream out;
-        planner::write_table(out, given, made);
-        planner::write_json(out, given, made);
-        planner::picture{given, made}.write(out);
-        if (out.str().empty()) std::abort();
+        show(given, made);
+
+        std::uint64_t page_size = 1, sum = 0;  // some hundreds of pages, aligned as the buffers are
+        for (const allot::plan_buffer& each : given.buffers) {
+            sum += each.size;
+            page_size = std::max(page_size, each.align);
+        }
+        const planner::outcome paged = planner::in_pages(given, std::max(page_size, std::bit_floor(sum / 500 + 1)));
+        if (!planner::mistake_in_pages(given, paged).empty()) std::abort();
+        show(given, paged);
     } catch (const planner::input_error& why) {
         if (*why.what() == '\0') std::abort();
     }
