@@ -2,7 +2,8 @@
 //
 //     one arena            allot::plan decides all offsets
 //     a window in rows     a tensor needs as many free rows as hold it, wherever they are. Which ones is the row allocator's
-//                          business when it runs, so that only their number is planned, so that few bytes spill
+//                          business when it runs; which tensors are in rows is planned, by allot::plan_memories, so that
+//                          few bytes spill
 //
 // Every plan of offsets is checked by allot's validator, which knows nothing of how plans are made.
 #pragma once
@@ -10,11 +11,13 @@
 #include "network.hpp"
 
 #include <allot/plan/plan.hpp>
+#include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace demo {
@@ -50,39 +53,71 @@ struct placement {
     return *std::move(made);
 }
 
+/// How many rows a tensor takes.
+[[nodiscard]] inline std::size_t rows_of(const tensor& which, std::size_t row) { return which.size / row + (which.size % row != 0); }
+
 /// What rows have room for.
 struct in_rows {
-    std::vector<bool> chosen;                // by tensor
-    std::size_t most_taken = 0, spilled = 0;  // rows at once; bytes of the others
+    std::vector<bool> chosen;      // by tensor
+    std::size_t most_taken = 0;    // rows at once
+    std::size_t spilled = 0;       // bytes of the others
+    std::size_t most_spilled = 0;  // of these, live at once
 };
 
 /// The tensors, one after the other, that `rows` rows have room for in every step of their lives.
 [[nodiscard]] inline in_rows fill_rows(const network& net, const std::vector<std::size_t>& order, std::size_t row, std::size_t rows) {
     in_rows made{std::vector<bool>(net.tensors.size())};
-    std::vector<std::size_t> taken(net.duration() + 1, 0);  // by step
+    std::vector<std::size_t> taken(net.duration(), 0);  // by step
+    std::vector<tensor> others;
     for (const std::size_t t : order) {
         const tensor& mine = net.tensors[t];
-        const std::size_t need = mine.size / row + (mine.size % row != 0);
+        const std::size_t need = rows_of(mine, row);
         const auto first = taken.begin() + static_cast<std::ptrdiff_t>(mine.first);
         const auto end = taken.begin() + static_cast<std::ptrdiff_t>(mine.last) + 1;
         made.chosen[t] = need <= rows && *std::max_element(first, end) <= rows - need;
-        if (!made.chosen[t]) made.spilled += mine.size;
-        else std::for_each(first, end, [&](std::size_t& now) { made.most_taken = std::max(made.most_taken, now += need); });
+        if (made.chosen[t]) {
+            std::for_each(first, end, [&](std::size_t& now) { made.most_taken = std::max(made.most_taken, now += need); });
+        } else {
+            others.push_back(mine);
+            made.spilled += mine.size;
+        }
     }
+    made.most_spilled = most_live(others, net.duration());
     return made;
 }
 
-/// What spills the fewest bytes: the program's order, small ones first, large ones first, or those of the least area.
+/// The tensors in the order in which to give them rows: first those that allot::plan_memories keeps in a memory as large as
+/// the rows, of which every tensor takes whole rows in one piece. What has room there has room in rows; and what that memory
+/// lost to gaps, rows may still have.
+[[nodiscard]] inline std::vector<std::size_t> planned_order(const network& net, std::size_t row, std::size_t rows) {
+    std::vector<allot::plan_buffer> buffers;
+    for (const tensor& each : net.tensors)
+        buffers.push_back({.size = std::min(rows_of(each, row), rows + 1) * row,  // what is too large is so, however large
+                           .live = {static_cast<std::int64_t>(each.first), static_cast<std::int64_t>(each.last) + 1}});
+    const allot::plan_memory memories[] = {{.capacity = rows * row}, {.cost = 1}};
+    const auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories});
+    if (!made) throw std::runtime_error{"the tensors cannot be planned"};
+    std::vector<std::size_t> order;
+    for (const std::uint32_t memory : {0U, 1U})
+        for (std::size_t t = 0; t != net.tensors.size(); ++t)
+            if (made->places[t].memory == memory) order.push_back(t);
+    return order;
+}
+
+/// What spills the fewest bytes, and then needs the least memory for these: the planner's choice, which spilled as few as
+/// integer programming on all six networks here; or, as it knows nothing of that memory, the program's order, small ones
+/// first, large ones first, or those of the least area.
 [[nodiscard]] inline in_rows choose_for_rows(const network& net, std::size_t row, std::size_t rows) {
-    std::vector<std::size_t> program(net.tensors.size());
-    for (std::size_t t = 0; t != program.size(); ++t) program[t] = t;
-    in_rows best = fill_rows(net, program, row, rows);
+    in_rows best = fill_rows(net, planned_order(net, row, rows), row, rows);
+    std::vector<std::size_t> order(net.tensors.size());
     const auto try_smallest = [&](auto key) {
-        std::vector<std::size_t> order = program;
+        for (std::size_t t = 0; t != order.size(); ++t) order[t] = t;
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-        if (in_rows next = fill_rows(net, order, row, rows); next.spilled < best.spilled) best = std::move(next);
+        in_rows next = fill_rows(net, order, row, rows);
+        if (std::pair{next.spilled, next.most_spilled} < std::pair{best.spilled, best.most_spilled}) best = std::move(next);
     };
     const auto size = [&](std::size_t t) { return static_cast<double>(net.tensors[t].size); };
+    try_smallest([](std::size_t t) { return t; });
     try_smallest(size);
     try_smallest([&](std::size_t t) { return -size(t); });
     try_smallest([&](std::size_t t) { return size(t) * static_cast<double>(net.tensors[t].last - net.tensors[t].first + 1); });
