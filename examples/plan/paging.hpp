@@ -17,14 +17,17 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
     const auto refuse = [&](const std::string& what) { throw input_error{given.path + ": " + what}; };
     if (given.memories.size() != 1) refuse("there are several memories, and pages are planned of one");
     if (!given.memories[0].reserved.empty()) refuse("a plan in pages cannot keep reserved ranges");
-    const auto refuse_buffer = [&](std::size_t i, const std::string& what) { refuse("buffer " + given.names[i] + ": a plan in pages cannot " + what); };
+    const auto refuse_buffer = [&](std::size_t i, const std::string& what) {
+        refuse("buffer " + given.names[i] + ": a plan in pages cannot " + what);
+    };
     if (!given.revivals.empty()) refuse_buffer(given.revivals[0].buffer, "keep buffers that live more than once");
     if (!given.fixed.empty()) refuse_buffer(given.fixed[0].buffer, "keep fixed offsets");
     if (!given.together.empty()) refuse_buffer(given.together[0].first, "keep buffers that share an offset");
     if (!given.apart.empty()) refuse_buffer(given.apart[0].first, "keep buffers apart that never live at once");
     for (std::size_t i = 0; i != given.buffers.size(); ++i)
         if (const std::uint64_t align = given.buffers[i].align; page_size % align != 0)
-            refuse_buffer(i, "keep the alignment " + std::to_string(align) + ", of which pages of " + std::to_string(page_size) + " bytes are no multiple");
+            refuse_buffer(i, "keep the alignment " + std::to_string(align) + ", of which pages of " + std::to_string(page_size) +
+                                 " bytes are no multiple");
 }
 
 [[nodiscard]] inline outcome in_pages(const input& given, std::uint64_t page_size) {
@@ -33,7 +36,8 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
     const allot::plan_problem problem{.buffers = given.buffers};
     const auto in_all = allot::pages_in_all(problem, page_size);
     if (!in_all || *in_all > most_pages)
-        throw input_error{given.path + ": the buffers have more than " + std::to_string(most_pages) + " pages of " + std::to_string(page_size) + " bytes"};
+        throw input_error{given.path + ": the buffers have more than " + std::to_string(most_pages) + " pages of " +
+                          std::to_string(page_size) + " bytes"};
 
     paged_plan pages{page_size, 0, std::vector<std::uint32_t>(given.buffers.size() + 1), std::vector<std::uint32_t>(*in_all)};
     allot::plan_heap workspace{max(allot::pages_space(problem), allot::bound_space(problem))};

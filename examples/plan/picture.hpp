@@ -95,7 +95,8 @@ private:
 
         demo::text(out, x, top - 40, "title", where.name);
         const std::string pages = made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
-        demo::text(out, x, top - 22, "", bytes(plan.peak) + (where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes") + pages);
+        const std::string of = where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes";
+        demo::text(out, x, top - 22, "", bytes(plan.peak) + of + pages);
         demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + ", gap " + demo::fixed(100 * gap(plan), 2) + " %");
         addresses(out, x, highest, per_byte, floor);
         steps(out, x, floor);
