@@ -5,6 +5,7 @@
 #include <allot/plan/pages.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
+#include <allot/plan/replan.hpp>
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_pages.hpp>

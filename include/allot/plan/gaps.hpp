@@ -130,6 +130,30 @@ public:
     /// Since the last restart: how many extents were looked at.
     [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
+    /// Whatever is placed that the buffer must not share a byte with, in order of offsets: once for each lifetime that
+    /// meets one of its own, and its own if it is placed; what is reserved is of the buffer after the last. Until the next call.
+    [[nodiscard]] constexpr std::span<const plan_extent> in_the_way(std::uint32_t buffer) noexcept {
+        const std::uint32_t met = meet(buffer);
+        return {met_, met};
+    }
+    /// Places a buffer where its end fits 64 bits, whoever lies there; it is not placed. `height` does not fall again.
+    constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
+        placed_[buffer] = 1;
+        offsets_[buffer] = offset;
+        if (buffers_[buffer].size == 0) return;
+        const std::uint64_t end = offset + buffers_[buffer].size;
+        height_ = std::max(height_, end);
+        for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
+            insert({offset, end, from_[at], until_[at], buffer});
+    }
+    /// Takes a buffer that is placed out again.
+    constexpr void take(std::uint32_t buffer) noexcept {
+        placed_[buffer] = 0;
+        if (buffers_[buffer].size == 0) return;
+        for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
+            for (std::uint32_t block = block_[from_[at]]; block <= block_[until_[at] - 1]; ++block) remove(buffer, from_[at], block);
+    }
+
 private:
     constexpr void cut_blocks(std::size_t lifetimes, std::uint32_t reserved) noexcept {
         constexpr std::uint32_t least = 16;  // shorter lists are not worth a merge
@@ -206,22 +230,21 @@ private:
         return false;
     }
 
-    constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
-        placed_[buffer] = 1;
-        offsets_[buffer] = offset;
-        if (buffers_[buffer].size == 0) return;
-        const std::uint64_t end = offset + buffers_[buffer].size;
-        height_ = std::max(height_, end);
-        for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
-            insert({offset, end, from_[at], until_[at], buffer});
-    }
-
     constexpr void insert(const plan_extent& extent) noexcept {
         for (std::uint32_t block = block_[extent.from]; block <= block_[extent.until - 1]; ++block) {
             std::uint32_t at = end_[block]++;
             for (; at != begin_[block] && lists_[at - 1].begin > extent.begin; --at) lists_[at] = lists_[at - 1];
             lists_[at] = extent;
         }
+    }
+    constexpr void remove(std::uint32_t buffer, std::uint32_t from, std::uint32_t block) noexcept {
+        plan_extent* at = lists_ + begin_[block];
+        for (std::uint32_t low = 0, high = end_[block] - begin_[block]; low != high;)  // the first that begins where it does
+            if (const std::uint32_t middle = low + (high - low) / 2; lists_[begin_[block] + middle].begin < offsets_[buffer])
+                at = lists_ + begin_[block] + (low = middle + 1);
+            else high = middle;
+        while (at->buffer != buffer || at->from != from) ++at;
+        for (plan_extent* const last = lists_ + --end_[block]; at != last; ++at) at[0] = at[1];
     }
 
     const plan_problem* problem_ = nullptr;

@@ -43,6 +43,7 @@ enum class plan_status : unsigned char {
     feasible,       // it fits
     infeasible,     // it does not, and none does: see `bound`, `step` and `live`
     out_of_budget,  // it does not; whether one does is not known
+    out_of_moves,   // it does not; with more moves one may: from `replan`
 };
 
 /// For a person.
@@ -52,6 +53,7 @@ enum class plan_status : unsigned char {
         case plan_status::feasible: return "feasible";
         case plan_status::infeasible: return "infeasible";
         case plan_status::out_of_budget: return "out of budget";
+        case plan_status::out_of_moves: return "out of moves";
     }
     return "unknown";
 }
