@@ -52,7 +52,7 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
         plan_space all = gaps::space(problem);
-        all.words += 9 * buffers;
+        all.words += 10 * buffers;
         all.longs += buffers + timeline::space(lifetimes).longs;
         return all;
     }
@@ -61,7 +61,7 @@ public:
     constexpr replanner(const plan_problem& problem, const std::uint64_t* home, std::uint32_t* cost, plan_workspace workspace) noexcept
         : problem_{&problem}, buffers_{problem.buffers.data()}, count_{static_cast<std::uint32_t>(problem.buffers.size())},
           home_{home}, cost_{cost}, offsets_{workspace.cut_longs(count_)} {
-        for (auto* array : {&by_end_, &waiting_, &always_out_, &touched_, &scratch_, &state_, &is_touched_, &penalty_, &stamp_}) *array = workspace.cut_words(count_);
+        for (auto* array : {&by_end_, &waiting_, &always_out_, &touched_, &scratch_, &state_, &is_touched_, &penalty_, &stamp_, &key_}) *array = workspace.cut_words(count_);
         const timeline time{problem, workspace};
         gaps_ = gaps{problem, time, offsets_, workspace};
     }
@@ -70,7 +70,7 @@ public:
     [[nodiscard]] constexpr std::size_t begin() noexcept {
         for (std::uint32_t i = 0; i != count_; ++i) {
             state_[i] = out;
-            stamp_[i] = is_touched_[i] = 0;
+            stamp_[i] = is_touched_[i] = key_[i] = 0;
             penalty_[i] = 1;
             by_end_[i] = i;
         }
@@ -129,7 +129,36 @@ public:
     /// What was done, in buffers placed; one for which many others were looked at counts for more.
     [[nodiscard]] constexpr std::uint64_t spent() const noexcept { return placed_ + (gaps_.looked_at() + compared_) / 256; }
 
-    /// A plan with so many moves at most that ends at or below `height`, in `offsets()`.
+    /// One go at a plan with so many moves at most that ends at or below `height`, in `offsets()`.
+    [[nodiscard]] constexpr bool attempt(std::uint64_t height, std::uint64_t moves, std::uint64_t limit) noexcept {
+        start_over();
+        for (std::uint32_t at = 0; at != always_; ++at) waiting_[waits_++] = always_out_[at];
+        for (std::uint32_t at = 0; at != count_; ++at) {
+            const std::uint32_t i = by_end_[at];
+            if (home_[i] == nowhere || home_end(i) <= height) break;
+            if (state_[i] == at_home && buffers_[i].size != 0 && cost_[i] != never) leave(i);
+        }
+        if (used_ > moves) return false;
+        bold_ = attempts_++ % 4 != 0;
+        if (bold_)
+            while (waits_ != 0 && noise_(1) != 0) {
+                const std::span<const plan_extent> met = gaps_.in_the_way(waiting_[any(waits_)]);
+                if (met.empty()) continue;
+                const std::uint32_t other = met[any(static_cast<std::uint32_t>(met.size()))].buffer;
+                if (other != count_ && cost_[other] <= moves - used_) leave(other);
+            }
+        // The largest is the first to be placed.
+        for (std::uint32_t at = 0; at != waits_; ++at)
+            if (const std::uint32_t i = waiting_[at]; buffers_[i].size != 0)
+                key_[i] = logarithm(buffers_[i].size) + (bold_ ? noise_(11) : 0);
+        sort_by(waiting_, scratch_, waits_, [&](std::uint32_t i) { return std::uint64_t{key_[i]}; });
+        // As long as something moves on; but not round and round.
+        for (std::uint64_t left = 32 + 8 * (std::uint64_t{waits_} + moves); waits_ != 0; --left)
+            if (left == 0 || spent() >= limit || !settle(waiting_[--waits_], height, moves)) return false;
+        return true;
+    }
+
+    /// One go after another.
     template <class Stop>
     [[nodiscard]] constexpr bool find(std::uint64_t height, std::uint64_t moves, std::uint64_t effort, Stop stop) noexcept {
         const std::uint64_t limit = spent() + effort;
@@ -163,22 +192,6 @@ private:
         return others;
     }
 
-    [[nodiscard]] constexpr bool attempt(std::uint64_t height, std::uint64_t moves, std::uint64_t limit) noexcept {
-        start_over();
-        for (std::uint32_t at = 0; at != always_; ++at) waiting_[waits_++] = always_out_[at];
-        for (std::uint32_t at = 0; at != count_; ++at) {
-            const std::uint32_t i = by_end_[at];
-            if (home_[i] == nowhere || home_end(i) <= height) break;
-            if (state_[i] == at_home && buffers_[i].size != 0 && cost_[i] != never) leave(i);
-        }
-        sort_by(waiting_, scratch_, waits_, [&](std::uint32_t i) { return buffers_[i].size; });  // the largest is the first
-        if (used_ > moves) return false;
-        // As long as something moves on; but not round and round.
-        for (std::uint64_t left = 32 + 8 * (std::uint64_t{waits_} + moves); waits_ != 0; --left)
-            if (left == 0 || spent() >= limit + waits_ || !settle(waiting_[--waits_], height, moves)) return false;
-        return true;
-    }
-
     /// Places a buffer that is out: at home, in the smallest gap, or where others have to leave.
     [[nodiscard]] constexpr bool settle(std::uint32_t i, std::uint64_t height, std::uint64_t moves) noexcept {
         ++placed_;
@@ -188,8 +201,10 @@ private:
         const auto gap = [&](std::uint64_t end) {
             std::uint64_t at = 0;
             if (top >= end && buffers_[i].size != 0) return;
-            if (!checked_align_up(top, buffers_[i].align, at) || at > end || buffers_[i].size > end - at || end - top >= smallest) return;
-            smallest = end - top;
+            if (!checked_align_up(top, buffers_[i].align, at) || at > end || buffers_[i].size > end - at) return;
+            const std::uint64_t room = bold_ ? noise_(16) : end - top;
+            if (room >= smallest) return;
+            smallest = room;
             offset = at;
         };
         for (const plan_extent& other : met) {
@@ -198,7 +213,7 @@ private:
             top = std::max(top, other.end);
         }
         gap(height);
-        if (home_is_free) put(i, home_[i]);
+        if (home_is_free && !(bold_ && smallest != nowhere && noise_(1) != 0)) put(i, home_[i]);
         else if (smallest != nowhere) put(i, offset);
         else return drive_out(i, met, height, moves);
         return true;
@@ -239,6 +254,11 @@ private:
             if (other.begin < offset + buffers_[i].size && offset < other.end && state_[other.buffer] != out) leave(other.buffer);
         put(i, offset);
         return true;
+    }
+
+    /// One of 0, …, below − 1.
+    [[nodiscard]] constexpr std::uint32_t any(std::uint32_t below) noexcept {
+        return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * below >> 32);
     }
 
     constexpr void put(std::uint32_t i, std::uint64_t offset) noexcept {
@@ -286,9 +306,10 @@ private:
     std::uint64_t* offsets_;
     std::uint32_t *by_end_ = nullptr, *waiting_ = nullptr, *always_out_ = nullptr;  // lists
     std::uint32_t *touched_ = nullptr, *scratch_ = nullptr;
-    std::uint32_t *state_ = nullptr, *is_touched_ = nullptr, *penalty_ = nullptr, *stamp_ = nullptr;  // by buffer
+    std::uint32_t *state_ = nullptr, *is_touched_ = nullptr, *penalty_ = nullptr, *stamp_ = nullptr, *key_ = nullptr;  // by buffer
     std::uint32_t always_ = 0, waits_ = 0, touches_ = 0, stamps_ = 0;
-    std::uint64_t forced_ = 0, used_ = 0, placed_ = 0, compared_ = 0;
+    std::uint64_t forced_ = 0, used_ = 0, placed_ = 0, compared_ = 0, attempts_ = 0;
+    bool bold_ = false;
     noise noise_{};
     gaps gaps_{};
 };
@@ -425,7 +446,7 @@ template <class Watch = unwatched>
         made.moved = moved;
         found = true;
     };
-    if (planner.find(peak, planner.forced(), 0, stop)) keep();
+    if (planner.attempt(peak, planner.forced(), peak)) keep();
     if (!found) return answer::failure({plan_refusal::too_large, 0});
 
     const std::uint64_t begun = planner.spent();
@@ -437,9 +458,10 @@ template <class Watch = unwatched>
         for (std::uint64_t patience = options.effort / 256 + 1; peak > reach && planner.spent() < until && !stop(); patience *= 4)
             for (std::uint64_t i = 0, steps = 3; i <= steps && peak > reach && planner.spent() < until;) {
                 const std::uint64_t step = (peak - 1 - reach) / steps;
-                const bool lower = planner.find(reach + step * i, moves - strayed, std::min(patience, until - planner.spent()), stop);
+                const std::uint64_t height = i == steps ? peak - 1 : reach + step * i;
+                const bool lower = planner.find(height, moves - strayed, std::min(patience, until - planner.spent()), stop);
                 if (lower) keep();
-                i = lower ? 0 : step == 0 ? steps + 1 : i + 1;
+                i = lower ? 0 : step == 0 && i == 0 ? steps : i + 1;
             }
     }
     made.status = made.peak <= options.capacity ? (made.peak <= made.bound ? plan_status::optimal : plan_status::feasible)
