@@ -74,7 +74,7 @@ std::uint64_t lowest_of_all(const owner& problem, const std::vector<plan_place>&
     return lowest;
 }
 
-/// What a quarter of a program does: some buffers grow, some are new, some live longer.
+/// What happens to a program: some buffers grow, some are new, some live longer.
 struct change {
     owner problem;
     std::vector<plan_place> before;
@@ -135,9 +135,154 @@ TEST_CASE("replanned: against every set of buffers that may move") {
             if (at_most == 0) CHECK(again->peak == lowest);
             reached += again->peak == lowest;
             ++all;
-            if (again->peak != lowest) MESSAGE(seed, " ", at_most, " ", again->peak, " ", lowest);
         }
     }
-    MESSAGE(reached, " of ", all);
-    CHECK(reached * 100 >= all * 98);
+    CHECK(reached * 100 >= all * 97);  // 98.3 of a hundred
+}
+
+TEST_CASE("replanned: with everything that a problem can say") {
+    int made_of = 0;
+    for (std::uint64_t seed = 1; seed != 60; ++seed) {
+        CAPTURE(seed);
+        owner problem = problems::constrained(seed, 24, 20, 8, 100);
+        for (std::size_t i = 0; i + 1 < 24; i += 5)
+            problem.together.push_back({i, i + 1});
+        if (!allot::plan(problem, quick)) continue;  // what is together is apart as well, or fixed to two places
+        const change now = changed(problem, seed);
+        std::uint64_t last = UINT64_MAX;
+        for (const std::size_t at_most : {0u, 1u, 2u, 4u, 8u, 100u}) {
+            CAPTURE(at_most);
+            const auto made = replan(now.problem, now.before, at_most, quick);
+            if (!made) {  // the fixed ones collide, or a group grew into others
+                CHECK((made.error().why == plan_refusal::contradiction || made.error().why == plan_refusal::too_few_moves));
+                CHECK(last == UINT64_MAX);
+                continue;
+            }
+            check_law(now.problem, now.before, at_most, *made);
+            CHECK(made->peak <= last);
+            last = made->peak;
+            ++made_of;
+        }
+    }
+    CHECK(made_of > 150);
+}
+
+namespace {
+//  12 ┌───────┐
+//     │   1   │        as it was; then 3, which lived in [4, 6), begins at 2
+//   8 ├───┬───┴─┐
+//     │ 0 │     │
+//   4 ├───┤  2  ├───┐
+//   0 └───┴─────┴─3─┘
+const plan_buffer four[] = {{.size = 8, .live = {0, 2}}, {.size = 4, .live = {0, 4}}, {.size = 8, .live = {2, 4}}, {.size = 4, .live = {4, 6}}};
+const std::vector<plan_place> four_places{{0, 8}, {8, 4}, {0, 8}, {0, 4}};
+}  // namespace
+
+TEST_CASE("replanned: by hand") {
+    const auto same = replan({.buffers = four}, four_places, 0);
+    REQUIRE(same);
+    CHECK(same->places == four_places);
+    CHECK(same->status == plan_status::optimal);
+
+    // 3 lives earlier and collides with 2. Nobody says which has changed: one of them counts.
+    plan_buffer earlier[] = {four[0], four[1], four[2], {.size = 4, .live = {2, 6}}};
+    const allot::plan_problem problem{.buffers = earlier};
+    CHECK(replan(problem, four_places, 0).error().why == plan_refusal::too_few_moves);
+    CHECK(replan(problem, four_places, 0).error().which >= 2);
+    const auto one = replan(problem, four_places, 1);
+    REQUIRE(one);
+    CHECK(one->moved == 1);
+    CHECK(one->peak == 16);
+    CHECK(one->places[1].offset == 8);
+    // It is said that 3 has changed.
+    std::vector<plan_place> told = four_places;
+    told[3] = allot::unplaced;
+    const auto free = replan(problem, told, 0);
+    REQUIRE(free);
+    CHECK(free->moved == 0);
+    CHECK(free->places[3] == plan_place{12, 4});
+
+    // Capacities: with too few moves, with enough, and beyond all moves.
+    plan_buffer grown[] = {{.size = 4, .live = {0, 4}}, {.size = 6, .live = {0, 2}}, {.size = 6, .live = {2, 4}}};
+    const std::vector<plan_place> apart{{4, 4}, {8, 6}, {8, 4}};  // a hole of 4 below; the last was of 4
+    const auto too_high = replan({.buffers = grown}, apart, 0, {.capacity = 10});
+    REQUIRE(too_high);
+    CHECK(too_high->status == plan_status::out_of_moves);
+    CHECK(too_high->peak == 14);
+    const auto fits = replan({.buffers = grown}, apart, 2, {.capacity = 10});
+    REQUIRE(fits);
+    CHECK(fits->status == plan_status::optimal);
+    CHECK(fits->peak == 10);
+    CHECK(replan({.buffers = grown}, apart, 0, {.capacity = 14})->status == plan_status::feasible);
+    CHECK(replan({.buffers = grown}, apart, 2, {.capacity = 9})->status == plan_status::infeasible);
+    CHECK(replan({.buffers = grown}, apart, 0, {.capacity = 9})->status == plan_status::infeasible);
+}
+
+TEST_CASE("replanned: buffers that are together move together, and each counts") {
+    const plan_buffer buffers[] = {{.size = 4, .live = {0, 2}}, {.size = 4, .live = {1, 3}}, {.size = 8, .live = {0, 3}}};
+    const allot::plan_pair in_place[] = {{0, 1}};
+    const allot::plan_problem problem{.buffers = buffers, .together = in_place};
+    const std::vector<plan_place> before{{4, 4}, {4, 4}, {8, 6}};  // the last grew; 8 bytes lie below it if the two move
+    CHECK(replan(problem, before, 1)->peak == 16);
+    const auto two = replan(problem, before, 2);
+    CHECK(two->peak == 12);
+    CHECK(two->moved == 2);
+    CHECK(two->places[0].offset == two->places[1].offset);
+    // They are together only now: one has to come.
+    const std::vector<plan_place> asunder{{0, 4}, {4, 4}, {8, 8}};
+    CHECK(replan(problem, asunder, 0).error() == allot::plan_error{plan_refusal::too_few_moves, 1});
+    CHECK(replan(problem, asunder, 1)->moved == 1);
+}
+
+TEST_CASE("replanned: nothing before, no effort, and what is refused") {
+    const allot::plan_problem problem{.buffers = four};
+    const auto anew = replan(problem, {}, 0);
+    REQUIRE(anew);
+    CHECK(anew->peak == allot::plan(problem)->peak);
+    CHECK(anew->moved == 0);
+    CHECK(replan({}, {}, 0)->peak == 0);
+    CHECK(replan(problem, four_places, SIZE_MAX, {.effort = UINT64_MAX})->peak == 12);
+
+    plan_buffer grown[] = {four[0], four[1], {.size = 9, .live = {2, 4}}, four[3]};
+    const auto without = replan({.buffers = grown}, four_places, 1, {.effort = 0});
+    REQUIRE(without);
+    check_law({.buffers = grown}, four_places, 1, *without);
+
+    const std::vector<plan_place> five(5);
+    CHECK(replan(problem, five, 9).error() == allot::plan_error{plan_refusal::no_such_buffer, 4});
+    const plan_buffer misaligned[] = {{.size = 1, .live = {0, 1}, .align = 3}};
+    CHECK(replan({.buffers = misaligned}, {}, 0).error() == allot::plan_error{plan_refusal::not_an_alignment, 0});
+    plan_place places[4];
+    CHECK(allot::replan_into(problem, four_places, 0, places, {}).error().why == plan_refusal::workspace_too_small);
+    allot::plan_heap workspace{allot::space_of_replan(problem, four_places, 0, {})};
+    CHECK(allot::replan_into(problem, four_places, 0, std::span{places}.first(3), workspace).error().why == plan_refusal::workspace_too_small);
+    REQUIRE(allot::replan_into(problem, four_places, 0, places, workspace));
+    CHECK(std::vector<plan_place>(std::begin(places), std::end(places)) == four_places);
+
+    // Places that no buffer can be at: they have changed, whatever is said of them.
+    const plan_buffer aligned[] = {{.size = 4, .live = {0, 2}, .align = 8}, {.size = 4, .live = {0, 2}}, {.size = 4, .live = {0, 2}}};
+    const allot::plan_reserved reserved[] = {{.offset = 32, .size = 8}};
+    const allot::plan_fixed fixed[] = {{2, 16}};
+    const std::vector<plan_place> nowhere{{4, 4}, {36, 4}, {UINT64_MAX - 2, 4}};
+    const auto placed = replan({.buffers = aligned, .fixed = fixed, .reserved = reserved}, nowhere, 0);
+    REQUIRE(placed);
+    CHECK(placed->moved == 0);
+    CHECK(placed->peak == 20);
+    // Nothing fits above what stays, nor below it.
+    const plan_buffer huge[] = {{.size = UINT64_MAX / 2, .live = {0, 2}}, {.size = UINT64_MAX / 2, .live = {0, 2}}};
+    const std::vector<plan_place> middle{{UINT64_MAX / 4, UINT64_MAX / 2}};
+    CHECK(replan({.buffers = huge}, middle, 0).error().why == plan_refusal::too_large);
+    CHECK(replan({.buffers = huge}, middle, 1)->peak == UINT64_MAX / 2 * 2);
+}
+
+TEST_CASE("replanned: whoever watches ends the work") {
+    const change now = changed(problems::simple(3, 200, 60, 20, 1000), 3);
+    int calls = 0;
+    const auto made = replan(now.problem, now.before, 8, {}, [&](allot::plan_progress progress) {
+        CHECK(progress.peak >= progress.bound);
+        return ++calls == 2;
+    });
+    REQUIRE(made);
+    check_law(now.problem, now.before, 8, *made);
+    CHECK(calls <= 2);
 }

@@ -109,14 +109,21 @@ public:
 
     /// Moves that have to be made.
     [[nodiscard]] constexpr std::uint64_t forced() const noexcept { return forced_; }
+    /// How many buffers may lie anywhere, or have to move.
+    [[nodiscard]] constexpr std::size_t at_liberty() const noexcept {
+        std::size_t free = 0;
+        for (std::uint32_t i = 0; i != count_; ++i) free += cost_[i] == 0 || state_[i] == out;
+        return free;
+    }
     /// A buffer that has to move.
     [[nodiscard]] constexpr std::uint32_t first_forced() const noexcept {
         for (std::uint32_t at = 0; at != always_; ++at)
             if (cost_[always_out_[at]] != 0) return always_out_[at];
-        return 0;
+        return count_;
     }
     /// No plan of so many moves is lower.
-    [[nodiscard]] constexpr std::uint64_t lowest_reach(std::uint64_t moves) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t lowest_reach(std::uint64_t moves) noexcept {
+        start_over();
         moves -= forced_;
         for (std::uint32_t at = 0; at != count_; ++at) {
             const std::uint32_t i = by_end_[at];
@@ -425,7 +432,12 @@ template <class Watch = unwatched>
         made.moved += found && counts(i) && before[i].offset != places[i].offset;
     }
     const std::uint64_t forced = planner.forced() + strayed;
-    if (forced > at_most) return answer::failure({plan_refusal::too_few_moves, planner.first_forced()});
+    const std::size_t at_liberty = planner.at_liberty();
+    if (forced > at_most) {
+        std::size_t which = 0;  // has to move
+        while (!counts(which) || ((*merged)[which] != planner.first_forced() && before[which].offset == home[(*merged)[which]])) ++which;
+        return answer::failure({plan_refusal::too_few_moves, which});
+    }
 
     const bool lowest_wanted = options.capacity == plan_options{}.capacity;
     const std::uint64_t goal = lowest_wanted ? made.bound : std::max(options.capacity, made.bound);
@@ -434,7 +446,8 @@ template <class Watch = unwatched>
         return !found || excess < old_excess || (excess == old_excess && moved < made.moved);
     };
     // The lowest peak of what the planner itself has found, whatever was found from scratch.
-    std::uint64_t peak = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t nowhere = detail::replanner::nowhere;
+    std::uint64_t peak = nowhere;
     const auto stop = [&] { return stopped || (found && watched({made.peak, made.bound})); };
     const auto keep = [&] {
         std::size_t moved = 0;
@@ -446,7 +459,7 @@ template <class Watch = unwatched>
         made.moved = moved;
         found = true;
     };
-    if (planner.attempt(peak, planner.forced(), peak)) keep();
+    if (planner.attempt(nowhere, planner.forced(), nowhere)) keep();
     if (!found) return answer::failure({plan_refusal::too_large, 0});
 
     const std::uint64_t begun = planner.spent();
@@ -454,6 +467,10 @@ template <class Watch = unwatched>
     for (std::uint64_t moves = 0; moves <= std::min(at_most, others) && peak > goal && !stop(); moves = detail::next_moves(moves)) {
         if (moves < forced) continue;
         const std::uint64_t reach = std::max(planner.lowest_reach(moves - strayed), goal);
+        if (moves == forced && at_liberty <= 1) {  // one buffer has no choice but of its gap
+            while (peak > reach && planner.attempt(peak - 1, planner.forced(), nowhere)) keep();
+            continue;
+        }
         const std::uint64_t until = planner.spent() + std::min(options.effort / 16, left() / 4);
         for (std::uint64_t patience = options.effort / 256 + 1; peak > reach && planner.spent() < until && !stop(); patience *= 4)
             for (std::uint64_t i = 0, steps = 3; i <= steps && peak > reach && planner.spent() < until;) {
