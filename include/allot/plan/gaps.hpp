@@ -238,11 +238,11 @@ private:
         }
     }
     constexpr void remove(std::uint32_t buffer, std::uint32_t from, std::uint32_t block) noexcept {
-        plan_extent* at = lists_ + begin_[block];
-        for (std::uint32_t low = 0, high = end_[block] - begin_[block]; low != high;)  // the first that begins where it does
-            if (const std::uint32_t middle = low + (high - low) / 2; lists_[begin_[block] + middle].begin < offsets_[buffer])
-                at = lists_ + begin_[block] + (low = middle + 1);
+        std::uint32_t low = begin_[block], high = end_[block];  // the first that begins where it does
+        while (low != high)
+            if (const std::uint32_t middle = low + (high - low) / 2; lists_[middle].begin < offsets_[buffer]) low = middle + 1;
             else high = middle;
+        plan_extent* at = lists_ + low;
         while (at->buffer != buffer || at->from != from) ++at;
         for (plan_extent* const last = lists_ + --end_[block]; at != last; ++at) at[0] = at[1];
     }

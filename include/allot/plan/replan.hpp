@@ -236,7 +236,8 @@ private:
             if (!checked_align_up(from, buffers_[i].align, at) || at > height || buffers_[i].size > height - at) return;
             const std::uint64_t most = moves + (at == home_[i] ? cost_[i] : 0), end = at + buffers_[i].size;
             std::uint64_t sum = 0, used = used_;
-            ++stamps_;
+            if (++stamps_ == 0)
+                for (std::uint32_t each = stamps_++; each != count_; ++each) stamp_[each] = 0;
             for (const plan_extent& other : met) {
                 if (other.begin >= end) break;
                 ++compared_;
