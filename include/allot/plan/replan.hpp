@@ -22,9 +22,10 @@
 // the moves are 0, 1, 2, 3, 4, 6, 8, 12, …, each as if more were not allowed, so that more never make a plan higher. With
 // a capacity, the first plan that fits it ends the work. If all others may move, `plan` is asked as well.
 //
-// Source: Nagata and Bräysy, A powerful route minimization heuristic …, Operations Research Letters 37, 2009 (who is driven
-// out). Complexity: O(n × live at once) to begin with, and as much more as `effort` says. Memory: `space_of_replan`, about 250 bytes a
-// buffer; if all others may move, what `plan` needs too. Thread safety: pure but for the workspace.
+// Source: Nagata and Bräysy, A powerful route minimization heuristic for the vehicle routing problem with time windows,
+// Operations Research Letters 37, 2009 (who is driven out). Complexity: O(n × live at once) to begin with, and as much more
+// as `effort` says. Memory: `space_of_replan`, about 270 bytes a buffer; if all others may move, what `plan` needs if that is
+// more. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/plan/gaps.hpp>
@@ -59,7 +60,7 @@ public:
 
     /// Of each buffer, where it was and how many moves it costs not to be there; 0 for one that has changed.
     constexpr replanner(const plan_problem& problem, const std::uint64_t* home, std::uint32_t* cost, plan_workspace workspace) noexcept
-        : problem_{&problem}, buffers_{problem.buffers.data()}, count_{static_cast<std::uint32_t>(problem.buffers.size())},
+        : buffers_{problem.buffers.data()}, count_{static_cast<std::uint32_t>(problem.buffers.size())},
           home_{home}, cost_{cost}, offsets_{workspace.cut_longs(count_)} {
         for (auto* array : {&by_end_, &waiting_, &always_out_, &touched_, &scratch_, &state_, &is_touched_, &penalty_, &stamp_, &key_}) *array = workspace.cut_words(count_);
         const timeline time{problem, workspace};
@@ -306,7 +307,6 @@ private:
         used_ = forced_;
     }
 
-    const plan_problem* problem_;
     const plan_buffer* buffers_;
     std::uint32_t count_;
     const std::uint64_t* home_;
