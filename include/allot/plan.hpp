@@ -2,6 +2,7 @@
 #pragma once
 
 #include <allot/device/host.hpp>
+#include <allot/plan/moves.hpp>
 #include <allot/plan/pages.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
