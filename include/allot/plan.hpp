@@ -10,3 +10,4 @@
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_pages.hpp>
+#include <allot/plan/validate_moves.hpp>

@@ -112,6 +112,7 @@ public:
         begin_with(*made);
         if (best_.cost <= best_.bound && best_.homeless == 0) return {};
         if (!read_accesses(*made)) return {};
+        solve(decided_);  // those alone whose contents are of no use at times
         for (std::uint32_t fast = 0; fast + 1 < given_.memories.size() && !stopped_; ++fast) improve(fast);
         return {};
     }
