@@ -212,11 +212,12 @@ private:
     // ---- visits to one memory ----------------------------------------------------------------------------------------
 
     void improve(std::uint32_t fast) {
-        struct round {
+        // What prices say is little more than what there is room for; with lower ones there is more to choose from. What was
+        // not chosen is asked again for shorter visits.
+        struct share {
             std::int64_t numerator, denominator;
         };
-        // What prices say is little more than what there is room for; with lower ones there is more to choose from.
-        constexpr round rounds[]{{1, 1}, {3, 4}, {1, 2}, {5, 4}, {1, 4}}, leftovers[]{{1, 1}, {2, 1}, {4, 1}};
+        constexpr share rounds[]{{1, 1}, {3, 4}, {1, 2}, {5, 4}, {1, 4}}, leftovers[]{{1, 1}, {2, 1}, {4, 1}, {8, 1}};
         std::vector<std::size_t> values;
         std::vector<visit_costs> costs(values_.size());
         for (std::size_t v = 0; v != values_.size(); ++v) {
@@ -231,18 +232,23 @@ private:
         prices.scale_to(given_.memories.back().cost);
         const bool thorough = options_.effort != 0;
         const decision before = decided_;
-        std::size_t number = 0;
-        for (const round& now : rounds) {
+        const auto try_from = [&](decision trial, share prices_now) {
+            for (const share& left : leftovers)
+                if (stopped_ || !choose(trial, prices, values, costs, fast, prices_now.numerator * left.numerator,
+                                        prices_now.denominator * left.denominator))
+                    break;
+            if (!stopped_ && solve(trial)) decided_ = trial;
+        };
+        for (const share& now : rounds) {
             prices.run(values, {buffers_.begin(), buffers_.end()}, costs, memory(fast).capacity, thorough ? 60 : 30);
-            decision trial = before;
-            for (const round& left : leftovers) {
-                if (stopped_) return;
-                if (!choose(trial, prices, values, costs, fast, now.numerator * left.numerator, now.denominator * left.denominator)) break;
-                if (!thorough) break;
-            }
-            if (solve(trial)) decided_ = trial;
-            if (!thorough || best_.cost <= best_.bound || ++number == std::size(rounds)) break;
+            try_from(before, now);
+            if (!thorough || stopped_ || best_.cost <= best_.bound) return;
         }
+        // Whole lives, and visits in the holes that they leave.
+        decision whole = before;
+        for (const std::size_t v : values)
+            if (whole_[values_[v].buffer].memory == fast) whole.home[v] = whole_[values_[v].buffer];
+        try_from(whole, {1, 2});
     }
     [[nodiscard]] bool is_placed(const decision& of, std::size_t v) const {
         if (of.home[v].memory != memory_place::nowhere) return true;
