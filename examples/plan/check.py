@@ -379,6 +379,50 @@ class Memories(Planner):
         self.assertFalse(out.exists())
 
 
+class Moves(Planner):
+    # 0 is used at both ends, and 1, which does not fit beside it, in between.
+    NETWORK = "network leaves\n" + "".join(f"tensor {i} {size} int8 {size} t{i}\n" for i, size in enumerate([60, 80, 1, 1, 1])) + \
+        "".join(f"step {i} op {reads} -> {writes}\n" for i, (reads, writes) in
+                enumerate([("", "0"), ("0", "2"), ("0", ""), ("", "1"), ("1", ""), ("1", "3"), ("0", "4"), ("0", ""), ("0", "")]))
+
+    def test_a_tensor_leaves_and_comes_back(self):
+        path, out, picture = self.file("leaves.network", self.NETWORK), str(self.folder / "out.csv"), self.folder / "plan.svg"
+        told = json.loads(self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:1KiB", "--json", "--out", out, "--svg", str(picture),
+                                      path).stdout)
+        rows = self.rows(out)
+        self.assertEqual([(r["lower"], r["upper"], r["memory"]) for r in rows if r["id"] == "0"],
+                         [("0", "3", "fast"), ("2", "7", "slow"), ("6", "9", "fast")])
+        self.assertEqual([(r["lower"], r["upper"], r["memory"]) for r in rows if r["id"] == "1"], [("3", "6", "fast")])
+        for name, capacity in [("fast", 100), ("slow", 1024)]:
+            self.judge([r for r in rows if r["memory"] == name], capacity)
+        self.assertEqual(told["copies"], [{"step": 2, "after": True, "from": 0, "to": 1, "bytes": 60},
+                                          {"step": 6, "after": False, "from": 1, "to": 2, "bytes": 60}])
+        self.assertEqual((told["copied"], told["cost"], told["cost_without_moves"], told["buffers"]), (120, 120, 240, len(rows)))
+        titles = Pictures.titles(xml.etree.ElementTree.parse(picture).getroot())
+        self.assertEqual(len([title for title in titles if title.startswith("t0: ")]), 3)
+        self.assertIn("; 2 copies of 120 bytes; cost 120, and 240 without moves; ",
+                      self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:1KiB", "--budget", "0.2", path).stdout)
+
+    def test_a_table(self):
+        path, out = self.table(Memories.ROWS), str(self.folder / "out.csv")
+        told = json.loads(self.run_it("--moves", "--memory", "fast:200", "--memory", "slow:10KiB", "--json", "--out", out, path).stdout)
+        rows = self.rows(out)
+        self.assertLessEqual(told["cost"], told["cost_without_moves"])
+        self.assertEqual({r["id"] for r in rows}, {f"b{i}" for i in range(40)})
+        for name, capacity in [("fast", 200), ("slow", 10240)]:
+            self.judge([r for r in rows if r["memory"] == name], capacity)
+        for each in told["copies"]:
+            self.assertEqual(rows[each["from"]]["id"], rows[each["to"]]["id"])
+            self.assertEqual(int(rows[each["from"]]["size"]), each["bytes"])
+
+    def test_refusals(self):
+        path = self.table(Memories.ROWS)
+        for memories in [[], ["--memory", "fast:200"]]:
+            self.assertIn("--moves is between several memories", self.run_it("--moves", *memories, path, exits_with=2).stderr)
+        done = self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:100", path, exits_with=1)
+        self.assertRegex(done.stdout, r"\d+ of 40 buffers have no room in these memories, though they may move")
+
+
 class Captures(Planner):
     def capture(self, change=lambda problem: None):
         changed = copy.deepcopy(CAPTURE)

@@ -3,7 +3,7 @@
 
 #include "../networks/network.hpp"
 
-#include <allot/plan/problem.hpp>
+#include <allot/plan/moves.hpp>
 
 #include <limits>
 #include <optional>
@@ -39,6 +39,7 @@ struct input {
     std::vector<std::string> names;
     std::vector<std::size_t> memory_of;
 
+    std::vector<allot::plan_access> accesses;  // where they are known
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;

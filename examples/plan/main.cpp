@@ -33,6 +33,8 @@ is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the s
                          that bytes times COST (default: 0, 1, 2, …) are few. Given once: the name and size of the one
                          memory. Of a capture, which says itself what lies where: the size of a memory that it has
   --pages BYTES          plan pages of that size: a buffer may lie in any of them, and the lower bound is always met
+  --moves                with several memories: a buffer may leave one and come back, which costs copies; --out has a row
+                         for each piece of its life
   --budget SECONDS       how long to look for lower plans (default: a fixed effort, some seconds at most)
   --out FILE             write the rows and each buffer's offset, and with several memories its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
@@ -96,9 +98,12 @@ void write_file(const std::string& path, Write write) {
 
     watcher watched{given, chosen.budget};
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
-    outcome made = chosen.pages              ? in_pages(given, *chosen.pages)
-                   : is_spread(given, chosen) ? spread(given, chosen.memories, chosen.budget.has_value(), watch)
-                                              : plan_input(given, chosen.budget.has_value(), watch);
+    if (chosen.moves && !is_spread(given, chosen))
+        throw usage_error{given.path + " says itself what lies in which memory: --moves does not go with it"};
+    outcome made = chosen.pages               ? in_pages(given, *chosen.pages)
+                   : !is_spread(given, chosen) ? plan_input(given, chosen.budget.has_value(), watch)
+                   : chosen.moves              ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
+                                               : spread(given, chosen.memories, chosen.budget.has_value(), watch);
     made.seconds = watched.seconds();
     watched.clear();
     if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made); !mistake.empty()) {

@@ -19,6 +19,12 @@ namespace planner {
         made.names.push_back(each.name);
         made.memory_of.push_back(0);
     }
+    for (std::size_t now = 0; now != net.steps.size(); ++now) {
+        for (const std::size_t id : net.steps[now].reads) made.accesses.push_back({id, static_cast<std::int64_t>(now)});
+        for (const std::size_t id : net.steps[now].writes) made.accesses.push_back({id, static_cast<std::int64_t>(now), true});
+    }
+    for (std::size_t id = 0; id != net.tensors.size(); ++id)  // what comes out is read by whoever asked for it
+        if (net.tensors[id].is_output) made.accesses.push_back({id, static_cast<std::int64_t>(net.tensors[id].last)});
     if (made.buffers.empty()) throw input_error{made.path + ": the network has no tensors"};
     return made;
 }

@@ -18,7 +18,7 @@ struct options {
     std::optional<std::uint64_t> capacity, pages;  // of a page
     std::vector<memory> memories;
     std::optional<double> budget;  // seconds
-    bool json = false, help = false;
+    bool moves = false, json = false, help = false;
 };
 
 struct usage_error : std::runtime_error {
@@ -95,6 +95,8 @@ struct usage_error : std::runtime_error {
             chosen.out = value();
         } else if (name == "--svg") {
             chosen.svg = value();
+        } else if (argument == "--moves") {
+            chosen.moves = true;
         } else if (argument == "--json") {
             chosen.json = true;
         } else if (argument == "--help" || argument == "-h") {
@@ -105,6 +107,7 @@ struct usage_error : std::runtime_error {
     }
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
+    if (chosen.moves && chosen.memories.size() < 2) throw usage_error{"--moves is between several memories; say --memory for each"};
     if (chosen.capacity && !chosen.memories.empty()) throw usage_error{"--capacity is of the one memory, which --memory names"};
     if (chosen.pages && !chosen.memories.empty()) throw usage_error{"--pages is of one memory, whose size is --capacity; it cannot be given with --memory"};
     return chosen;

@@ -12,6 +12,7 @@
 #include <allot/plan/plan.hpp>
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_moves.hpp>
 
 #include <optional>
 #include <stdexcept>
@@ -40,6 +41,7 @@ struct outcome {
     std::vector<std::uint64_t> offsets;    // by buffer; none in pages
     std::optional<paged_plan> pages{};
     std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
+    std::optional<allot::moves_plan> moves{};  // where buffers may leave and come back; what else is here is of its pieces then
     double seconds = 0;
 
     [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
@@ -174,22 +176,36 @@ struct no_room : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+[[noreturn]] inline void refuse(const input& given, allot::plan_error error) {
+    throw input_error{given.path + ": " + (error.which < given.names.size() ? "buffer " + given.names[error.which] : "the problem") + ": " +
+                      reason(error.why)};
+}
+[[nodiscard]] inline std::vector<allot::plan_memory> costs_of(const std::vector<memory>& over) {
+    std::vector<allot::plan_memory> made;
+    for (const memory& each : over) made.push_back({.capacity = each.capacity, .cost = each.cost.value_or(made.size())});
+    return made;
+}
+inline void add_memories(outcome& made, const input& given, allot::plan_status status, const std::vector<allot::memory_needs>& needs) {
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        allot::plan_heap workspace{allot::bound_space(mine.problem())};
+        const auto bound = allot::bound_of(mine.problem(), workspace);  // of what was chosen for this memory
+        made.memories.push_back({mine.members(), {.status = status, .peak = needs[m].peak, .align = needs[m].align,
+                                                  .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
+    }
+}
+
 /// Chooses a memory and an offset for every buffer of an input, so that what is spilled from the first, and on from the
 /// others, costs little. `watch(memory, allot::plan_progress)` ends the work by true; it is told of costs.
 template <class Watch>
 [[nodiscard]] outcome spread(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
-    std::vector<allot::plan_memory> memories;
-    for (const memory& each : over) memories.push_back({.capacity = each.capacity, .cost = each.cost.value_or(memories.size())});
+    const std::vector<allot::plan_memory> memories = costs_of(over);
     const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
     const auto plan = allot::plan_memories({.buffers = buffers, .memories = memories}, options,
                                            [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
-    if (!plan) {
-        const std::size_t which = plan.error().which;
-        throw input_error{given.path + ": " + (which < given.names.size() ? "buffer " + given.names[which] : "the problem") + ": " +
-                          reason(plan.error().why)};
-    }
+    if (!plan) refuse(given, plan.error());
     if (plan->homeless != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->homeless) + " of " +
                       std::to_string(given.buffers.size()) + " buffers have no room in these memories; most is live at step " +
@@ -201,13 +217,64 @@ template <class Watch>
         given.memory_of[i] = plan->places[i].memory;
         made.offsets.push_back(plan->places[i].offset);
     }
-    for (std::size_t m = 0; m != over.size(); ++m) {
-        const part mine{given, m};
-        allot::plan_heap workspace{allot::bound_space(mine.problem())};
-        const auto bound = allot::bound_of(mine.problem(), workspace);  // of what was chosen for this memory
-        made.memories.push_back({mine.members(), {.status = plan->status, .peak = plan->needs[m].peak, .align = plan->needs[m].align,
-                                                  .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
+    add_memories(made, given, plan->status, plan->needs);
+    return made;
+}
+
+/// What is known of accesses; or one that writes at the first step of each buffer's life, and one that reads at the last.
+[[nodiscard]] inline std::vector<allot::plan_access> accesses_of(const input& given) {
+    if (!given.accesses.empty()) return given.accesses;
+    std::vector<allot::plan_access> made;
+    for (std::size_t i = 0; i != given.buffers.size(); ++i) {
+        made.push_back({i, given.buffers[i].live.from, true});
+        made.push_back({i, given.buffers[i].live.until - 1});
     }
+    return made;
+}
+
+/// The same for buffers that may leave a memory and come back: the input becomes one of pieces, a row for each.
+template <class Watch>
+[[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
+    const std::vector<allot::plan_memory> memories = costs_of(over);
+    const std::vector<allot::plan_access> accesses = accesses_of(given);
+    const allot::moves_problem problem{{.buffers = {.buffers = given.buffers}, .memories = memories}, accesses};
+    allot::memories_options options;
+    auto plan = allot::plan_moves(problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    if (!plan) refuse(given, plan.error());
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    while (until_stopped && plan->status != allot::plan_status::optimal && options.effort < most_effort && !watch(0, {plan->cost, plan->bound})) {
+        options.effort *= 4;
+        auto next = allot::plan_moves(problem, options, [&](allot::memories_progress now) {
+            return watch(0, {std::min(now.homeless == 0 ? now.cost : plan->cost, plan->cost), plan->bound});
+        });
+        if (!next) break;
+        if (next->homeless < plan->homeless || (next->homeless == plan->homeless && next->cost < plan->cost)) plan = std::move(next);
+    }
+    if (plan->homeless != 0)
+        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->homeless) + " of " +
+                      std::to_string(given.buffers.size()) + " buffers have no room in these memories, though they may move"};
+    if (const allot::moves_violation found = allot::validate_moves(problem, *plan); found.kind != allot::moves_violation_kind::none)
+        throw std::logic_error{given.path + ": the validator found a mistake in the plan: violation " +
+                               std::to_string(static_cast<int>(found.kind)) + " of " + std::to_string(found.which)};
+    outcome made;
+    input pieces;
+    pieces.path = given.path;
+    pieces.columns = "id,lower,upper,size,alignment";
+    pieces.memories = over;
+    for (const allot::plan_piece& piece : plan->pieces) {
+        const allot::plan_buffer& buffer = given.buffers[piece.buffer];
+        const std::string id = given.rows[piece.buffer].text.substr(0, given.rows[piece.buffer].text.find(','));
+        pieces.rows.push_back({pieces.buffers.size(), id + ',' + std::to_string(piece.live.from) + ',' + std::to_string(piece.live.until) + ',' +
+                                                          std::to_string(buffer.size) + ',' + std::to_string(buffer.align)});
+        pieces.buffers.push_back({buffer.size, piece.live, buffer.align});
+        pieces.names.push_back(given.names[piece.buffer]);
+        pieces.memory_of.push_back(piece.place.memory);
+        made.offsets.push_back(piece.place.offset);
+    }
+    given = std::move(pieces);
+    made.spilled = plan->spilled;
+    add_memories(made, given, plan->status, plan->needs);
+    made.moves = std::move(*plan);
     return made;
 }
 

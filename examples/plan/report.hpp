@@ -36,7 +36,7 @@ namespace planner {
 }
 
 inline void write_line(std::ostream& out, const input& given, const outcome& made) {
-    out << given.path << ": " << to_string(made.status()) << ": " << given.buffers.size() << " buffers";
+    out << given.path << ": " << to_string(made.status()) << ": " << given.buffers.size() << (made.moves ? " pieces" : " buffers");
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const allot::plan_summary& plan = made.memories[m].plan;
         out << (m == 0 ? " in " : "; ");
@@ -47,6 +47,9 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     }
     if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
     if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
+    if (made.moves)
+        out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes; cost " << bytes(made.moves->cost) << ", and "
+            << bytes(made.moves->whole_cost) << " without moves";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
@@ -60,7 +63,16 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << given.buffers.size() << ", ";
     fields(sum_of(made));
     if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
-    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled << ", \"memories\": [";
+    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
+    if (made.moves) {
+        out << ", \"cost\": " << made.moves->cost << ", \"cost_without_moves\": " << made.moves->whole_cost
+            << ", \"copied\": " << made.moves->copied << ", \"copies\": [";
+        for (const allot::plan_copy& each : made.moves->copies)
+            out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step << ", \"after\": " << (each.after ? "true" : "false")
+                << ", \"from\": " << each.from << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
+        out << "]";
+    }
+    out << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
         if (given.memories[m].capacity == unlimited) out << "null";
