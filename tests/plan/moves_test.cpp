@@ -359,7 +359,7 @@ TEST_CASE("what is no problem is refused") {
 }
 
 TEST_CASE("nothing to move: no buffers, no accesses, one memory, no room at all") {
-    CHECK(allot::plan_moves({{.memories = fast_and_slow}})->status == plan_status::optimal);
+    CHECK(allot::plan_moves({{.buffers = {}, .memories = fast_and_slow}})->status == plan_status::optimal);
     const auto unused = allot::plan_moves({{.buffers = {.buffers = known}, .memories = fast_and_slow}});
     REQUIRE(unused);
     CHECK(unused->cost == 0);

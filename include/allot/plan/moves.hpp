@@ -27,9 +27,9 @@
 //     whole lives          ▲                                                                  │    all that has no place yet
 //                          └────────────── other prices; the best plan so far is kept ◄───────┘
 //
-// Never worse than whole lives. The same input gives the same plan on every machine. Complexity: some rounds of
-// `plan_memories` with a part of the effort each. On the heap only: how many pieces and copies there are is known when they
-// are made. Thread safety: pure.
+// Never worse than whole lives. The same input gives the same plan on every machine. Complexity: rounds of `plan_memories`
+// with an eighth of the effort each, in all about five times the effort. On the heap only: how many pieces and copies there
+// are is known when they are made. Thread safety: pure.
 #pragma once
 
 #include <allot/plan/spill.hpp>
@@ -112,7 +112,7 @@ public:
         begin_with(*made);
         if (best_.cost <= best_.bound && best_.homeless == 0) return {};
         if (!read_accesses(*made)) return {};
-        solve(decided_);  // those alone whose contents are of no use at times
+        if (!stopped_) solve(decided_);  // those alone whose contents are of no use at times
         for (std::uint32_t fast = 0; fast + 1 < given_.memories.size() && !stopped_; ++fast) improve(fast);
         return {};
     }
@@ -230,26 +230,27 @@ private:
         if (values.empty()) return;
         visit_prices prices{events_, values_};
         prices.scale_to(given_.memories.back().cost);
-        const bool thorough = options_.effort != 0;
         const decision before = decided_;
         const auto try_from = [&](decision trial, share prices_now) {
             for (const share& left : leftovers)
-                if (stopped_ || !choose(trial, prices, values, costs, fast, prices_now.numerator * left.numerator,
-                                        prices_now.denominator * left.denominator))
+                if (!choose(trial, prices, values, costs, fast, prices_now.numerator * left.numerator, prices_now.denominator * left.denominator) ||
+                    !goes_on())
                     break;
-            if (!stopped_ && solve(trial)) decided_ = trial;
+            if (!stopped_ && solve(trial)) decided_ = std::move(trial);
         };
         for (const share& now : rounds) {
-            prices.run(values, {buffers_.begin(), buffers_.end()}, costs, memory(fast).capacity, thorough ? 60 : 30);
+            prices.run(values, {buffers_.begin(), buffers_.end()}, costs, memory(fast).capacity, options_.effort == 0 ? 30 : 60);
             try_from(before, now);
-            if (!thorough || stopped_ || best_.cost <= best_.bound) return;
+            if (!goes_on()) return;
+            if (&now != rounds) continue;
+            decision whole = before;  // whole lives, and visits in the holes that they leave
+            for (const std::size_t v : values)
+                if (whole_[values_[v].buffer].memory == fast) whole.home[v] = whole_[values_[v].buffer];
+            try_from(whole, {1, 2});
+            if (!goes_on()) return;
         }
-        // Whole lives, and visits in the holes that they leave.
-        decision whole = before;
-        for (const std::size_t v : values)
-            if (whole_[values_[v].buffer].memory == fast) whole.home[v] = whole_[values_[v].buffer];
-        try_from(whole, {1, 2});
     }
+    [[nodiscard]] bool goes_on() const noexcept { return !stopped_ && spent_ / 5 < options_.effort && best_.cost > best_.bound; }
     [[nodiscard]] bool is_placed(const decision& of, std::size_t v) const {
         if (of.home[v].memory != memory_place::nowhere) return true;
         for (std::size_t e = values_[v].first; e <= values_[v].last; ++e)
@@ -440,6 +441,7 @@ private:
     [[nodiscard]] auto plan_parts(const parts& mine, std::span<const plan_memory> memories) {
         memories_options options = options_;
         options.effort /= 8;
+        spent_ += options.effort + mine.buffers.size() * mine.buffers.size() / 1000;  // the steps that take no trying too
         return plan_memories({{mine.buffers, mine.revivals, mine.fixed, mine.together}, memories, mine.uses, mine.allowed}, options,
                              [this](const memories_progress&) {
                                  return stopped_ = stopped_ || (*watch_)(memories_progress{best_.cost, best_.homeless, best_.bound});
@@ -495,6 +497,7 @@ private:
     std::vector<std::size_t> event_of_;         // by access
     decision decided_;
     moves_plan best_;
+    std::uint64_t spent_ = 0;                   // of the effort
     bool stopped_ = false;
 };
 
