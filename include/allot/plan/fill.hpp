@@ -26,6 +26,7 @@ namespace allot::inline v1::detail {
 class memory_fill {
     static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
     static constexpr std::uint32_t widest_part = 32;  // sections on either side of a moment
+    static constexpr std::uint32_t unlisted = ~std::uint32_t{0};
 
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most, std::size_t remember) noexcept {
@@ -61,8 +62,8 @@ public:
         packed_ = workspace.cut_words(buffers);
         placed_ = workspace.cut_words(buffers);
         at_ = workspace.cut_words(buffers);
-        kept_placed_ = workspace.cut_words(buffers);
-        kept_at_ = workspace.cut_words(buffers);
+        removed_ = workspace.cut_words(buffers);
+        rank_ = workspace.cut_words(buffers);
         fixed_ = workspace.cut_longs(buffers);
         offset_ = workspace.cut_longs(buffers);
         kept_offset_ = workspace.cut_longs(buffers);
@@ -88,11 +89,10 @@ public:
                                                where_->count(), prices::iterations(300, effort, count_));
         for (std::size_t k = 0; k != count_; ++k)
             share_[list_[k]] = price_->share(list_[k], buffers_[list_[k]].size, values_[list_[k]]);
-        sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });  // what is worth as much: largest first
         most_ = all_ - std::min(lost, all_);
         for (std::size_t k = 0; k != count_; ++k)
             if (fixed_[list_[k]] != nowhere) put_at(list_[k], fixed_[list_[k]]);
-        fill_holes(0, where_->count(), 0);
+        fill_holes(everywhere(), 0);
         if (goes_on(stop)) improve(stop);
         return spent_;
     }
@@ -109,18 +109,28 @@ private:
         effort_ = effort;
         spent_ = 0;
         count_ = list.size();
-        placed_count_ = 0;
+        near_ = 0;
         worth_ = all_ = chosen_worth_ = 0;
         noise_ = {};
         widest_ = align;
-        for (std::size_t i = 0; i != problem_->buffers.size(); ++i) chosen_[i] = placed_[i] = 0;
+        for (std::size_t i = 0; i != problem_->buffers.size(); ++i) {
+            chosen_[i] = placed_[i] = 0;
+            rank_[i] = unlisted;
+        }
         for (std::uint32_t s = 0; s != where_->count(); ++s) load_[s] = 0;
         for (std::size_t k = 0; k != count_; ++k) {
             list_[k] = list[k];
             all_ += values[list[k]];
             widest_ = std::max(widest_, buffers_[list[k]].align);
         }
+        sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });  // worth as much: largest first
+        for (std::size_t k = 0; k != count_; ++k) rank_[list_[k]] = static_cast<std::uint32_t>(k);
     }
+
+    struct sections {
+        std::uint32_t from, until;
+    };
+    [[nodiscard]] constexpr sections everywhere() const noexcept { return {0, where_->count()}; }
 
     template <class Stop>
     [[nodiscard]] constexpr bool goes_on(Stop& stop) noexcept {
@@ -134,12 +144,32 @@ private:
         placed_[buffer] = 1;
         worth_ += values_[buffer];
         if (buffers_[buffer].size == 0) return;
-        std::size_t at = placed_count_++;
+        std::size_t at = near_++;
         for (; at != 0 && offset_[at_[at - 1]] > offset; --at) at_[at] = at_[at - 1];
         at_[at] = buffer;
     }
 
-    /// Places a buffer in the lowest hole that it fits, or in the smallest.
+    /// Finds what lies in these sections, in order of offsets.
+    constexpr void look_at(sections where) noexcept {
+        near_ = 0;
+        where_->each_living(where.from, where.until, [&](std::uint32_t i) {
+            if (placed_[i] != 0 && buffers_[i].size != 0) at_[near_++] = i;
+        });
+        sort_by(at_, scratch_, near_, [this](std::uint32_t i) { return offset_[i]; });
+    }
+    [[nodiscard]] constexpr sections sections_of(std::uint32_t buffer) const noexcept {
+        sections all{unlisted, 0};
+        widen(all, buffer);
+        return all;
+    }
+    constexpr void widen(sections& all, std::uint32_t buffer) const noexcept {
+        where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+            all.from = std::min(all.from, from);
+            all.until = std::max(all.until, until);
+        });
+    }
+
+    /// Places a buffer in the lowest hole that it fits, or in the smallest. What lies near it was looked at.
     constexpr bool place(std::uint32_t buffer, bool smallest) noexcept {
         const std::uint64_t size = buffers_[buffer].size, align = std::max(buffers_[buffer].align, align_);
         std::uint64_t top = 0, offset = nowhere, least = nowhere, from = 0;
@@ -148,7 +178,7 @@ private:
             offset = from;
             least = end - top;
         };
-        for (std::size_t i = 0; size != 0 && i != placed_count_; ++i) {
+        for (std::size_t i = 0; size != 0 && i != near_; ++i) {
             const std::uint32_t other = at_[i];
             if (offset_[other] + buffers_[other].size <= top || !where_->conflict(buffer, other)) continue;
             if (offset_[other] > top) try_hole(offset_[other]);
@@ -161,37 +191,41 @@ private:
         return true;
     }
 
-    /// Those of the list that live in [from, until) and for which `is_out` says so, most worth their price first.
+    /// Those of the list that live in these sections and for which `is_out` says so, most worth their price first.
     template <class IsOut>
-    constexpr std::size_t put_in_order(std::uint32_t from, std::uint32_t until, unsigned noise_bits, IsOut is_out) noexcept {
+    constexpr std::size_t put_in_order(sections where, unsigned noise_bits, IsOut is_out) noexcept {
         std::size_t found = 0;
-        for (std::size_t k = 0; k != count_; ++k) {
-            const std::uint32_t buffer = list_[k];
-            if (is_out(buffer) || !where_->meets(buffer, from, until)) continue;
+        const auto put = [&](std::uint32_t buffer) {
+            if (rank_[buffer] == unlisted || is_out(buffer)) return;
             key_[buffer] = share_[buffer] + (noise_bits == 0 ? 0 : noise_(noise_bits));
             order_[found++] = buffer;
-        }
+        };
+        if (where.from == 0 && where.until == where_->count())
+            for (std::size_t k = 0; k != count_; ++k) put(list_[k]);
+        else
+            where_->each_living(where.from, where.until, put);
         sort_by(order_, scratch_, found, [this](std::uint32_t i) { return std::uint64_t{key_[i]}; });
         return found;
     }
 
-    constexpr void fill_holes(std::uint32_t from, std::uint32_t until, unsigned noise_bits) noexcept {
-        const std::size_t found = put_in_order(from, until, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });
-        for (std::size_t k = 0; k != found; ++k) place(order_[k], noise_bits == 0 || noise_(1) != 0);
-    }
-
-    constexpr void copy_placed(std::uint32_t* placed, std::uint32_t* at, std::uint64_t* offset, const std::uint32_t* from_placed,
-                               const std::uint32_t* from_at, const std::uint64_t* from_offset) const noexcept {
-        for (std::size_t k = 0; k != count_; ++k) {
-            placed[list_[k]] = from_placed[list_[k]];
-            offset[list_[k]] = from_offset[list_[k]];
-            at[k] = from_at[k];
+    /// Places what it can of those that live in these sections, and says how many it tried.
+    constexpr std::size_t fill_holes(sections where, unsigned noise_bits) noexcept {
+        constexpr std::size_t many = 1024;
+        const std::size_t found = put_in_order(where, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });
+        for (std::size_t k = 0; k != found; ++k) widen(where, order_[k]);
+        look_at(where);
+        const bool one_by_one = found + near_ > many;  // what lies near each is little of what lies near any
+        for (std::size_t k = 0; k != found; ++k) {
+            if (one_by_one) look_at(sections_of(order_[k]));
+            place(order_[k], noise_bits == 0 || noise_(1) != 0);
         }
+        return found;
     }
 
     /// A moment at which a buffer that is out could live, and the sections around it.
     struct part {
-        std::uint32_t from, until, wanted;
+        sections where;
+        std::uint32_t wanted;
         bool any;
     };
     [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept {
@@ -207,45 +241,44 @@ private:
             const lifetime span = where_->first_span(buffer);
             const auto first = static_cast<std::uint32_t>(span.from), last = static_cast<std::uint32_t>(span.until);
             const std::uint32_t moment = first + below(last - first), width = below(1 + std::min(where_->count() / 8, widest_part));
-            return {moment - std::min(moment, width), std::min(moment + width + 1, where_->count()), buffer, true};
+            return {{moment - std::min(moment, width), std::min(moment + width + 1, where_->count())}, buffer, true};
         }
-        return {0, 0, 0, false};
+        return {{0, 0}, 0, false};
     }
-    constexpr void widen(part& sections, std::uint32_t buffer) const noexcept {
-        where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            sections.from = std::min(sections.from, from);
-            sections.until = std::max(sections.until, until);
-        });
-    }
-
     /// Ruins a part of what is placed and recreates it, or leaves it as it was where that would lose.
     constexpr void ruin_placed() noexcept {
-        spent_ += 1 + count_ / 4;
+        ++spent_;
         const part ruined = some_part([this](std::uint32_t i) { return placed_[i] == 0; });
         if (!ruined.any) return;
         const std::uint64_t before = worth_;
-        const std::size_t before_count = placed_count_;
-        copy_placed(kept_placed_, kept_at_, kept_offset_, placed_, at_, offset_);
-        part around = ruined;
+        sections around = ruined.where;
         const std::uint32_t spared = below(4);
-        std::size_t left = 0;
-        for (std::size_t i = 0; i != placed_count_; ++i) {
-            const std::uint32_t buffer = at_[i];
-            if (fixed_[buffer] == nowhere && where_->meets(buffer, ruined.from, ruined.until) && below(4) >= spared) {
-                placed_[buffer] = 0;
-                worth_ -= values_[buffer];
-                widen(around, buffer);
-            } else {
-                at_[left++] = buffer;
-            }
+        std::size_t removed = 0;
+        look_at(ruined.where);
+        for (std::size_t k = 0; k != near_; ++k) {
+            const std::uint32_t buffer = at_[k];
+            if (fixed_[buffer] != nowhere || below(4) < spared) continue;
+            removed_[removed++] = buffer;
+            kept_offset_[buffer] = offset_[buffer];
+            placed_[buffer] = 0;
+            worth_ -= values_[buffer];
+            widen(around, buffer);
         }
-        placed_count_ = left;
-        if (noise_(1) != 0) place(ruined.wanted, noise_(1) != 0);
-        fill_holes(around.from, around.until, 4 + below(6));
+        if (noise_(1) != 0) {
+            look_at(sections_of(ruined.wanted));
+            place(ruined.wanted, noise_(1) != 0);
+        }
+        const bool wanted = placed_[ruined.wanted] != 0;
+        const std::size_t tried = fill_holes(around, 4 + below(6));
+        spent_ += (near_ + tried) / 4;
         if (worth_ >= before) return;
-        copy_placed(placed_, at_, offset_, kept_placed_, kept_at_, kept_offset_);
+        if (wanted) placed_[ruined.wanted] = 0;
+        for (std::size_t k = 0; k != tried; ++k) placed_[order_[k]] = 0;
+        for (std::size_t k = 0; k != removed; ++k) {
+            placed_[removed_[k]] = 1;
+            offset_[removed_[k]] = kept_offset_[removed_[k]];
+        }
         worth_ = before;
-        placed_count_ = before_count;
     }
 
     // ---- by load: what could be placed if only sizes mattered ----------------------------------------------------
@@ -276,10 +309,12 @@ private:
         for (std::size_t k = 0; k != count_; ++k)
             if (chosen_[list_[k]] == 0 && these[list_[k]] != 0) choose(list_[k], true);
     }
-    constexpr void choose_more(std::uint32_t from, std::uint32_t until, unsigned noise_bits) noexcept {
-        const std::size_t found = put_in_order(from, until, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
+    /// Chooses what it can of those that live in these sections, and says how many it tried.
+    constexpr std::size_t choose_more(sections where, unsigned noise_bits) noexcept {
+        const std::size_t found = put_in_order(where, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
         for (std::size_t k = 0; k != found; ++k)
             if (has_room(order_[k])) choose(order_[k], true);
+        return found;
     }
     /// All but `slack` of the capacity, in 1000ths.
     constexpr void limit_to(std::uint64_t slack) noexcept {
@@ -289,29 +324,41 @@ private:
 
     /// Ruins a part of the choice and recreates it, or leaves it as it was where that would lose. Whether it won.
     [[nodiscard]] constexpr bool ruin_chosen() noexcept {
-        spent_ += 1 + count_ / 8;
+        ++spent_;
         const part ruined = some_part([this](std::uint32_t i) { return chosen_[i] == 0 && room_of(i) <= limit_; });
         if (!ruined.any) return false;
         const std::uint64_t before = chosen_worth_;
-        part around = ruined;
-        const std::uint32_t spared = below(4);
-        for (std::size_t k = 0; k != count_; ++k) kept_[list_[k]] = chosen_[list_[k]];
+        sections around = ruined.where;
+        const std::uint32_t spared = below(4), wanted = ruined.wanted;
+        std::size_t removed = 0;
         const auto take_out = [&](std::uint32_t buffer) {
+            removed_[removed++] = buffer;
             choose(buffer, false);
             widen(around, buffer);
         };
-        for (std::size_t k = 0; k != count_; ++k)
-            if (const std::uint32_t i = list_[k];
-                chosen_[i] != 0 && fixed_[i] == nowhere && where_->meets(i, ruined.from, ruined.until) && below(4) >= spared)
-                take_out(i);
-        for (std::size_t k = 0; k != count_ && !has_room(ruined.wanted); ++k)
-            if (const std::uint32_t i = list_[k]; chosen_[i] != 0 && fixed_[i] == nowhere && values_[i] <= values_[ruined.wanted] &&
-                                                  where_->conflict(i, ruined.wanted))
-                take_out(i);
-        if (has_room(ruined.wanted)) choose(ruined.wanted, true);
-        choose_more(around.from, around.until, 4 + below(6));
-        if (chosen_worth_ < before) choose_these(kept_);
-        return chosen_worth_ > before;
+        where_->each_living(ruined.where.from, ruined.where.until, [&](std::uint32_t i) {
+            if (chosen_[i] != 0 && fixed_[i] == nowhere && below(4) >= spared) take_out(i);
+        });
+        if (!has_room(wanted)) {
+            std::size_t worse = 0;
+            const sections all = sections_of(wanted);
+            where_->each_living(all.from, all.until, [&](std::uint32_t i) {
+                if (chosen_[i] != 0 && fixed_[i] == nowhere && values_[i] <= values_[wanted] && where_->conflict(i, wanted))
+                    order_[worse++] = i;
+            });
+            sort_by(order_, scratch_, worse, [this](std::uint32_t i) { return std::uint64_t{rank_[i]}; });
+            for (std::size_t k = 0; k != worse && !has_room(wanted); ++k) take_out(order_[k]);
+        }
+        const bool has_wanted = has_room(wanted);
+        if (has_wanted) choose(wanted, true);
+        const std::size_t tried = choose_more(around, 4 + below(6));
+        spent_ += (removed + tried) / 4;
+        if (chosen_worth_ >= before) return chosen_worth_ > before;
+        if (has_wanted) choose(wanted, false);
+        for (std::size_t k = 0; k != tried; ++k)
+            if (chosen_[order_[k]] != 0) choose(order_[k], false);
+        for (std::size_t k = 0; k != removed; ++k) choose(removed_[k], true);
+        return false;
     }
 
     // ---- both ------------------------------------------------------------------------------------------------------
@@ -339,18 +386,15 @@ private:
                 .fixed = sub_fixed_.first(fixed),
                 .apart = sub_pairs_.first(pairs)};
     }
-    constexpr void adopt(const std::uint32_t* these) noexcept {
-        placed_count_ = 0;
+    constexpr void adopt() noexcept {
         worth_ = 0;
         for (std::size_t k = 0; k != count_; ++k) placed_[list_[k]] = 0;
         for (std::size_t k = 0; k != packed_count_; ++k) {
             const std::uint32_t i = packed_[k];
             offset_[i] = trial_[k];
-            placed_[i] = these[i];
+            placed_[i] = 1;
             worth_ += values_[i];
-            if (buffers_[i].size != 0) at_[placed_count_++] = i;
         }
-        sort_by(at_, scratch_, placed_count_, [this](std::uint32_t i) { return offset_[i]; });
     }
 
     /// Whether all fit, and as low as a greedy plan comes.
@@ -365,8 +409,7 @@ private:
         spent_ += some;
         const auto made = greedy_plan(whole, *bound, {trial_, count_}, workspace_, {some}, stop);
         if (!made || made->height > capacity_) return false;
-        for (std::size_t k = 0; k != count_; ++k) chosen_[list_[k]] = 1;
-        adopt(chosen_);
+        adopt();
         return true;
     }
 
@@ -381,8 +424,8 @@ private:
         const search_result found = search.find(capacity_, {trial_, packed_count_}, std::min(patience, effort_ - std::min(spent_, effort_)), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
-        adopt(chosen_);
-        fill_holes(0, where_->count(), 0);
+        adopt();
+        fill_holes(everywhere(), 0);
         return true;
     }
 
@@ -398,7 +441,7 @@ private:
             limit_to(most_slack);
             for (std::size_t k = 0; k != count_; ++k) kept_[list_[k]] = fixed_[list_[k]] != nowhere ? 1 : 0;
             choose_these(kept_);
-            choose_more(0, where_->count(), 0);
+            choose_more(everywhere(), 0);
             for (std::uint64_t k = 0; k != tries && spent_ < effort_; ++k) static_cast<void>(ruin_chosen());
             if (chosen_worth_ <= worth_ || pack(stop)) break;  // with more slack it is worth less still
         }
@@ -423,13 +466,13 @@ private:
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, limit_ = 0;
     std::uint64_t effort_ = 0, spent_ = 0;
     std::uint64_t worth_ = 0, chosen_worth_ = 0, all_ = 0, most_ = 0;  // of what is placed, chosen, all; no plan has more
-    std::size_t count_ = 0, placed_count_ = 0, packed_count_ = 0;
+    std::size_t count_ = 0, near_ = 0, packed_count_ = 0;
     std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr;
     std::uint32_t *share_ = nullptr, *key_ = nullptr;                    // by buffer: of its value in its price; with noise
     std::uint32_t *chosen_ = nullptr, *kept_ = nullptr;                  // by buffer
     std::uint32_t *number_ = nullptr, *packed_ = nullptr;                // by buffer, and back: in the problem to be packed
-    std::uint32_t *placed_ = nullptr, *kept_placed_ = nullptr;           // by buffer
-    std::uint32_t *at_ = nullptr, *kept_at_ = nullptr;                   // in order of offsets
+    std::uint32_t *placed_ = nullptr, *rank_ = nullptr;                  // by buffer: 1 when it is; its place in the list
+    std::uint32_t *at_ = nullptr, *removed_ = nullptr;                   // what was looked at, by offsets; what was ruined
     std::uint64_t *fixed_ = nullptr, *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
     std::uint64_t *trial_ = nullptr, *load_ = nullptr;
     std::span<plan_buffer> sub_buffers_{};

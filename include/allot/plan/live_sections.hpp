@@ -6,11 +6,16 @@
 //          ^      ^
 //          0      1            Two buffers that are kept apart have a section of their own, after those of time.
 //
-// Complexity: O(n log n). Memory: `space`, 16 bytes a lifetime more than what is kept, which is 12 a lifetime, 16 a pair and
-// 4 a buffer. Not synchronised.
+// Who lives in some sections is asked of a tree over all spans, in order of their beginnings, that knows the latest end of
+// each subtree.
+//
+// Complexity: O(n log n), and O(log n) for each that lives in sections that are asked for. Memory: `space`, 16 bytes a
+// lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer. Not synchronised.
 #pragma once
 
 #include <allot/plan/timeline.hpp>
+
+#include <bit>
 
 namespace allot::inline v1::detail {
 
@@ -19,7 +24,8 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t lifetimes = problem.buffers.size() + problem.revivals.size();
         plan_space all = timeline::space(lifetimes);
-        all.words += lifetimes + 1 + problem.buffers.size() + 1 + 2 * (lifetimes + 2 * problem.apart.size());
+        const std::size_t spans = lifetimes + 2 * problem.apart.size();
+        all.words += lifetimes + 1 + problem.buffers.size() + 1 + 5 * spans + 2 * std::bit_ceil(spans);
         return all;
     }
 
@@ -30,8 +36,14 @@ public:
         const std::uint32_t ranks = time.ranks();
         std::uint32_t* const before = workspace.cut_words(lifetimes + 1);  // by rank: the sections before it
         first_ = workspace.cut_words(buffers + 1);
-        from_ = workspace.cut_words(lifetimes + 2 * problem.apart.size());
-        until_ = workspace.cut_words(lifetimes + 2 * problem.apart.size());
+        const std::size_t spans = lifetimes + 2 * problem.apart.size();
+        from_ = workspace.cut_words(spans);
+        until_ = workspace.cut_words(spans);
+        owner_ = workspace.cut_words(spans);
+        order_ = workspace.cut_words(spans);
+        std::uint32_t* const scratch = workspace.cut_words(spans);
+        leaves_ = static_cast<std::uint32_t>(std::bit_ceil(spans));
+        latest_ = workspace.cut_words(2 * std::size_t{leaves_});
 
         for (std::uint32_t rank = 0; rank <= ranks; ++rank) before[rank] = 0;
         for (const plan_buffer& buffer : problem.buffers) before[time.rank(buffer.live.until)] = 1;
@@ -49,6 +61,7 @@ public:
             const std::uint32_t at = --first_[buffer];
             from_[at] = from;
             until_[at] = until;
+            owner_[at] = static_cast<std::uint32_t>(buffer);
         };
         std::uint32_t next = of_time_;
         for (const plan_pair& pair : problem.apart) {
@@ -61,6 +74,12 @@ public:
         };
         for (const plan_revival& revival : problem.revivals) add_life(revival.buffer, revival.live);
         for (std::size_t i = 0; i != buffers; ++i) add_life(i, problem.buffers[i].live);
+
+        spans_ = static_cast<std::uint32_t>(spans);
+        for (std::uint32_t at = 0; at != spans_; ++at) order_[at] = at;
+        sort_by(order_, scratch, spans, [this](std::uint32_t at) { return std::uint64_t{from_[at]}; });
+        for (std::uint32_t leaf = 0; leaf != leaves_; ++leaf) latest_[leaves_ + leaf] = leaf < spans_ ? until_[order_[leaf]] : 0;
+        for (std::uint32_t node = leaves_; --node != 0;) latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
     }
 
     [[nodiscard]] constexpr std::uint32_t count() const noexcept { return count_; }
@@ -78,6 +97,28 @@ public:
             if (from_[at] < until && from < until_[at]) return true;
         return false;
     }
+    /// Calls `visit(buffer)` once for each buffer that lives in any of the sections [from, until), in an order of its own.
+    template <class Visit>
+    constexpr void each_living(std::uint32_t from, std::uint32_t until, Visit visit) const noexcept {
+        std::uint32_t stack[34];  // a sibling of every height
+        std::uint32_t top = 0;
+        if (spans_ != 0) stack[top++] = 1;
+        while (top != 0) {
+            const std::uint32_t node = stack[--top];
+            if (latest_[node] <= from) continue;
+            const auto height = static_cast<unsigned>(std::bit_width(leaves_) - std::bit_width(node));
+            if (from_[order_[(node << height) - leaves_]] >= until) continue;  // the earliest of the subtree
+            if (height != 0) {
+                stack[top++] = 2 * node + 1;
+                stack[top++] = 2 * node;
+                continue;
+            }
+            const std::uint32_t span = order_[node - leaves_], buffer = owner_[span];
+            bool first = true;
+            for (std::uint32_t at = first_[buffer]; at != span && first; ++at) first = from_[at] >= until || from >= until_[at];
+            if (first) visit(buffer);
+        }
+    }
     /// Whether two buffers may share no byte.
     [[nodiscard]] constexpr bool conflict(std::uint32_t a, std::uint32_t b) const noexcept {
         for (std::uint32_t at = first_[a]; at != first_[a + 1]; ++at)
@@ -90,7 +131,9 @@ public:
 
 private:
     std::uint32_t *first_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by span
-    std::uint32_t of_time_ = 0, count_ = 0;
+    std::uint32_t* owner_ = nullptr;                                       // by span: whose it is
+    std::uint32_t *order_ = nullptr, *latest_ = nullptr;                   // spans by their beginnings; the tree over them
+    std::uint32_t of_time_ = 0, count_ = 0, spans_ = 0, leaves_ = 0;
 };
 
 }  // namespace allot::inline v1::detail
