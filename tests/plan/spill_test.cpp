@@ -355,6 +355,25 @@ TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
     CHECK(all->cost < simple->cost);
 }
 
+TEST_CASE("more buffers than are searched: effort improves their plan as well") {
+    std::mt19937 random{5};
+    std::vector<plan_buffer> buffers;
+    while (buffers.size() != 2500) {
+        const auto from = static_cast<std::int64_t>(random() % 2500);
+        buffers.push_back({.size = 1 + random() % 1000, .live = {from, from + 1 + static_cast<std::int64_t>(random() % 100)}});
+    }
+    const plan_memory memories[] = {{.capacity = 15'000}, {.cost = 1}};
+    const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
+    std::uint64_t last = UINT64_MAX;
+    for (const std::uint64_t effort : {0u, 40'000u}) {
+        const auto made = allot::plan_memories(problem, {.effort = effort});
+        REQUIRE(made);
+        if (effort != 0) check_plan(problem, *made);
+        CHECK(made->cost < last / 20 * 19);  // by a twentieth at least
+        last = made->cost;
+    }
+}
+
 TEST_CASE("what is no problem is refused, and says why") {
     const auto why = [](const memories_problem& problem) { return allot::plan_memories(problem).error(); };
     const plan_memory one[] = {{.capacity = 100}};

@@ -21,8 +21,9 @@
 // choice sees all that matters. With more, each memory is filled with what the next slower one would cost, as if that one
 // had room; where it had not, the plan is made again with what was really paid, some times, and the best is the answer.
 //
-// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n²) simple steps
-// a memory, and as many more as `effort` says. Memory: `space_of_memories`. Thread safety: pure but for the workspace.
+// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a memory,
+// O(n log n) and the pairs that live at once, and as much more as `effort` says. Memory: `space_of_memories`. Thread safety:
+// pure but for the workspace.
 #pragma once
 
 #include <allot/plan/fill.hpp>
