@@ -43,7 +43,7 @@ public:
         own.pairs = problem.apart.size();
         plan_space work = max(greedy_space(problem), bound_space(problem));
         if (buffers <= search_at_most) {
-            const search_counts counts{{buffers, lifetimes, problem.apart.size()}, remember};
+            const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
             work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
         }
         return own + work;
@@ -422,8 +422,9 @@ private:
         constexpr std::uint64_t patience = 2000;
         if (chosen_worth_ <= worth_) return false;
         const plan_problem chosen = problem_of(chosen_);
-        const search_counts counts{section_counts::of(chosen), remember_};
-        packing_search search{chosen, {{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())}, remember_}};
+        const search_counts counts = search_counts::of(chosen, remember_);
+        const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
+        packing_search search{chosen, {arrays, remember_}};
         const search_result found = search.find(capacity_, {trial_, packed_count_}, std::min(patience, effort_ - std::min(spent_, effort_)), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
@@ -486,7 +487,7 @@ private:
             limit_to(slack);
             bool better = false;
             for (int k = 0; k != tries_for_better && !better; ++k) better = ruin_chosen();
-            if (better && !pack(stop)) slack = std::min(slack + most_slack / 8 + 1, most_slack);
+            if (better && !pack(stop)) slack = std::min(slack + most_slack / 16 + 1, most_slack);
             else slack = slack * 3 / 4;
             for (int k = 0; k != tries_in_holes; ++k) ruin_placed();
         }

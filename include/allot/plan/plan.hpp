@@ -85,7 +85,7 @@ struct plan_summary {
 namespace detail {
 
 [[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
-    return problem.buffers.size() <= options.search_at_most && problem.reserved.empty() && options.effort != 0;
+    return problem.buffers.size() <= options.search_at_most && options.effort != 0;
 }
 
 }  // namespace detail
@@ -96,7 +96,7 @@ namespace detail {
     merged.together = {};
     plan_space work = max(bound_space(merged), greedy_space(merged));
     if (detail::is_searched(merged, options)) {
-        const search_counts counts{section_counts::of(merged), options.remember};
+        const search_counts counts = search_counts::of(merged, options.remember);
         work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
     }
     plan_space kept = merge_space(problem);
@@ -154,8 +154,9 @@ template <class Watch = unwatched>
     // some time, and others a quarter of it each; what is found or proved narrows them.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
-        const search_counts counts{section_counts::of(work), options.remember};
-        packing_search search{work, {{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())}, options.remember}};
+        const search_counts counts = search_counts::of(work, options.remember);
+        const plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
+        packing_search search{work, {arrays, options.remember}};
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
             // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that downwards.
             const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal()) - made.bound) / steps;
@@ -171,7 +172,7 @@ template <class Watch = unwatched>
     };
 
     // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with four
-    // times the patience each time. Many buffers, or ranges that are reserved, are for greedy alone.
+    // times the patience each time. Many buffers are for greedy alone.
     if (const plan_error error = try_greedy(0); error.why != plan_refusal::none) return answer::failure(error);
     const bool searched = detail::is_searched(work, options);
     if (may_go_on() && !stop())

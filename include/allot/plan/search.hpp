@@ -1,4 +1,4 @@
-// search: whether buffers fit a capacity, decided exactly; or the smallest capacity that they fit.
+// search: whether buffers fit a capacity, decided exactly.
 //
 // A state of the search is a set of buffers that wait for an offset, and for each the lowest offset it may get. The question
 // is whether they can all be placed from there on; nothing else matters, least of all how the state was reached.
@@ -42,17 +42,15 @@
 
 #include <array>
 #include <limits>
-#include <memory>
-#include <new>
 
 namespace allot::inline v1 {
 
 enum class search_answer : std::uint8_t {
     found,          // offsets are in place
     infeasible,     // there are none: proved
-    out_of_budget,  // neither is known; from `minimise`, offsets may be in place but lower ones may exist
-    malformed,      // an index out of range, an alignment that is no power of two, too little memory, or `together` or
-                    // `reserved`, which are to be merged and cut off before
+    out_of_budget,  // neither is known
+    malformed,      // an index out of range, an alignment that is no power of two, a range that wraps, too little memory, or
+                    // `together`, which is to be merged before
 };
 
 struct search_result {
@@ -67,14 +65,20 @@ struct search_result {
 /// What decides how much memory a search needs.
 struct search_counts {
     section_counts plan{};
-    std::size_t memo = 0;  // failed states that are remembered: 0 or a power of two
+    std::size_t reserved = 0;  // ranges
+    std::size_t memo = 0;      // failed states that are remembered: 0 or a power of two
+
+    [[nodiscard]] static constexpr search_counts of(const plan_problem& problem, std::size_t memo) noexcept {
+        return {section_counts::of(problem), problem.reserved.size(), memo};
+    }
 
     /// Changes that can be taken back. A round that would need more is given up, as if its nodes were spent.
     [[nodiscard]] constexpr std::size_t trail() const noexcept {
         return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
     }
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return plan.wide() + 3 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * memo + 2 * (plan.buffers + 1);
+        return plan.wide() + 3 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * memo + 2 * (plan.buffers + 1) +
+               2 * reserved;
     }
     [[nodiscard]] constexpr std::size_t narrow() const noexcept {
         return plan.narrow() + 2 * plan.buffers + 4 * plan.sections() + 2 * trail() + 8 * (plan.buffers + 1);
@@ -84,34 +88,6 @@ struct search_counts {
 struct search_workspace {
     plan_arrays arrays{};
     std::size_t memo = 0;
-};
-
-/// Memory of a search on the heap. When there is none, the search answers `malformed`.
-class search_memory {
-public:
-    explicit search_memory(const plan_problem& problem, std::size_t memo = 16384) noexcept
-        : counts_{section_counts::of(problem), memo},
-          wide_{new (std::nothrow) std::uint64_t[counts_.wide()]},
-          narrow_{new (std::nothrow) std::uint32_t[counts_.narrow()]} {}
-
-    [[nodiscard]] search_workspace workspace() const noexcept {
-        if (!wide_ || !narrow_) return {};
-        return {{{wide_.get(), counts_.wide()}, {narrow_.get(), counts_.narrow()}}, counts_.memo};
-    }
-
-private:
-    search_counts counts_;
-    std::unique_ptr<std::uint64_t[]> wide_;
-    std::unique_ptr<std::uint32_t[]> narrow_;
-};
-
-/// Memory of a search of known size: on a stack, static, or in a constant expression.
-template <search_counts Counts>
-struct fixed_search_memory {
-    std::array<std::uint64_t, Counts.wide()> wide{};
-    std::array<std::uint32_t, Counts.narrow()> narrow{};
-
-    [[nodiscard]] constexpr search_workspace workspace() noexcept { return {{wide, narrow}, Counts.memo}; }
 };
 
 /// One problem, and the searches for its plans.
@@ -126,7 +102,8 @@ public:
         : well_formed_{is_well_formed(problem, memory)} {
         if (!well_formed_) return;
         map_ = section_map{problem, memory.arrays};
-        cut({section_counts::of(problem), memory.memo}, memory.arrays);
+        cut(search_counts::of(problem, memory.memo), memory.arrays);
+        read_reserved(problem);
         for (std::size_t i = 0; i < map_.buffers(); ++i) {
             offset_[i] = is_fixed(i) ? map_.fixed(i) : 0;
             bound_ = std::max(bound_, offset_[i] + map_.size(i));
@@ -135,10 +112,10 @@ public:
         for (std::size_t i = 0; i < map_.buffers(); ++i)
             if (granule_ % map_.align(i) != 0) granule_ = std::gcd(granule_, map_.align(i));
         if (granule_ == 0) granule_ = 1;
-        for (index s = 0; s < map_.sections(); ++s) bound_ = std::max(bound_, map_.total(s));
+        for (index s = 0; s < map_.sections(); ++s) bound_ = std::max(bound_, height_beside_reserved(map_.total(s)));
     }
 
-    /// No plan is lower: the most that lives at once, or the end of a fixed buffer.
+    /// No plan is lower: the most that lives at once, beside what is reserved, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return bound_; }
 
     /// Offsets below `capacity`, by the index of the buffer. They are written when they are found.
@@ -156,48 +133,6 @@ public:
         return result;
     }
 
-    /// The lowest offsets, below `capacity`: found when no lower ones exist, so that height == bound.
-    /// Out of its budget, the lowest that were found are in place unless height is 0, and `bound` is what was proved.
-    template <class Stop = never_stops>
-    [[nodiscard]] constexpr search_result minimise(std::uint64_t capacity, std::span<std::uint64_t> offsets,
-                                                   std::uint64_t nodes, Stop stop = {}) noexcept {
-        if (!well_formed_ || offsets.size() != map_.buffers()) return {};
-        nodes_ = 0;
-        stopped_ = false;
-        search_result result{.answer = search_answer::out_of_budget, .bound = bound_};
-        // Heights below `doubtful` are infeasible or took too long. The bound itself is tried first: it is often reached.
-        std::uint64_t doubtful = bound_, next = bound_, highest = capacity;
-        bool found = false, exhausted = bound_ > capacity;
-        while (!exhausted) {
-            const bool last = doubtful > highest;  // only what took too long is left: the budget goes into the highest
-            if (last) next = highest;
-            const std::uint64_t left = nodes - nodes_;
-            const search_answer answer = attempt(next, nodes_ + (last ? left : left / 4), stop);
-            if (answer == search_answer::found) {
-                found = true;
-                result.height = write(offsets);
-                if (result.height <= result.bound) break;
-                highest = result.height - granule_;
-                exhausted = result.bound > highest;
-            } else {
-                doubtful = next_height(next);
-                if (answer == search_answer::infeasible) {
-                    result.bound = std::max(result.bound, doubtful);
-                    exhausted = next == highest || result.bound > highest;
-                } else if (last || stopped_) {
-                    break;
-                }
-            }
-            // First what is surely to be had, then halfway between that and what is not.
-            next = !found && doubtful <= highest ? highest : doubtful + (highest - std::min(doubtful, highest)) / 2;
-        }
-        if (found && exhausted) result.bound = result.height;
-        if (found && result.bound == result.height) result.answer = search_answer::found;
-        if (!found && exhausted) result.answer = search_answer::infeasible;
-        result.nodes = nodes_;
-        return result;
-    }
-
 private:
     using index = section_map::index;
     static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
@@ -211,11 +146,11 @@ private:
 
     [[nodiscard]] static constexpr bool is_well_formed(const plan_problem& problem, const search_workspace& memory) noexcept {
         const std::size_t n = problem.buffers.size();
-        const search_counts counts{section_counts::of(problem), memory.memo};
+        const search_counts counts = search_counts::of(problem, memory.memo);
         if (memory.memo != 0 && !std::has_single_bit(memory.memo)) return false;
         if (counts.plan.lifetimes > no_section / 1024 || counts.plan.pairs > no_section / 1024) return false;
         if (memory.arrays.wide.size() < counts.wide() || memory.arrays.narrow.size() < counts.narrow()) return false;
-        if (!problem.together.empty() || !problem.reserved.empty()) return false;
+        if (!problem.together.empty()) return false;
         for (const plan_buffer& buffer : problem.buffers)
             if (!is_alignment(buffer.align)) return false;
         for (const plan_revival& revival : problem.revivals)
@@ -225,6 +160,8 @@ private:
             if (fixed.buffer >= n || fixed.offset == section_map::free_to_choose) return false;
             if (!checked_add(fixed.offset, problem.buffers[fixed.buffer].size, end)) return false;
         }
+        for (const plan_reserved& range : problem.reserved)
+            if (range.size > none - range.offset) return false;
         for (const plan_pair& pair : problem.apart)
             if (pair.first >= n || pair.second >= n || pair.first == pair.second) return false;
         return true;
@@ -238,6 +175,7 @@ private:
         trail_old_ = arrays.take_wide(counts.trail());
         memo_ = arrays.take_wide(2 * counts.memo);
         frame_print_ = arrays.take_wide(2 * frames);
+        for (auto* array : {&reserved_, &reserved_end_}) *array = arrays.take_wide(counts.reserved);
         for (auto* array : {&rank_, &path_}) *array = arrays.take_narrow(n);
         for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = arrays.take_narrow(sections);
         for (auto* array : {&trail_what_, &trail_resting_}) *array = arrays.take_narrow(counts.trail());
@@ -248,6 +186,46 @@ private:
     }
 
     [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept { return map_.fixed(item) != section_map::free_to_choose; }
+
+    /// Ranges in order, apart from each other. In a plan where nothing can be moved down, a buffer may rest on any.
+    constexpr void read_reserved(const plan_problem& problem) noexcept {
+        std::size_t count = 0, merged = 0;
+        for (const plan_reserved& range : problem.reserved) {
+            if (range.size == 0) continue;
+            reserved_[count] = range.offset;
+            reserved_end_[count++] = range.offset + range.size;
+        }
+        std::ranges::sort(reserved_.first(count));
+        std::ranges::sort(reserved_end_.first(count));
+        for (std::size_t first = 0, last = 0; last < count; ++last) {
+            if (last + 1 < count && reserved_[last + 1] <= reserved_end_[last]) continue;  // as many began as ended: apart
+            reserved_[merged] = reserved_[first];
+            reserved_end_[merged++] = reserved_end_[last];
+            granule_ = std::gcd(granule_, reserved_end_[last]);
+            first = last + 1;
+        }
+        reserved_ = reserved_.first(merged);
+        reserved_end_ = reserved_end_.first(merged);
+    }
+    /// The least height with so many bytes below it that nobody has reserved.
+    [[nodiscard]] constexpr std::uint64_t height_beside_reserved(std::uint64_t bytes) const noexcept {
+        std::uint64_t covered = 0;
+        for (std::size_t k = 0; k < reserved_.size() && bytes > reserved_[k] - covered; ++k) {
+            bytes -= reserved_[k] - covered;
+            covered = reserved_end_[k];
+        }
+        return bytes > none - covered ? none : covered + bytes;
+    }
+    /// Moves an offset up to where an item may lie. False when that is too high.
+    constexpr bool clear_reserved(std::size_t item, std::uint64_t& offset) const noexcept {
+        const std::uint64_t size = map_.size(item), align = map_.align(item);
+        if (!checked_align_up(offset, align, offset) || offset > capacity_ - size) return false;
+        if (reserved_.empty()) return true;
+        auto k = static_cast<std::size_t>(std::ranges::upper_bound(reserved_end_, offset) - reserved_end_.begin());
+        for (; k < reserved_.size() && reserved_[k] < offset + size; ++k)
+            if (!checked_align_up(reserved_end_[k], align, offset) || offset > capacity_ - size) return false;
+        return true;
+    }
 
     /// The first height above one that a plan may have in which nothing can be moved down.
     [[nodiscard]] constexpr std::uint64_t next_height(std::uint64_t height) const noexcept {
@@ -360,6 +338,7 @@ private:
         for (index i = 0; i < map_.items(); ++i) {
             waiting_[i / 64] |= std::uint64_t{1} << (i % 64);
             lowest_[i] = is_fixed(i) ? map_.fixed(i) : 0;
+            if (!clear_reserved(i, lowest_[i]) || (is_fixed(i) && lowest_[i] != map_.fixed(i))) return false;
             for (index s = map_.first(i); s + 1 < map_.last(i); ++s) ++crossing_[s];
         }
         for (index s = 0; s < map_.sections(); ++s) {
@@ -534,7 +513,7 @@ private:
     /// Moves the lowest offset that a buffer may get. False when that is too high.
     constexpr bool lift(index item, std::uint64_t to) noexcept {
         const std::uint64_t old = lowest_[item];
-        if (is_fixed(item) || !checked_align_up(to, map_.align(item), to) || to > capacity_ - map_.size(item)) return false;
+        if (is_fixed(item) || !clear_reserved(item, to)) return false;
         record(item, old, 0);
         lowest_[item] = to;
         map_.each_section(item, [&](index s) {
@@ -599,6 +578,7 @@ private:
     std::span<std::uint64_t> left_, floor_;                         // by section: sizes that wait, and from where on
     std::span<index> resting_, crossing_, changed_, is_changed_;    // by section: may rest on the floor; wait on both sides
     std::span<std::uint64_t> waiting_;                              // a bit for each item
+    std::span<std::uint64_t> reserved_, reserved_end_;              // ranges
     std::span<std::uint64_t> memo_;                                 // fingerprints of failed states
     std::span<std::uint64_t> trail_old_;                            // what was changed: an item's lowest, or a floor
     std::span<index> trail_what_, trail_resting_;
