@@ -39,7 +39,7 @@ plan checked_plan(const allot::plan_problem& problem, std::uint64_t placements =
 allot::plan_error refusal(const allot::plan_problem& problem) {
     allot::plan_heap memory{allot::greedy_space(problem)};
     std::vector<std::uint64_t> offsets(problem.buffers.size());
-    return allot::greedy_plan(problem, {}, offsets, memory).error();
+    return allot::greedy_plan(problem, {}, offsets, memory, {1000}).error();
 }
 
 constexpr auto carved_buffers = problems::carved();
@@ -87,7 +87,7 @@ static_assert(constrained_height() == 72);
 
 TEST_CASE("plans keep every rule, and are close to the lowest there is") {
     int lowest = 0, all = 0;
-    for (std::size_t seed = 1; seed != 80; ++seed) {
+    for (std::size_t seed = 1; seed < 80; seed += problems::times(1) == 1 ? 3 : 1) {
         for (const problems::owner& problem :
              {problems::simple(seed, 6, 8, 5, 20), problems::constrained(seed, 6, 8, 5, 20)}) {
             const plan made = checked_plan(problem, 600);
@@ -105,7 +105,7 @@ TEST_CASE("plans keep every rule, and are close to the lowest there is") {
 
 TEST_CASE("more effort never makes a plan worse, stop ends it after the first, and the bound ends it") {
     int improved = 0;
-    for (std::size_t seed = 1; seed != 10; ++seed) {
+    for (std::size_t seed = 1; seed != 6; ++seed) {
         for (const problems::owner& problem : {problems::simple(seed, 200, 100, 40, 1000), problems::constrained(seed, 200, 100, 40, 1000)}) {
             const plan once = checked_plan(problem, 0), more = checked_plan(problem, 3000), most = checked_plan(problem, 30'000);
             CHECK(once.answer.plans == 1);
@@ -122,7 +122,7 @@ TEST_CASE("more effort never makes a plan worse, stop ends it after the first, a
             CHECK(interrupted.answer.height <= once.answer.height);
         }
     }
-    CHECK(improved > 8);
+    CHECK(improved > 4);
     problems::owner tower;
     for (std::int64_t i = 0; i != 50; ++i) tower.buffers.push_back({7, {0, 1 + i}, 1});
     CHECK(checked_plan(tower, highest).answer.plans == 1);
@@ -181,8 +181,9 @@ TEST_CASE("tens of thousands of buffers, with constraints and without") {
     CHECK(made.answer.height * 100 < made.bound * 105);
     problems::owner all_at_once;
     for (std::uint64_t i = 0; i != 60'000; ++i) all_at_once.buffers.push_back({1 + i % 999, {0, static_cast<std::int64_t>(1 + i % 3)}, 1});
-    CHECK(checked_plan(all_at_once, 0).answer.height == checked_plan(all_at_once, 0).bound);
-    checked_plan(problems::constrained(1, 20'000, 30'000, 100, 1000), 0);
+    const plan stacked = checked_plan(all_at_once, 0);
+    CHECK(stacked.answer.height == stacked.bound);
+    checked_plan(problems::constrained(1, 10'000, 15'000, 100, 1000), 0);
 }
 
 TEST_CASE("what cannot be planned is refused") {

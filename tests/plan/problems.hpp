@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <string>
@@ -13,6 +14,12 @@
 #include <vector>
 
 namespace problems {
+
+/// ALLOT_LONG=1 in the environment makes tests with random problems ten times as long.
+inline std::size_t times(std::size_t usual) {
+    const char* const set = std::getenv("ALLOT_LONG");
+    return set != nullptr && set[0] == '1' ? 10 * usual : usual;
+}
 
 /// The same numbers everywhere, in constant expressions too.
 class random {

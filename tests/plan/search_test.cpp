@@ -179,7 +179,7 @@ TEST_CASE("the search agrees with trying every offset") {
         CAPTURE(with);
         std::mt19937 dice{with};
         unsigned found = 0, infeasible = 0;
-        for (int round = 0; round < 150; ++round) {
+        for (std::size_t round = 0; round < problems::times(25); ++round) {
             CAPTURE(round);
             const small_problem problem = random_problem(dice, with);
             if (!fixed_agree(problem.view())) {
@@ -237,7 +237,7 @@ TEST_CASE("a square that was cut into pieces is put together again") {
 
 TEST_CASE("remembering failed states changes no answer") {
     int infeasible = 0, found = 0;
-    for (unsigned seed = 0; seed < 400; ++seed) {
+    for (unsigned seed = 0; seed < problems::times(40); ++seed) {
         CAPTURE(seed);
         std::mt19937 dice{seed};
         small_problem problem;
@@ -252,16 +252,28 @@ TEST_CASE("remembering failed states changes no answer") {
         }
         // From the bound up to the first capacity that is enough, where the fewest plans are.
         for (std::uint64_t capacity = find(problem.view(), 0).result.bound;; ++capacity) {
-            const planned plain = find(problem.view(), capacity, 20'000, 0);
+            const planned plain = find(problem.view(), capacity, 4000, 0);
             if (plain.result.answer == search_answer::out_of_budget) break;
             for (const std::size_t memo : {16u, 4096u})
-                REQUIRE(find(problem.view(), capacity, 20'000, memo).result.answer == plain.result.answer);
+                REQUIRE(find(problem.view(), capacity, 4000, memo).result.answer == plain.result.answer);
             ++(plain.result.answer == search_answer::found ? found : infeasible);
             if (plain.result.answer == search_answer::found) break;
         }
     }
-    CHECK(found > 10);
+    CHECK(found > 5);
     CHECK(infeasible > 10);
+}
+
+TEST_CASE("a failed state is remembered with the lowest offsets that its buffers may get") {
+    // Both fit; without the lowest offsets, states that fail were taken for such that do not.
+    const std::array<plan_buffer, 8> eight{{{3, {1, 2}, 4}, {3, {1, 4}}, {6, {0, 2}, 4}, {7, {2, 5}}, {7, {0, 3}, 2},
+                                            {8, {1, 4}, 2}, {8, {2, 3}, 2}, {6, {0, 2}, 4}}};
+    const std::array<plan_buffer, 11> eleven{{{5, {1, 2}}, {4, {2, 3}, 2}, {1, {3, 5}}, {1, {0, 2}}, {1, {2, 3}, 2}, {3, {3, 4}, 2},
+                                              {5, {3, 4}, 4}, {1, {3, 5}, 4}, {5, {0, 1}, 2}, {4, {0, 1}}, {5, {0, 1}, 4}}};
+    for (const std::size_t memo : {0u, 4096u}) {
+        CHECK(find({.buffers = eight}, 35, 3000, memo).result.answer == search_answer::found);
+        CHECK(find({.buffers = eleven}, 15, 3000, memo).result.answer == search_answer::found);
+    }
 }
 
 TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
@@ -458,7 +470,8 @@ TEST_CASE("nine of the eleven are planned as low as can be, and proved to be") {
         std::puts("skipped: no ../shared/data/minimalloc beside the repository");
         return;
     }
-    for (const char name : std::string{"ABCEFGHIK"}) {
+    const bool all = problems::times(1) != 1;
+    for (const char name : std::string{all ? "ABCEFGHIK" : "ABCG"}) {
         CAPTURE(name);
         check_lowest(problems::read(folder + name + ".1048576.csv"), name == 'C' ? 1'039'360 : 1'048'576);
     }

@@ -240,7 +240,7 @@ TEST_CASE("where all fit the fastest memory, the plan costs what that costs, and
 TEST_CASE("every constraint at once, on random problems: fixed, together, apart, revived, masked and used") {
     std::mt19937 random{3};
     int planned = 0;
-    for (int round = 0; round != 60; ++round) {
+    for (int round = 0; round != static_cast<int>(problems::times(6)); ++round) {
         const auto buffers = problems::random_buffers(random, 40, 20, 100);
         const std::vector<allot::plan_revival> revivals{{0, {100, 103}}, {1, {101, 102}}, {0, {110, 111}}};
         const std::vector<allot::plan_pair> together{{2, 3}, {3, 4}}, apart{{5, 6}, {7, 2}, {5, 9}};
@@ -277,7 +277,7 @@ TEST_CASE("every constraint at once, on random problems: fixed, together, apart,
         check_plan(problem, *unsearched);
         CHECK(unsearched->cost <= simple->cost);
     }
-    CHECK(planned > 50);
+    CHECK(planned == static_cast<int>(problems::times(6)));
 }
 
 TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in, or the step where too much lives") {
@@ -434,6 +434,8 @@ TEST_CASE("spilled bytes on a public collection, over the optimum by load alone"
         MESSAGE("skipped: there is no collection of problems beside the project");
         return;
     }
+    const bool all = problems::times(1) != 1;  // what is promised; otherwise a fifth of the effort
+    const std::uint64_t effort = all ? allot::memories_options{}.effort : 30'000;
     double at_three_quarters = 0, at_half = 0;  // sums of logarithms
     for (const known_optimum& optimum : optima) {
         std::ifstream file{folder / (std::string{optimum.name} + ".1048576.csv")};
@@ -450,7 +452,7 @@ TEST_CASE("spilled bytes on a public collection, over the optimum by load alone"
         const auto ratio = [&](std::uint64_t capacity, std::uint64_t least) {
             const plan_memory memories[] = {{.capacity = capacity}, {.cost = 1}};
             const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
-            const auto made = allot::plan_memories(problem);
+            const auto made = allot::plan_memories(problem, {.effort = effort});
             REQUIRE(made);
             check_plan(problem, *made);
             CAPTURE(optimum.name);
@@ -465,6 +467,6 @@ TEST_CASE("spilled bytes on a public collection, over the optimum by load alone"
     at_three_quarters = std::exp(at_three_quarters / std::size(optima));
     at_half = std::exp(at_half / std::size(optima));
     MESSAGE("geometric mean over the optimum by load: ", at_three_quarters, " at 768 KiB, ", at_half, " at 512 KiB");
-    CHECK(at_three_quarters < 1.2);
-    CHECK(at_half < 1.05);
+    CHECK(at_three_quarters < (all ? 1.1 : 1.3));
+    CHECK(at_half < (all ? 1.03 : 1.08));
 }

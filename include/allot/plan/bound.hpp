@@ -1,16 +1,16 @@
 // bound: the height below which no plan can be, and the step and the buffers that show it.
 //
-//     bytes                     ┌───┐                What lives at once must lie side by side: no plan is lower than the
-//       ▲        ┌───┐   bound ─┤ c ├───┐            largest sum of sizes over all steps.
+//     bytes                     ┌───┐               What lives at once must lie side by side: no plan is lower than the
+//       ▲        ┌───┐   bound ─┤ c ├───┐           largest sum of sizes over all steps.
 //       │   ┌────┤ b │      ┌───┤ b │ d │
-//       │   │ a  │ a │      │ b │ a │ a │            Here a, b and c at `step`.
+//       │   │ a  │ a │      │ b │ a │ a │           Here a, b and c at `step`.
 //       └───┴────┴───┴──────┴───┴───┴───┴──► time
 //
-// Alignment raises it. Buffers that begin at multiples of A cannot begin closer than their sizes rounded up to A; only what
-// the topmost of them would be rounded by is not needed. So for each alignment A that occurs, the buffers of at least that
-// alignment alone give a bound, and the largest counts.
-// Fixed buffers, pairs that are apart and reserved ranges raise it too, and then `step` and `live` say where most was live.
-// Buffers that are `together` must have been merged.
+// Alignment raises it. Buffers that begin at multiples of A cannot begin closer than their sizes rounded up to A; only
+// what the topmost of them would be rounded by is not needed. So for each alignment A that occurs, the buffers of at
+// least that alignment alone give a bound, and the largest counts. Fixed buffers, pairs that are apart and reserved
+// ranges raise it too, and then `step` and `live` say where most was live. Buffers that are `together` must have been
+// merged.
 //
 // Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
 // allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment. Memory: `bound_space`, 12 bytes a
@@ -41,14 +41,20 @@ namespace detail {
 /// Both ends of every lifetime, in the order of time.
 class lifetime_sweep {
 public:
-    constexpr lifetime_sweep(const plan_problem& problem, std::uint32_t* starts, std::uint32_t* ends, std::uint32_t* scratch) noexcept
-        : buffers_{problem.buffers.data()}, revivals_{problem.revivals.data()}, buffer_count_{problem.buffers.size()},
-          count_{problem.buffers.size() + problem.revivals.size()}, starts_{starts}, ends_{ends} {
+    constexpr lifetime_sweep(const plan_problem& problem, std::uint32_t* starts, std::uint32_t* ends,
+                             std::uint32_t* scratch) noexcept
+        : buffers_{problem.buffers.data()},
+          revivals_{problem.revivals.data()},
+          buffer_count_{problem.buffers.size()},
+          count_{problem.buffers.size() + problem.revivals.size()},
+          starts_{starts},
+          ends_{ends} {
         for (std::size_t i = 0; i != count_; ++i) starts[i] = ends[i] = static_cast<std::uint32_t>(i);
         sort_by(starts, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).from); });
         sort_by(ends, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).until); });
     }
-    /// Calls `begin(buffer, step)` and `end(buffer)` until the former says false. What ends at a step ends before what begins.
+    /// Calls `begin(buffer, step)` and `end(buffer)` until the former says false. What ends at a step ends before what
+    /// begins.
     template <class Begin, class End>
     constexpr void run(Begin begin, End end) const noexcept {
         for (std::size_t next = 0, first = 0; next != count_; ++next) {
@@ -90,9 +96,10 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
 
 }  // namespace detail
 
-/// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or more
-/// live at once than 64 bits can count.
-[[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace) noexcept {
+/// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or
+/// more live at once than 64 bits can count.
+[[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem,
+                                                                plan_workspace workspace) noexcept {
     using answer = result<plan_bound, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
@@ -126,7 +133,8 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
             [&](std::size_t i, std::int64_t step) {
                 if (align == 1 && live[i]++ != 0) return error = {plan_refusal::overlapping_lifetimes, i}, false;
                 std::uint64_t size = 0;
-                if (buffers[i].align >= align && (!checked_align_up(buffers[i].size, align, size) || !checked_add(sum, size, sum)))
+                if (buffers[i].align >= align &&
+                    (!checked_align_up(buffers[i].size, align, size) || !checked_add(sum, size, sum)))
                     return fits = false;
                 if (sum > highest) {
                     highest = sum;
@@ -149,7 +157,8 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
     }
 
     for (const plan_fixed& fixed : problem.fixed)
-        if (const std::uint64_t size = buffers[fixed.buffer].size; size != 0) bound.bytes = std::max(bound.bytes, fixed.offset + size);
+        if (const std::uint64_t size = buffers[fixed.buffer].size; size != 0)
+            bound.bytes = std::max(bound.bytes, fixed.offset + size);
     for (const plan_pair& pair : problem.apart) {
         std::uint64_t both = 0;
         if (!checked_add(buffers[pair.first].size, buffers[pair.second].size, both))
@@ -157,7 +166,8 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
         bound.bytes = std::max(bound.bytes, both);
     }
     if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {
-        if (!detail::height_beside(problem.reserved, most, starts, scratch, height)) return answer::failure({plan_refusal::too_large, 0});
+        if (!detail::height_beside(problem.reserved, most, starts, scratch, height))
+            return answer::failure({plan_refusal::too_large, 0});
         bound.bytes = std::max(bound.bytes, height);
     }
 

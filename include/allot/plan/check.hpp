@@ -1,10 +1,11 @@
 // check: whether a planner can work on a problem at all, and if not, why.
 //
-//     if (auto error = allot::check_problem(problem); error.why != allot::plan_refusal::none) report(error.why, error.which);
+//     if (auto error = allot::check_problem(problem); error.why != allot::plan_refusal::none)
+//         report(error.why, error.which);
 //
-// Every planner asks this first, so that no problem, however wrong, is undefined behaviour. What takes more than a look at
-// each number is found by whoever works on it: sums that do not fit, lifetimes of one buffer that overlap, fixed buffers
-// that collide. Complexity: O(n). Memory: none. Thread safety: pure.
+// Every planner asks this first, so that no problem, however wrong, is undefined behaviour. What takes more than a look
+// at each number is found by whoever works on it: sums that do not fit, lifetimes of one buffer that overlap, fixed
+// buffers that collide. Complexity: O(n). Memory: none. Thread safety: pure.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -25,7 +26,8 @@ enum class plan_refusal : unsigned char {
     together_not_merged,   // `which` is a pair; this function plans buffers that are merged already
     too_large,             // what lives at once, or every plan that was tried, does not fit 64 bits
     unsupported,           // this function cannot do what the problem asks
-    not_a_memory,          // memory `which`: its alignment is no power of two, or it is cheaper than one before; none, or too many
+    not_a_memory,          // memory `which`: its alignment is no power of two, or it is cheaper than one before; none,
+                           // or too many
     not_for_each_buffer,   // uses or allowed memories are said of `which` buffers, and there are others
     fixed_in_no_one_memory, // buffer `which` is fixed, and must be allowed in one memory alone
     too_few_moves,         // buffers collide that have not changed, as `which` does, and fewer may move than have to
@@ -42,8 +44,8 @@ struct plan_error {
     // Indices of 32 bits, and room for a tree over them.
     constexpr std::size_t most = std::size_t{1} << 29;
     const std::size_t count = problem.buffers.size();
-    if (count > most || problem.revivals.size() > most - count || problem.fixed.size() > most || problem.together.size() > most ||
-        problem.apart.size() > most || problem.reserved.size() > most)
+    if (count > most || problem.revivals.size() > most - count || problem.fixed.size() > most ||
+        problem.together.size() > most || problem.apart.size() > most || problem.reserved.size() > most)
         return {plan_refusal::too_many, 0};
     for (std::size_t i = 0; i != count; ++i) {
         const plan_buffer& buffer = problem.buffers[i];

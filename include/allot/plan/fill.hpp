@@ -5,18 +5,19 @@
 //                   │   what the capacity allows    └─ cannot, or not soon: │ another choice, or with some slack
 //                   └──────────────────── ruin a part, and recreate it ◄────┘
 //
-// A choice is improved by ruin and recreate: the buffers around a moment are taken out, and put back in another order, those
-// first that are worth most for the price of their bytes. A choice that is worth more than the best plan is packed by
-// `packing_search`. It is begun with as much slack as it takes until one can be packed, and goes on with less. What was
-// packed gets as many more buffers as fit into its holes; and the same ruin and recreate goes on in the holes themselves,
-// which needs no search. A problem that is too large for one is begun with as much as a greedy plan has room for.
+// A choice is improved by ruin and recreate: the buffers around a moment are taken out, and put back in another order,
+// those first that are worth most for the price of their bytes. A choice that is worth more than the best plan is
+// packed by `packing_search`. It is begun with as much slack as it takes until one can be packed, and goes on with
+// less. What was packed gets as many more buffers as fit into its holes; and the same ruin and recreate goes on in the
+// holes themselves, which needs no search. A problem that is too large for one is begun with as much as a greedy plan
+// has room for.
 //
 // Whatever is ruined and recreated, only what lives near is looked at, and the effort counts it.
 //
 // Source: Schrimpf et al., Record breaking optimization results using the ruin and recreate principle, Journal of
 // Computational Physics 159, 2000. Complexity: O(n log n) and the pairs that live at once, and as much more as
-// the effort says. Memory: `space`, 13 words a buffer, one number a section, a problem of its own and what a search or a
-// greedy plan needs. Not synchronised.
+// the effort says. Memory: `space`, 13 words a buffer, one number a section, a problem of its own and what a search or
+// a greedy plan needs. Not synchronised.
 #pragma once
 
 #include <allot/plan/greedy.hpp>
@@ -32,7 +33,8 @@ class memory_fill {
     static constexpr std::uint32_t unlisted = ~std::uint32_t{0};
 
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most, std::size_t remember) noexcept {
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most,
+                                                    std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
         plan_space own;
         own.words = 13 * buffers;
@@ -49,9 +51,13 @@ public:
         return own + work;
     }
 
-    constexpr memory_fill(const plan_problem& problem, const live_sections& where, prices& price, plan_workspace& workspace,
-                          std::size_t search_at_most, std::size_t remember) noexcept
-        : problem_{&problem}, buffers_{problem.buffers.data()}, where_{&where}, price_{&price}, search_at_most_{search_at_most},
+    constexpr memory_fill(const plan_problem& problem, const live_sections& where, prices& price,
+                          plan_workspace& workspace, std::size_t search_at_most, std::size_t remember) noexcept
+        : problem_{&problem},
+          buffers_{problem.buffers.data()},
+          where_{&where},
+          price_{&price},
+          search_at_most_{search_at_most},
           remember_{remember} {
         const std::size_t buffers = problem.buffers.size();
         list_ = workspace.cut_words(buffers);
@@ -81,15 +87,17 @@ public:
         for (const plan_fixed& fixed : problem.fixed) fixed_[fixed.buffer] = fixed.offset;
     }
 
-    /// Makes a plan of those buffers of `list`, at most `effort`, and says how much of it was spent. Each of them fits the
-    /// memory when it is alone there, and is worth `values[buffer]`, more than 0. Those that are fixed do not collide.
+    /// Makes a plan of those buffers of `list`, at most `effort`, and says how much of it was spent. Each of them fits
+    /// the memory when it is alone there, and is worth `values[buffer]`, more than 0. Those that are fixed do not
+    /// collide.
     template <class Stop>
-    constexpr std::uint64_t run(std::span<const std::uint32_t> list, const std::uint64_t* values, std::uint64_t capacity,
-                                std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
+    constexpr std::uint64_t run(std::span<const std::uint32_t> list, const std::uint64_t* values,
+                                std::uint64_t capacity, std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
         begin(list, values, capacity, align, effort);
         if (count_ == 0 || fits_whole(stop)) return spent_;
-        const std::uint64_t lost = price_->run(list_, count_, buffers_, [this](std::uint32_t i) { return values_[i]; }, capacity_,
-                                               where_->count(), prices::iterations(300, effort, count_));
+        const std::uint64_t lost = price_->run(
+            list_, count_, buffers_, [this](std::uint32_t i) { return values_[i]; }, capacity_, where_->count(),
+            prices::iterations(300, effort, count_));
         for (std::size_t k = 0; k != count_; ++k)
             share_[list_[k]] = price_->share(list_[k], buffers_[list_[k]].size, values_[list_[k]]);
         most_ = all_ - std::min(lost, all_);
@@ -126,7 +134,8 @@ private:
             all_ += values[list[k]];
             widest_ = std::max(widest_, buffers_[list[k]].align);
         }
-        sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });  // worth as much: largest first
+        // Worth as much: largest first.
+        sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });
         for (std::size_t k = 0; k != count_; ++k) rank_[list_[k]] = static_cast<std::uint32_t>(k);
     }
 
@@ -243,7 +252,8 @@ private:
             if (!is_out(buffer)) continue;
             const lifetime span = where_->first_span(buffer);
             const auto first = static_cast<std::uint32_t>(span.from), last = static_cast<std::uint32_t>(span.until);
-            const std::uint32_t moment = first + below(last - first), width = below(1 + std::min(where_->count() / 8, widest_part));
+            const std::uint32_t moment = first + below(last - first),
+                                width = below(1 + std::min(where_->count() / 8, widest_part));
             return {{moment - std::min(moment, width), std::min(moment + width + 1, where_->count())}, buffer, true};
         }
         return {{0, 0}, 0, false};
@@ -346,7 +356,8 @@ private:
             std::size_t worse = 0;
             const sections all = sections_of(wanted);
             where_->each_living(all.from, all.until, [&](std::uint32_t i) {
-                if (chosen_[i] != 0 && fixed_[i] == nowhere && values_[i] <= values_[wanted] && where_->conflict(i, wanted))
+                if (chosen_[i] != 0 && fixed_[i] == nowhere && values_[i] <= values_[wanted] &&
+                    where_->conflict(i, wanted))
                     order_[worse++] = i;
             });
             sort_by(order_, scratch_, worse, [this](std::uint32_t i) { return std::uint64_t{rank_[i]}; });
@@ -416,7 +427,8 @@ private:
         return true;
     }
 
-    /// Whether the choice can be packed, as far as some steps of the search can tell. Then it is the plan, if it is better.
+    /// Whether the choice can be packed, as far as some steps of the search can tell. Then it is the plan, if it is
+    /// better.
     template <class Stop>
     [[nodiscard]] constexpr bool pack(Stop& stop) noexcept {
         constexpr std::uint64_t patience = 2000;
@@ -425,7 +437,8 @@ private:
         const search_counts counts = search_counts::of(chosen, remember_);
         const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
         packing_search search{chosen, {arrays, remember_}};
-        const search_result found = search.find(capacity_, {trial_, packed_count_}, std::min(patience, effort_ - std::min(spent_, effort_)), stop);
+        const search_result found = search.find(capacity_, {trial_, packed_count_},
+                                                std::min(patience, effort_ - std::min(spent_, effort_)), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
         adopt();
@@ -448,7 +461,8 @@ private:
             const auto bound = bound_of(chosen, workspace_);
             if (!bound) return;
             spent_ += packed_count_;
-            const auto made = greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {4 * packed_count_}, stop);
+            const auto made =
+                greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {4 * packed_count_}, stop);
             if (!made) return;
             if (made->height <= capacity_) {
                 adopt();
@@ -501,14 +515,15 @@ private:
     const std::uint64_t* values_ = nullptr;
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, limit_ = 0;
     std::uint64_t effort_ = 0, spent_ = 0;
-    std::uint64_t worth_ = 0, chosen_worth_ = 0, all_ = 0, most_ = 0;  // of what is placed, chosen, all; no plan has more
+    // Of what is placed, chosen, all; no plan has more.
+    std::uint64_t worth_ = 0, chosen_worth_ = 0, all_ = 0, most_ = 0;
     std::size_t count_ = 0, near_ = 0, packed_count_ = 0;
     std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr;
-    std::uint32_t *share_ = nullptr, *key_ = nullptr;                    // by buffer: of its value in its price; with noise
+    std::uint32_t *share_ = nullptr, *key_ = nullptr;  // by buffer: of its value in its price; with noise
     std::uint32_t *chosen_ = nullptr, *kept_ = nullptr;                  // by buffer
-    std::uint32_t *number_ = nullptr, *packed_ = nullptr;                // by buffer, and back: in the problem to be packed
-    std::uint32_t *placed_ = nullptr, *rank_ = nullptr;                  // by buffer: 1 when it is; its place in the list
-    std::uint32_t *at_ = nullptr, *removed_ = nullptr;                   // what was looked at, by offsets; what was ruined
+    std::uint32_t *number_ = nullptr, *packed_ = nullptr;  // by buffer, and back: in the problem to be packed
+    std::uint32_t *placed_ = nullptr, *rank_ = nullptr;  // by buffer: 1 when it is; its place in the list
+    std::uint32_t *at_ = nullptr, *removed_ = nullptr;  // what was looked at, by offsets; what was ruined
     std::uint64_t *fixed_ = nullptr, *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
     std::uint64_t *trial_ = nullptr, *load_ = nullptr;
     std::span<plan_buffer> sub_buffers_{};

@@ -1,17 +1,17 @@
 // gaps: places buffers one by one, each in the smallest gap that is left for it; with everything that a problem says.
 //
-//     bytes   ┌──────┐                        c is to be placed. Of what is placed already, in order of offsets, only a, b
-//       ▲     │      │ b                      and d live at once with c; between a and b, and between b and d, are gaps.
-//       │   ┌─┴──────┴─┐   ◄── c ──►          The smallest that c fits in, aligned, is taken; or the room above all.
+//     bytes   ┌──────┐                     c is to be placed. Of what is placed already, in order of offsets, only a, b
+//       ▲     │      │ b                   and d live at once with c; between a and b, and between b and d, are gaps.
+//       │   ┌─┴──────┴─┐   ◄── c ──►       The smallest that c fits in, aligned, is taken; or the room above all.
 //       │   │    a     │┌─────┐ d
 //       └───┴──────────┴┴─────┴────► time
-//           │ block 0 │  block 1   │          Time is cut into blocks, each with a list of what is placed in it, in order
-//                                             of offsets; the lists of those that c lives in are merged.
+//           │ block 0 │  block 1   │       Time is cut into blocks, each with a list of what is placed in it, in order
+//                                          of offsets; the lists of those that c lives in are merged.
 //
-// A block ends when at least as many lifetimes have begun in it as went on when it began. So all lists together are at most
-// three times as long as there are lifetimes, and a list is hardly longer than what lives at once.
-// What is fixed or reserved is there before. A buffer that must be apart from another sees it whatever their lifetimes.
-// In the order of a skyline no buffer comes to lie higher than there: the room at its place there is left here too.
+// A block ends when at least as many lifetimes have begun in it as went on when it began. So all lists together are at
+// most three times as long as there are lifetimes, and a list is hardly longer than what lives at once. What is fixed
+// or reserved is there before. A buffer that must be apart from another sees it whatever their lifetimes. In the order
+// of a skyline no buffer comes to lie higher than there: the room at its place there is left here too.
 //
 // Source: Pisarchyk and Lee, Efficient memory management for deep neural net inference, 2020 (largest first).
 // Complexity: of a buffer, O(length of the lists of its blocks), and O(k log k) for the k that it meets where those are
@@ -36,7 +36,8 @@ public:
 
     gaps() = default;
     /// Writes to `offsets`, one for each buffer.
-    constexpr gaps(const plan_problem& problem, const timeline& time, std::uint64_t* offsets, plan_workspace& workspace) noexcept
+    constexpr gaps(const plan_problem& problem, const timeline& time, std::uint64_t* offsets,
+                   plan_workspace& workspace) noexcept
         : problem_{&problem}, buffers_{problem.buffers.data()}, offsets_{offsets}, ranks_{time.ranks()} {
         const std::size_t count = problem.buffers.size(), lifetimes = count + problem.revivals.size();
         placed_ = workspace.cut_words(count + 1);
@@ -78,8 +79,8 @@ public:
         cut_blocks(lifetimes, static_cast<std::uint32_t>(problem.reserved.size()));
     }
 
-    /// Forgets all but what is fixed and reserved, and says which buffer cannot be where it is fixed; how many there are
-    /// when all can.
+    /// Forgets all but what is fixed and reserved, and says which buffer cannot be where it is fixed; how many there
+    /// are when all can.
     [[nodiscard]] constexpr std::size_t restart() noexcept {
         const auto count = static_cast<std::uint32_t>(problem_->buffers.size());
         height_ = looked_at_ = 0;
@@ -195,8 +196,10 @@ private:
         const std::uint32_t first_block = block_[from], last_block = block_[until - 1];
         for (std::uint32_t block = first_block; block <= last_block; ++block) {
             looked_at_ += end_[block] - begin_[block];
-            for (const plan_extent *other = lists_ + begin_[block], *const end = lists_ + end_[block]; other != end; ++other)
-                if (other->from < until && from < other->until && (block == first_block || block_[other->from] == block) &&
+            for (const plan_extent *other = lists_ + begin_[block], *const end = lists_ + end_[block]; other != end;
+                 ++other)
+                if (other->from < until && from < other->until &&
+                    (block == first_block || block_[other->from] == block) &&
                     (last - first == 1 || overlaps(first, last, *other)))
                     met_[count++] = *other;
         }
@@ -215,7 +218,8 @@ private:
                 const std::uint32_t middle = std::min(begin + width, count), end = std::min(middle + width, count);
                 std::uint32_t a = begin, b = middle, to = begin;
                 if (b != end && source[b].begin < source[b - 1].begin)
-                    while (a != middle && b != end) target[to++] = source[b].begin < source[a].begin ? source[b++] : source[a++];
+                    while (a != middle && b != end)
+                        target[to++] = source[b].begin < source[a].begin ? source[b++] : source[a++];
                 while (a != middle) target[to++] = source[a++];
                 while (b != end) target[to++] = source[b++];
             }
@@ -224,7 +228,8 @@ private:
         met_ = source;  // where they are now
         scratch_ = target;
     }
-    [[nodiscard]] constexpr bool overlaps(std::uint32_t first, std::uint32_t last, const plan_extent& other) const noexcept {
+    [[nodiscard]] constexpr bool overlaps(std::uint32_t first, std::uint32_t last,
+                                          const plan_extent& other) const noexcept {
         for (std::uint32_t at = first; at != last; ++at)
             if (other.from < until_[at] && from_[at] < other.until) return true;
         return false;

@@ -1,19 +1,22 @@
-// greedy: good plans, fast. Tens of thousands of buffers take tens of milliseconds, and whatever time is left improves them.
+// greedy: good plans, fast. Tens of thousands of buffers take tens of milliseconds, and whatever time is left improves
+// them.
 //
-//     priorities ──► skyline ──► a plan ──► what ends above the bound gets a higher priority, and all of them some noise
+//     priorities ──► skyline ──► a plan ──► what ends above the bound gets a higher priority, and all get some noise
 //         ▲                                       │
 //         └───────────────────────────────────────┘         the lowest plan of all is the answer
 //
 // A plan is made by `skyline`. Its first four priorities are products of powers of the length and the size of a buffer;
 // then the best of them is learnt from: a buffer that ended up too high is placed earlier the next time, as the squeaky
-// wheel gets the grease. Priorities are logarithms, so that all of this is sums of integers and the same on every machine.
+// wheel gets the grease. Priorities are logarithms, so that all of this is sums of integers and the same on every
+// machine.
 //
-// A problem with fixed or reserved ranges, pairs that are apart, buffers that live again or several alignments has every
-// plan made by `gaps`, in the order of the skyline; and the first three largest, of greatest area, and longest first.
+// A problem with fixed or reserved ranges, pairs that are apart, buffers that live again or several alignments has
+// every plan made by `gaps`, in the order of the skyline; and the first three largest, of greatest area, and longest
+// first.
 //
 // Source: Joslin and Clements, Squeaky wheel optimization, JAIR 10, 1999; and see `skyline` and `gaps`.
-// Complexity: of a plan, that of `skyline`, O(n log n) mostly, and of `gaps` where that makes it, O(n × live at once). Memory: `greedy_space`. Thread safety: pure
-// but for the workspace.
+// Complexity: of a plan, that of `skyline`, O(n log n) mostly, and of `gaps` where that makes it, O(n × live at once).
+// Memory: `greedy_space`. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/plan/bound.hpp>
@@ -22,9 +25,9 @@
 
 namespace allot::inline v1 {
 
-/// How long to go on: until so many buffers were placed, all plans together; a buffer for which `gaps` looks at many others
-/// counts for more. The first plan is always made, and no plan is begun that would exceed it if it cost what the last one
-/// did: 0 is one plan. A plan as low as the bound ends it too.
+/// How long to go on: until so many buffers were placed, all plans together; a buffer for which `gaps` looks at many
+/// others counts for more. The first plan is always made, and no plan is begun that would exceed it if it cost what the
+/// last one did: 0 is one plan. A plan as low as the bound ends it too.
 struct greedy_effort {
     std::uint64_t placements = 1'000'000;  // about half a second
 };
@@ -38,7 +41,8 @@ namespace detail {
 
 /// Whether a skyline sees all there is to see.
 [[nodiscard]] constexpr bool only_sizes_and_lifetimes(const plan_problem& problem) noexcept {
-    if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.apart.empty() || !problem.reserved.empty()) return false;
+    if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.apart.empty() || !problem.reserved.empty())
+        return false;
     std::uint64_t alignments = 0;
     for (const plan_buffer& buffer : problem.buffers) alignments |= buffer.align;
     return (alignments & (alignments - 1)) == 0;
@@ -78,9 +82,16 @@ public:
         return {all.words + more.words, all.longs, more.extents};
     }
 
-    constexpr greedy(const plan_problem& problem, std::uint64_t bound, std::uint64_t* offsets, plan_workspace workspace) noexcept
-        : buffers_{problem.buffers.data()}, all_{problem.buffers.size()}, bound_{bound}, simple_{only_sizes_and_lifetimes(problem)},
-          lowest_{offsets}, offsets_{workspace.cut_longs(all_)}, learnt_{workspace.cut_words(all_)}, time_{problem, workspace},
+    constexpr greedy(const plan_problem& problem, std::uint64_t bound, std::uint64_t* offsets,
+                     plan_workspace workspace) noexcept
+        : buffers_{problem.buffers.data()},
+          all_{problem.buffers.size()},
+          bound_{bound},
+          simple_{only_sizes_and_lifetimes(problem)},
+          lowest_{offsets},
+          offsets_{workspace.cut_longs(all_)},
+          learnt_{workspace.cut_words(all_)},
+          time_{problem, workspace},
           skyline_{problem, time_, workspace} {
         if (!simple_) gaps_ = gaps{problem, time_, offsets_, workspace};
         for (std::size_t i = 0; i != all_; ++i) offsets_[i] = 0;
@@ -90,7 +101,8 @@ public:
     [[nodiscard]] constexpr result<greedy_answer, plan_error> run(greedy_effort effort, Stop stop) noexcept {
         using answer = result<greedy_answer, plan_error>;
         if (!simple_)
-            if (const std::size_t fixed = gaps_.restart(); fixed != all_) return answer::failure({plan_refusal::contradiction, fixed});
+            if (const std::size_t fixed = gaps_.restart(); fixed != all_)
+                return answer::failure({plan_refusal::contradiction, fixed});
         bool stopped = false;  // once said, it holds
         const auto stop_with_a_plan = [&] { return found_ && (stopped = stopped || stop()); };
         const std::size_t tries = simple_ ? 4 : std::size(tried);
@@ -125,10 +137,12 @@ private:
         std::uint32_t length, size;
         bool sorted;  // placed in the order of priorities; else in that of a skyline
     };
-    static constexpr trial tried[]{{1, 1, false}, {2, 1, false}, {1, 0, false}, {0, 1, false}, {0, 1, true}, {1, 1, true}, {1, 0, true}};
+    static constexpr trial tried[]{{1, 1, false}, {2, 1, false}, {1, 0, false}, {0, 1, false},
+                                   {0, 1, true},  {1, 1, true},  {1, 0, true}};
 
     [[nodiscard]] constexpr std::uint32_t priority(trial of, std::uint32_t place) const noexcept {
-        return 1 + of.length * logarithm(skyline_.length(place)) + of.size * logarithm(buffers_[skyline_.buffer(place)].size);
+        return 1 + of.length * logarithm(skyline_.length(place)) +
+               of.size * logarithm(buffers_[skyline_.buffer(place)].size);
     }
 
     template <class Stop>
@@ -188,14 +202,18 @@ private:
 }  // namespace detail
 
 /// What `greedy_plan` works in.
-[[nodiscard]] constexpr plan_space greedy_space(const plan_problem& problem) noexcept { return detail::greedy::space(problem); }
+[[nodiscard]] constexpr plan_space greedy_space(const plan_problem& problem) noexcept {
+    return detail::greedy::space(problem);
+}
 
-/// Writes an offset for each buffer. `bound` is what `bound_of` said. `stop()` is asked now and then once there is a plan,
-/// and true ends it.
+/// Writes an offset for each buffer. `bound` is what `bound_of` said. `stop()` is asked now and then once there is a
+/// plan, and true ends it.
 template <class Stop>
-[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem, const plan_bound& bound,
-                                                                      std::span<std::uint64_t> offsets, plan_workspace workspace,
-                                                                      greedy_effort effort, Stop stop) noexcept {
+[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
+                                                                      const plan_bound& bound,
+                                                                      std::span<std::uint64_t> offsets,
+                                                                      plan_workspace workspace, greedy_effort effort,
+                                                                      Stop stop) noexcept {
     using answer = result<greedy_answer, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
@@ -203,8 +221,10 @@ template <class Stop>
         return answer::failure({plan_refusal::workspace_too_small, 0});
     return detail::greedy{problem, bound.bytes, offsets.data(), workspace}.run(effort, stop);
 }
-[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem, const plan_bound& bound,
-                                                                      std::span<std::uint64_t> offsets, plan_workspace workspace,
+[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
+                                                                      const plan_bound& bound,
+                                                                      std::span<std::uint64_t> offsets,
+                                                                      plan_workspace workspace,
                                                                       greedy_effort effort = {}) noexcept {
     return greedy_plan(problem, bound, offsets, workspace, effort, [] { return false; });
 }

@@ -1,13 +1,13 @@
 // live_sections: where in time it can matter what is live, as numbers 0, 1, …; and which of them each buffer lives in.
 //
-//     a  ██████████            Between a beginning and the next end all that is live grows, so that it is most just before
-//     b     ████████           the first end: one section for each such place. Two buffers live at once when they have a
-//     c             █████      section in common, and the bytes of a section's buffers lie side by side.
+//     a  ██████████         Between a beginning and the next end all that is live grows, so that it is most just before
+//     b     ████████        the first end: one section for each such place. Two buffers live at once when they have a
+//     c             █████   section in common, and the bytes of a section's buffers lie side by side.
 //          ^      ^
-//          0      1            Two buffers that are kept apart have a section of their own, after those of time.
+//          0      1         Two buffers that are kept apart have a section of their own, after those of time.
 //
-// Who lives in some sections is asked of a tree over all spans, in order of their beginnings, that knows the latest end of
-// each subtree.
+// Who lives in some sections is asked of a tree over all spans, in order of their beginnings, that knows the latest end
+// of each subtree.
 //
 // Complexity: O(n log n), and O(log n) for each that lives in sections that are asked for. Memory: `space`, 16 bytes a
 // lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer. Not synchronised.
@@ -78,15 +78,18 @@ public:
         spans_ = static_cast<std::uint32_t>(spans);
         for (std::uint32_t at = 0; at != spans_; ++at) order_[at] = at;
         sort_by(order_, scratch, spans, [this](std::uint32_t at) { return std::uint64_t{from_[at]}; });
-        for (std::uint32_t leaf = 0; leaf != leaves_; ++leaf) latest_[leaves_ + leaf] = leaf < spans_ ? until_[order_[leaf]] : 0;
-        for (std::uint32_t node = leaves_; --node != 0;) latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
+        for (std::uint32_t leaf = 0; leaf != leaves_; ++leaf)
+            latest_[leaves_ + leaf] = leaf < spans_ ? until_[order_[leaf]] : 0;
+        for (std::uint32_t node = leaves_; --node != 0;)
+            latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
     }
 
     [[nodiscard]] constexpr std::uint32_t count() const noexcept { return count_; }
     /// Those before are of time, those from here on of pairs.
     [[nodiscard]] constexpr std::uint32_t of_time() const noexcept { return of_time_; }
 
-    /// Calls `span(from, until)` for each run of sections that the buffer lives in; the first is that of its first lifetime.
+    /// Calls `span(from, until)` for each run of sections that the buffer lives in; the first is that of its first
+    /// lifetime.
     template <class Span>
     constexpr void each_span(std::uint32_t buffer, Span span) const noexcept {
         for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at) span(from_[at], until_[at]);
@@ -97,7 +100,8 @@ public:
             if (from_[at] < until && from < until_[at]) return true;
         return false;
     }
-    /// Calls `visit(buffer)` once for each buffer that lives in any of the sections [from, until), in an order of its own.
+    /// Calls `visit(buffer)` once for each buffer that lives in any of the sections [from, until), in an order of its
+    /// own.
     template <class Visit>
     constexpr void each_living(std::uint32_t from, std::uint32_t until, Visit visit) const noexcept {
         std::uint32_t stack[34];  // a sibling of every height
@@ -115,7 +119,8 @@ public:
             }
             const std::uint32_t span = order_[node - leaves_], buffer = owner_[span];
             bool first = true;
-            for (std::uint32_t at = first_[buffer]; at != span && first; ++at) first = from_[at] >= until || from >= until_[at];
+            for (std::uint32_t at = first_[buffer]; at != span && first; ++at)
+                first = from_[at] >= until || from >= until_[at];
             if (first) visit(buffer);
         }
     }
@@ -132,7 +137,7 @@ public:
 private:
     std::uint32_t *first_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by span
     std::uint32_t* owner_ = nullptr;                                       // by span: whose it is
-    std::uint32_t *order_ = nullptr, *latest_ = nullptr;                   // spans by their beginnings; the tree over them
+    std::uint32_t *order_ = nullptr, *latest_ = nullptr;  // spans by their beginnings; the tree over them
     std::uint32_t of_time_ = 0, count_ = 0, spans_ = 0, leaves_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // merge: buffers that share an offset become one, so that planners need not know of them.
 //
-//     time  ──►  │ a ██████    │                │ ab ██████████ │       the size and the alignment of the largest, alive while
-//                │ b     █████ │  together ──►                          any of them is; lifetimes that meet are one
+//     time  ──►  │ a ██████    │               │ ab ██████████ │ the size and the alignment of the largest, alive while
+//                │ b     █████ │  together ──►                   any of them is; lifetimes that meet are one
 //
 // Complexity: O(n log n). Memory: `merge_space`. Thread safety: pure but for the workspace.
 #pragma once
@@ -34,8 +34,9 @@ struct merged_problem {
     }
 };
 
-/// The problem with each group of buffers that are together as one buffer, in the workspace, which is cut. Two of a group
-/// that are fixed are fixed to one offset, and none of a group is apart from another: or it is refused as `contradiction`.
+/// The problem with each group of buffers that are together as one buffer, in the workspace, which is cut. Two of a
+/// group that are fixed are fixed to one offset, and none of a group is apart from another: or it is refused as
+/// `contradiction`.
 [[nodiscard]] constexpr result<merged_problem, plan_error> merge_together(const plan_problem& problem,
                                                                           plan_workspace& workspace) noexcept {
     using answer = result<merged_problem, plan_error>;
@@ -76,7 +77,9 @@ struct merged_problem {
         }
     }
 
-    const auto live = [&](std::uint32_t i) { return i < count ? problem.buffers[i].live : problem.revivals[i - count].live; };
+    const auto live = [&](std::uint32_t i) {
+        return i < count ? problem.buffers[i].live : problem.revivals[i - count].live;
+    };
     const auto group_of = [&](std::uint32_t i) { return became[i < count ? i : problem.revivals[i - count].buffer]; };
     for (std::size_t i = 0; i != lives; ++i) order[i] = static_cast<std::uint32_t>(i);
     detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return detail::ordered(live(i).from); });
@@ -101,9 +104,11 @@ struct merged_problem {
     const std::span<plan_pair> apart = detail::cut(workspace.pairs, problem.apart.size());
     for (std::size_t i = 0; i != apart.size(); ++i) {
         apart[i] = {became[problem.apart[i].first], became[problem.apart[i].second]};
-        if (apart[i].first == apart[i].second) return answer::failure({plan_refusal::contradiction, problem.apart[i].first});
+        if (apart[i].first == apart[i].second)
+            return answer::failure({plan_refusal::contradiction, problem.apart[i].first});
     }
-    return merged_problem{{buffers.first(groups), revivals.first(revived), fixed, {}, apart, problem.reserved}, {became, count}};
+    return merged_problem{{buffers.first(groups), revivals.first(revived), fixed, {}, apart, problem.reserved},
+                          {became, count}};
 }
 
 }  // namespace allot::inline v1

@@ -1,16 +1,16 @@
 // pages: buffers in pages of one size, wherever the pages lie, in the least number of pages there can be.
 //
-//     page                                 Lifetimes are intervals, and intervals can be coloured with as many colours as
-//       2  │   ┌────┐                      overlap at once: what begins takes the pages of what has ended, and new ones
-//       1  │┌──┤ b  ├────┐                 only when there are none. So the peak is the lower bound, always.
+//     page                               Lifetimes are intervals, and intervals can be coloured with as many colours as
+//       2  │   ┌────┐                    overlap at once: what begins takes the pages of what has ended, and new ones
+//       1  │┌──┤ b  ├────┐               only when there are none. So the peak is the lower bound, always.
 //       0  ││ a│    │ c  │
-//          └┴──┴────┴────┴──► time         a: pages 0 and 1. b: 2. c: 0 and 1.
+//          └┴──┴────┴────┴──► time       a: pages 0 and 1. b: 2. c: 0 and 1.
 //
-// A buffer that has ended keeps its list, and what begins copies from the list of what ended last. So free pages need no
-// list of their own.
+// A buffer that has ended keeps its list, and what begins copies from the list of what ended last. So free pages need
+// no list of their own.
 //
-// Alignments up to a page's are kept if the pages are aligned, and larger ones are refused. So is a problem with constraints
-// or with buffers that live again, for which no such theorem holds.
+// Alignments up to a page's are kept if the pages are aligned, and larger ones are refused. So is a problem with
+// constraints or with buffers that live again, for which no such theorem holds.
 //
 // Whoever made them, `validate_pages` knows whether pages are right.
 //
@@ -24,21 +24,25 @@
 namespace allot::inline v1 {
 
 /// What `plan_pages` works in.
-[[nodiscard]] constexpr plan_space pages_space(const plan_problem& problem) noexcept { return {5 * problem.buffers.size(), 0, 0}; }
+[[nodiscard]] constexpr plan_space pages_space(const plan_problem& problem) noexcept {
+    return {5 * problem.buffers.size(), 0, 0};
+}
 
 /// How many pages all buffers have together: the size of the list that `plan_pages` writes. Or why it cannot.
-[[nodiscard]] constexpr result<std::size_t, plan_error> pages_in_all(const plan_problem& problem, std::uint64_t page_size) noexcept {
+[[nodiscard]] constexpr result<std::size_t, plan_error> pages_in_all(const plan_problem& problem,
+                                                                     std::uint64_t page_size) noexcept {
     using answer = result<std::size_t, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
-    if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() || !problem.apart.empty() ||
-        !problem.reserved.empty())
+    if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() ||
+        !problem.apart.empty() || !problem.reserved.empty())
         return answer::failure({plan_refusal::unsupported, 0});
     std::size_t sum = 0;
     for (std::size_t i = 0; i != problem.buffers.size(); ++i) {
         const plan_buffer& buffer = problem.buffers[i];
         if (page_size % buffer.align != 0) return answer::failure({plan_refusal::unsupported, i});
         const std::uint64_t pages = buffer.size / page_size + (buffer.size % page_size != 0 ? 1 : 0);
-        if (pages > ~std::uint32_t{0} - sum) return answer::failure({plan_refusal::too_large, i});  // pages are named by 32 bits
+        // Pages are named by 32 bits.
+        if (pages > ~std::uint32_t{0} - sum) return answer::failure({plan_refusal::too_large, i});
         sum += static_cast<std::size_t>(pages);
     }
     return sum;
@@ -46,8 +50,10 @@ namespace allot::inline v1 {
 
 /// Writes the pages of buffer i to `pages[first[i]]` … `pages[first[i + 1] - 1]`, and says how many pages there are:
 /// their names are 0, 1, … `first` has one element more than there are buffers, and `pages` has `pages_in_all`.
-[[nodiscard]] constexpr result<std::uint32_t, plan_error> plan_pages(const plan_problem& problem, std::uint64_t page_size,
-                                                                     std::span<std::uint32_t> first, std::span<std::uint32_t> pages,
+[[nodiscard]] constexpr result<std::uint32_t, plan_error> plan_pages(const plan_problem& problem,
+                                                                     std::uint64_t page_size,
+                                                                     std::span<std::uint32_t> first,
+                                                                     std::span<std::uint32_t> pages,
                                                                      plan_workspace workspace) noexcept {
     using answer = result<std::uint32_t, plan_error>;
     const auto in_all = pages_in_all(problem, page_size);

@@ -14,12 +14,13 @@
 //                             └── equal: optimal ───┘           greedy    good plans, fast, for any number of buffers
 //                                                               search    better ones, or the proof that there are none
 //
-// Without a capacity the peak is made as small as the effort allows. With one, the first plan that fits it ends the work;
-// where none does, the lowest that was found is the answer all the same, and the status says that it does not fit.
+// Without a capacity the peak is made as small as the effort allows. With one, the first plan that fits it ends the
+// work; where none does, the lowest that was found is the answer all the same, and the status says that it does not
+// fit.
 //
-// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n log n), and
-// as much more as `effort` says. Memory: `space_of_plan`, about 100 bytes a buffer, and n² / 8 where n is at most
-// `search_at_most`. Thread safety: pure but for the workspace.
+// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n log
+// n), and as much more as `effort` says. Memory: `space_of_plan`, about 100 bytes a buffer, and n² / 8 where n is at
+// most `search_at_most`. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/plan/greedy.hpp>
@@ -33,7 +34,7 @@ namespace allot::inline v1 {
 
 struct plan_options {
     std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
-    std::uint64_t effort = 500'000;         // buffers placed in trying, over all plans: a second or a few; 0 is one plan
+    std::uint64_t effort = 500'000;  // buffers placed in trying, over all plans: a second or a few; 0 is one plan
     std::size_t search_at_most = 2048;      // buffers; more are planned by greedy alone
     std::size_t remember = 1 << 16;         // states of the search that failed; 0, or a power of two
 };
@@ -104,12 +105,14 @@ namespace detail {
     return kept + work;
 }
 
-/// Plans into an array of the caller's, without a heap. `watch(plan_progress)` is called now and then once there is a plan,
-/// and ends the work by true. Refused for what is no problem, for lifetimes of one buffer that overlap, and where fixed
-/// buffers collide.
+/// Plans into an array of the caller's, without a heap. `watch(plan_progress)` is called now and then once there is a
+/// plan, and ends the work by true. Refused for what is no problem, for lifetimes of one buffer that overlap, and where
+/// fixed buffers collide.
 template <class Watch = unwatched>
-[[nodiscard]] constexpr result<plan_summary, plan_error> plan_into(const plan_problem& problem, std::span<plan_place> places,
-                                                                   plan_workspace workspace, const plan_options& options = {},
+[[nodiscard]] constexpr result<plan_summary, plan_error> plan_into(const plan_problem& problem,
+                                                                   std::span<plan_place> places,
+                                                                   plan_workspace workspace,
+                                                                   const plan_options& options = {},
                                                                    Watch watch = {}) noexcept {
     using answer = result<plan_summary, plan_error>;
     const std::size_t all = problem.buffers.size();
@@ -150,15 +153,16 @@ template <class Watch = unwatched>
         spent += placements;
         return found.error();
     };
-    // Which height is easy to reach is not known beforehand, and often it is the lowest. So the one that is wanted is given
-    // some time, and others a quarter of it each; what is found or proved narrows them.
+    // Which height is easy to reach is not known beforehand, and often it is the lowest. So the one that is wanted is
+    // given some time, and others a quarter of it each; what is found or proved narrows them.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
         const search_counts counts = search_counts::of(work, options.remember);
         const plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
         packing_search search{work, {arrays, options.remember}};
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
-            // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that downwards.
+            // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that
+            // downwards.
             const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal()) - made.bound) / steps;
             const std::uint64_t height = lowest_wanted ? made.bound + step * i : goal() - step * i;
             const std::uint64_t nodes = std::min(i == 0 ? patience : patience / 4 + 1, options.effort - spent);
@@ -171,8 +175,8 @@ template <class Watch = unwatched>
         }
     };
 
-    // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with four
-    // times the patience each time. Many buffers are for greedy alone.
+    // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with
+    // four times the patience each time. Many buffers are for greedy alone.
     if (const plan_error error = try_greedy(0); error.why != plan_refusal::none) return answer::failure(error);
     const bool searched = detail::is_searched(work, options);
     if (may_go_on() && !stop())
@@ -198,7 +202,8 @@ struct memory_plan : plan_summary {
 
 /// Plans on the heap. Throws what the heap throws; refused as `plan_into` is.
 template <class Watch = unwatched>
-[[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {}, Watch watch = {}) {
+[[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {},
+                                                   Watch watch = {}) {
     using answer = result<memory_plan, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     plan_heap workspace{space_of_plan(problem, options)};
@@ -244,8 +249,8 @@ template <const plan_problem& Problem, plan_options Options>
 
 }  // namespace detail
 
-/// Plans in a constant expression: an array of buffers, or a problem of such arrays, that has static storage duration. By
-/// default it is one greedy plan; `Options` with an effort search for a better one.
+/// Plans in a constant expression: an array of buffers, or a problem of such arrays, that has static storage duration.
+/// By default it is one greedy plan; `Options` with an effort search for a better one.
 template <const auto& Given, plan_options Options = at_compile_time>
 [[nodiscard]] consteval auto plan() noexcept {
     constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();

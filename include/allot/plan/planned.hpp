@@ -1,17 +1,19 @@
-// planned: the strategy of an arena whose every block was placed before anything ran. Nothing is searched, recorded or given
-// back: a block is its plan's offset away from the base.
+// planned: the strategy of an arena whose every block was placed before anything ran. Nothing is searched, recorded or
+// given back: a block is its plan's offset away from the base.
 //
-//     static constexpr plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}}, {.size = 500, .live = {1, 3}, .align = 64}};
+//     static constexpr plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}},
+//                                               {.size = 500, .live = {1, 3}, .align = 64}};
 //     static constexpr auto layout = allot::plan<buffers>();                             // the compiler plans
 //     allot::arena<allot::host::static_storage<layout.peak, layout.align>, allot::planned<layout>> memory;
-//     auto input = memory.at<0>();                                                       // 1000 bytes at layout.places[0]
+//     auto input = memory.at<0>();                                                // 1000 bytes at layout.places[0]
 //
-//     plan     │ place 0: offset, size │ place 1 │ …            named by the buffer's number; blocks may share bytes when
-//     region   │   at<0>   │  at<1>  │                          the plan says that they never live at once
+//     plan     │ place 0: offset, size │ place 1 │ …          named by the buffer's number; blocks may share bytes when
+//     region   │   at<0>   │  at<1>  │                        the plan says that they never live at once
 //
-// With a plan that is made at run time: `arena<Device, planned<>> memory{device, plan}`, which outlives the arena. The device
-// is asked once, for `peak` bytes; where it refuses, every block is empty and `diagnose` has its code. A device whose size
-// the compiler knows, and that is too small, does not compile: `plan_shortfall<N>` in the message says by how many bytes.
+// With a plan that is made at run time: `arena<Device, planned<>> memory{device, plan}`, which outlives the arena. The
+// device is asked once, for `peak` bytes; where it refuses, every block is empty and `diagnose` has its code. A device
+// whose size the compiler knows, and that is too small, does not compile: `plan_shortfall<N>` in the message says by
+// how many bytes.
 //
 // `in_program_order` hands the blocks out one by one, for code that allocates.
 //
@@ -51,7 +53,8 @@ struct planned {};
 /// Does not compile for a device that has `Bytes` too few.
 template <std::uint64_t Bytes>
 struct plan_shortfall {
-    static_assert(Bytes == 0, "allot: the plan does not fit this device: plan_shortfall<N> says how many bytes are missing");
+    static_assert(Bytes == 0,
+                  "allot: the plan does not fit this device: plan_shortfall<N> says how many bytes are missing");
     static constexpr bool none = true;
 };
 
@@ -62,8 +65,9 @@ consteval bool always_fits() {
     if constexpr (requires { typename std::bool_constant<(Device::capacity() > 0)>; }) {
         constexpr std::uint64_t has = Device::capacity();
         static_assert(plan_shortfall<(Plan.peak > has ? Plan.peak - has : 0)>::none);
-        static_assert(Plan.align <= Device::min_align,
-                      "allot: the plan's buffers want more alignment than this device has: raise the device's to plan.align");
+        static_assert(
+            Plan.align <= Device::min_align,
+            "allot: the plan's buffers want more alignment than this device has: raise the device's to plan.align");
         return true;
     } else {
         return false;
@@ -109,7 +113,9 @@ protected:
     [[nodiscard]] const region_of<Device>& held() const noexcept { return held_; }
     /// Precondition: the region is held.
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
-        return {model::locate(held_.base, static_cast<std::size_t>(place.offset)), static_cast<std::size_t>(place.size), {}};
+        return {model::locate(held_.base, static_cast<std::size_t>(place.offset)),
+                static_cast<std::size_t>(place.size),
+                {}};
     }
 
 private:
@@ -174,7 +180,8 @@ public:
     arena(Device device, const Plan& plan) noexcept
         : planned_region<Device>{std::move(device), plan.peak, plan.align}, places_{plan.places} {}
 
-    /// The block of a buffer. Empty for one that the plan has not, for one of no bytes, and where the device has refused.
+    /// The block of a buffer. Empty for one that the plan has not, for one of no bytes, and where the device has
+    /// refused.
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
         return id < places_.size() && this->held() ? this->block_at(places_[id]) : block_type{};
     }
@@ -185,8 +192,8 @@ private:
     std::span<const plan_place> places_;
 };
 
-/// Hands a planned arena's blocks out in the order of their numbers: an allocator for programs that ask in that order. It
-/// takes nothing back, because the plan knows when each is done with.
+/// Hands a planned arena's blocks out in the order of their numbers: an allocator for programs that ask in that order.
+/// It takes nothing back, because the plan knows when each is done with.
 template <class Arena>
 class in_program_order {
     using model = typename Arena::address_model;

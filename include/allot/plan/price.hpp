@@ -1,12 +1,12 @@
 // price: what a byte of a memory is worth at each section of time, and what not having room for all must cost at least.
 //
-//     load      ┌──┐                    A section where more wants to live than there is room for gets a higher price, one
-//     capacity ─┼──┼───┬──┬─            with room to spare a lower one; a buffer that is not worth the price of its bytes
-//           ┌───┤  │   │  │             stays out. So the prices come to what keeps the load at the capacity.
+//     load      ┌──┐                 A section where more wants to live than there is room for gets a higher price, one
+//     capacity ─┼──┼───┬──┬─         with room to spare a lower one; a buffer that is not worth the price of its bytes
+//           ┌───┤  │   │  │          stays out. So the prices come to what keeps the load at the capacity.
 //     price  0    3  0  1
 //
 // Whatever the prices, no choice of buffers loses less value than
-//     the sum over buffers of the lesser of its value and the price of its bytes, less the price of all of the capacity,
+//     the sum over buffers of the lesser of its value and the price of its bytes, less the price of the capacity,
 // and the best such bound is kept with its prices.
 //
 // Everything is integers, scaled so that no sum exceeds 64 bits, and rounded such that the bound stays one.
@@ -28,7 +28,8 @@ public:
 
     [[nodiscard]] static constexpr plan_space space(std::size_t sections) noexcept { return {0, 4 * sections + 2, 0}; }
 
-    constexpr prices(const live_sections& where, std::size_t most_sections, plan_workspace& workspace) noexcept : where_{&where} {
+    constexpr prices(const live_sections& where, std::size_t most_sections, plan_workspace& workspace) noexcept
+        : where_{&where} {
         price_ = workspace.cut_longs(most_sections);
         best_ = workspace.cut_longs(most_sections);
         load_ = workspace.cut_longs(most_sections + 1);
@@ -36,15 +37,17 @@ public:
     }
 
     /// At most `most`; for many buffers, as few as an effort of so many placements is worth.
-    [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort, std::size_t buffers) noexcept {
+    [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort,
+                                                          std::size_t buffers) noexcept {
         return static_cast<std::size_t>(std::min<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
     }
 
     /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
     /// `value(buffer)` may be `priceless`.
     template <class Value>
-    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers, Value value,
-                                              std::uint64_t capacity, std::uint32_t sections, std::size_t iterations) noexcept {
+    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers,
+                                              Value value, std::uint64_t capacity, std::uint32_t sections,
+                                              std::size_t iterations) noexcept {
         sections_ = sections;
         for (std::uint32_t s = 0; s != sections; ++s) price_[s] = best_[s] = 0;
         scale(list, count, buffers, value);
@@ -58,7 +61,8 @@ public:
             for (std::uint32_t s = 0; s <= sections; ++s) load_[s] = 0;
             for (std::size_t k = 0; k != count; ++k) {
                 const std::uint32_t buffer = list[k];
-                const std::uint64_t size = buffers[buffer].size >> size_shift_, price = price_of_byte(buffer), worth = value(buffer);
+                const std::uint64_t size = buffers[buffer].size >> size_shift_, price = price_of_byte(buffer),
+                                    worth = value(buffer);
                 std::uint64_t paid = 0;
                 const bool in = worth == priceless || size == 0 || price <= scaled(worth) / size;
                 if (in) counts = checked_multiply(size, price, paid) && counts;
@@ -78,7 +82,8 @@ public:
             }
             for (std::uint32_t s = 1; s < sections; ++s) load_[s] += load_[s - 1];
             if (i == 0) {
-                for (std::uint32_t s = 0; s != sections; ++s) highest = std::max(highest, load_[s] > room ? load_[s] - room : 0);
+                for (std::uint32_t s = 0; s != sections; ++s)
+                    highest = std::max(highest, load_[s] > room ? load_[s] - room : 0);
                 if (highest == 0) break;
                 step = first_step(list, count, buffers, value);
             }
@@ -86,7 +91,8 @@ public:
                 const bool over = load_[s] > room;
                 const std::uint64_t off = std::min(over ? load_[s] - room : room - load_[s], highest);
                 const std::uint64_t change = ((off << 20) / highest * step) >> 20;
-                price_[s] = over ? std::min(price_[s] + change, highest_price()) : price_[s] - std::min(change, price_[s]);
+                price_[s] =
+                    over ? std::min(price_[s] + change, highest_price()) : price_[s] - std::min(change, price_[s]);
             }
             step -= step / (iterations / 7 + 1);
         }
@@ -95,7 +101,8 @@ public:
     }
 
     /// What the bytes of a buffer cost, in 1024ths of its value; at most four times that.
-    [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size, std::uint64_t value) const noexcept {
+    [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size,
+                                                std::uint64_t value) const noexcept {
         size >>= size_shift_;
         const std::uint64_t price = price_of_byte(buffer);
         const std::uint64_t worth = size == 0 ? ~std::uint64_t{0} : scaled(value) / size;
@@ -104,7 +111,8 @@ public:
 
 private:
     template <class Value>
-    constexpr void scale(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers, Value value) noexcept {
+    constexpr void scale(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers,
+                         Value value) noexcept {
         std::uint64_t size = 1, worth = 1;
         for (std::size_t k = 0; k != count; ++k) {
             size = std::max(size, buffers[list[k]].size);
@@ -121,19 +129,21 @@ private:
     [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
         if (value_shift_ >= 0) return (bound >> fraction) << value_shift_;
         const unsigned shift = fraction + static_cast<unsigned>(-value_shift_);
-        return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);  // a loss is a whole number
+        // A loss is a whole number.
+        return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
     }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
     }
     /// Half of what would make a usual buffer, over a usual length, not worth its bytes.
     template <class Value>
-    [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers,
-                                                     Value value) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count,
+                                                     const plan_buffer* buffers, Value value) const noexcept {
         std::uint64_t worth = 0, length = 0;
         for (std::size_t k = 0; k != count; ++k) {
             if (value(list[k]) != priceless)
-                worth += scaled(value(list[k])) / std::max<std::uint64_t>(buffers[list[k]].size >> size_shift_, 1) / count;
+                worth +=
+                    scaled(value(list[k])) / std::max<std::uint64_t>(buffers[list[k]].size >> size_shift_, 1) / count;
             where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) { length += until - from; });
         }
         return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;

@@ -7,8 +7,9 @@
 //       │   │   a   │      │ c  └─────────┤        a and c share bytes; a and b, which live at once, do not.
 //       └───┴───────┴──────┴──────────────┴──► time
 //
-// A buffer may live more than once, and its bytes are another's in between. So branches are told too: the steps of either
-// arm are numbered apart, and a buffer lives in those arms that need it; two that live in different arms share bytes.
+// A buffer may live more than once, and its bytes are another's in between. So branches are told too: the steps of
+// either arm are numbered apart, and a buffer lives in those arms that need it; two that live in different arms share
+// bytes.
 //
 // Everything is a view of arrays of the caller's. Buffers are named by their index.
 #pragma once

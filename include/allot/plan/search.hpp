@@ -1,7 +1,8 @@
 // search: whether buffers fit a capacity, decided exactly.
 //
-// A state of the search is a set of buffers that wait for an offset, and for each the lowest offset it may get. The question
-// is whether they can all be placed from there on; nothing else matters, least of all how the state was reached.
+// A state of the search is a set of buffers that wait for an offset, and for each the lowest offset it may get. The
+// question is whether they can all be placed from there on; nothing else matters, least of all how the state was
+// reached.
 //
 //     capacity ┌──────────────────────────┐
 //              │       ┌────────┐         │     A section's floor is the lowest of what its waiting buffers may get. In
@@ -10,32 +11,35 @@
 //              ├───────┴────────┤ placed  │     to where the lowest of them would rest on something from outside.
 //              └──s0───────s1───────s2────┘
 //
-// So a node of the tree picks a section, and its children are: each buffer that may rest on the floor, and the raised floor.
-// What is cut off:
-//   - a section whose floor and waiting sizes exceed the capacity: all children, at once. Where a section has no slack, no
-//     floor is ever raised.
-//   - a buffer is only kept off the floor by another that takes its place there. If none can, the raised floor is no child.
-//   - parts of time that no waiting buffer connects are searched one after the other, not one within the other; when a part
-//     has no plan, the others' need not be gone through.
+// So a node of the tree picks a section, and its children are: each buffer that may rest on the floor, and the raised
+// floor. What is cut off:
+//   - a section whose floor and waiting sizes exceed the capacity: all children, at once. Where a section has no slack,
+//     no floor is ever raised.
+//   - a buffer is only kept off the floor by another that takes its place there. If none can, the raised floor is no
+//     child.
+//   - parts of time that no waiting buffer connects are searched one after the other, not one within the other; when a
+//     part has no plan, the others' need not be gone through.
 //   - of buffers that nothing tells apart, only the first is tried.
 //   - a state that was seen to fail is remembered by a fingerprint of 128 bits and fails again at once.
 //
-// The section is the one with the fewest children, then the least slack: either among the lowest floors, or among all where
-// nothing that waits fits below. The buffers' order is by size, length and the largest total that they cross.
-// One order may fail for hours where another needs a node per buffer. So orders and rules take turns in rounds whose
-// lengths follow Luby's sequence 1 1 2 1 1 2 4 …: the first orders are proven ones, later ones have random weights. What
-// failed in one round is remembered in the next, and a round that ends without a plan is a proof. All of it is integers
-// with fixed seeds: the same problem gets the same answer, offsets and number of nodes on every machine.
+// The section is the one with the fewest children, then the least slack: either among the lowest floors, or among all
+// where nothing that waits fits below. The buffers' order is by size, length and the largest total that they cross. One
+// order may fail for hours where another needs a node per buffer. So orders and rules take turns in rounds whose
+// lengths follow Luby's sequence 1 1 2 1 1 2 4 …: the first orders are proven ones, later ones have random weights.
+// What failed in one round is remembered in the next, and a round that ends without a plan is a proof. All of it is
+// integers with fixed seeds: the same problem gets the same answer, offsets and number of nodes on every machine.
 //
 // Sources: sections, the bound by a section's floor and total, splitting as placements cut the timeline, and turns of
-// orders are from Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS
-// 2023. Lengths of rounds: Luby, Sinclair, Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993. Choosing a section
-// rather than a buffer, raising floors and states that depend on no order are this header's own. Where all sizes, fixed
-// offsets and alignments are multiples of a granule, so are the offsets of a plan in which nothing can be moved down.
+// orders are from Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning",
+// ASPLOS 2023. Lengths of rounds: Luby, Sinclair, Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993. Choosing
+// a section rather than a buffer, raising floors and states that depend on no order are this header's own. Where all
+// sizes, fixed offsets and alignments are multiples of a granule, so are the offsets of a plan in which nothing can be
+// moved down.
 //
-// Complexity: exponential in the worst case, bounded by the budget; a node costs about as much as looking at the buffers
-// that live while the placed one does. Memory: `search_counts`, known before, n²/64 words and a trail. No recursion, no
-// heap while it searches, no exceptions; everything works in constant expressions. Thread safety: one thread per object.
+// Complexity: exponential in the worst case, bounded by the budget; a node costs about as much as looking at the
+// buffers that live while the placed one does. Memory: `search_counts`, known before, n²/64 words and a trail. No
+// recursion, no heap while it searches, no exceptions; everything works in constant expressions. Thread safety: one
+// thread per object.
 #pragma once
 
 #include <allot/plan/sections.hpp>
@@ -49,8 +53,8 @@ enum class search_answer : std::uint8_t {
     found,          // offsets are in place
     infeasible,     // there are none: proved
     out_of_budget,  // neither is known
-    malformed,      // an index out of range, an alignment that is no power of two, a range that wraps, too little memory, or
-                    // `together`, which is to be merged before
+    malformed,      // an index out of range, an alignment that is no power of two, a range that wraps, too little
+                    // memory, or `together`, which is to be merged before
 };
 
 struct search_result {
@@ -77,8 +81,8 @@ struct search_counts {
         return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
     }
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return plan.wide() + 3 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * memo + 2 * (plan.buffers + 1) +
-               2 * reserved;
+        return plan.wide() + 3 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * memo +
+               2 * (plan.buffers + 1) + 2 * reserved;
     }
     [[nodiscard]] constexpr std::size_t narrow() const noexcept {
         return plan.narrow() + 2 * plan.buffers + 4 * plan.sections() + 2 * trail() + 8 * (plan.buffers + 1);
@@ -144,7 +148,8 @@ private:
         friend constexpr bool operator==(const fingerprint&, const fingerprint&) = default;
     };
 
-    [[nodiscard]] static constexpr bool is_well_formed(const plan_problem& problem, const search_workspace& memory) noexcept {
+    [[nodiscard]] static constexpr bool is_well_formed(const plan_problem& problem,
+                                                       const search_workspace& memory) noexcept {
         const std::size_t n = problem.buffers.size();
         const search_counts counts = search_counts::of(problem, memory.memo);
         if (memory.memo != 0 && !std::has_single_bit(memory.memo)) return false;
@@ -185,7 +190,9 @@ private:
         std::ranges::fill(is_changed_, index{0});
     }
 
-    [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept { return map_.fixed(item) != section_map::free_to_choose; }
+    [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
+        return map_.fixed(item) != section_map::free_to_choose;
+    }
 
     /// Ranges in order, apart from each other. In a plan where nothing can be moved down, a buffer may rest on any.
     constexpr void read_reserved(const plan_problem& problem) noexcept {
@@ -198,7 +205,8 @@ private:
         std::ranges::sort(reserved_.first(count));
         std::ranges::sort(reserved_end_.first(count));
         for (std::size_t first = 0, last = 0; last < count; ++last) {
-            if (last + 1 < count && reserved_[last + 1] <= reserved_end_[last]) continue;  // as many began as ended: apart
+            // As many began as ended: apart.
+            if (last + 1 < count && reserved_[last + 1] <= reserved_end_[last]) continue;
             reserved_[merged] = reserved_[first];
             reserved_end_[merged++] = reserved_end_[last];
             granule_ = std::gcd(granule_, reserved_end_[last]);
@@ -270,13 +278,15 @@ private:
     [[nodiscard]] static constexpr std::uint64_t logarithm(std::uint64_t x) noexcept {
         if (x == 0) return 0;
         const int whole = static_cast<int>(std::bit_width(x)) - 1;
-        return (static_cast<std::uint64_t>(whole) << 16) + ((whole >= 16 ? x >> (whole - 16) : x << (16 - whole)) & 0xffff);
+        return (static_cast<std::uint64_t>(whole) << 16) +
+               ((whole >= 16 ? x >> (whole - 16) : x << (16 - whole)) & 0xffff);
     }
     constexpr void order(std::uint64_t round) noexcept {
         struct weights {
             std::uint64_t size, length, total, noise;
         };
-        // Total, then length; area; size. Then whatever falls: half the time without the total, with little noise mostly.
+        // Total, then length; area; size. Then whatever falls: half the time without the total, with little noise
+        // mostly.
         constexpr std::array<weights, 3> first{{{1, 8, 512, 0}, {1, 1, 0, 0}, {8, 1, 1, 0}}};
         const std::uint64_t turn = round / 2, dice = mixed(turn * 0x9e3779b97f4a7c4f);
         const weights random{dice & 15, dice >> 4 & 15, (dice >> 20 & 1) * (dice >> 8 & 15) * 64,
@@ -287,8 +297,8 @@ private:
         for (index i = 0; i < map_.items(); ++i) {
             std::uint64_t most = 0;
             map_.each_section(i, [&](index s) { most = std::max(most, map_.total(s)); });
-            key_[i] = w.size * logarithm(map_.size(i)) + w.length * logarithm(map_.length(i)) + w.total * logarithm(most) +
-                      w.noise * (mixed(turn * 0x10001 + map_.buffer(i)) & 0xffff);
+            key_[i] = w.size * logarithm(map_.size(i)) + w.length * logarithm(map_.length(i)) +
+                      w.total * logarithm(most) + w.noise * (mixed(turn * 0x10001 + map_.buffer(i)) & 0xffff);
             by_key[i] = i;
         }
         std::ranges::sort(by_key, [&](index a, index b) {
@@ -299,8 +309,9 @@ private:
 
     // ---- the tree -------------------------------------------------------------------------------------------------
 
-    /// A frame is a part of time that is to be planned: all of it first, in which nothing is placed; below that, parts in
-    /// which a buffer is placed at a time. What is placed cuts the frame's part into parts, which are planned in turn.
+    /// A frame is a part of time that is to be planned: all of it first, in which nothing is placed; below that, parts
+    /// in which a buffer is placed at a time. What is placed cuts the frame's part into parts, which are planned in
+    /// turn.
     template <class Stop>
     constexpr search_answer search(std::uint64_t limit, Stop& stop) noexcept {
         if (!start()) return search_answer::infeasible;
@@ -454,7 +465,9 @@ private:
 
     // ---- changes of the state, and how they are taken back ----------------------------------------------------------
 
-    [[nodiscard]] constexpr bool waits(std::size_t item) const noexcept { return (waiting_[item / 64] >> (item % 64) & 1) != 0; }
+    [[nodiscard]] constexpr bool waits(std::size_t item) const noexcept {
+        return (waiting_[item / 64] >> (item % 64) & 1) != 0;
+    }
 
     /// False when a section does not fit any more.
     constexpr bool place(index item) noexcept {
@@ -467,7 +480,8 @@ private:
             left_[s] -= map_.size(item);
             if (floor_[s] == bottom) change(s);
         });
-        const bool stuck = map_.neighbours(item).any(waiting_, [&](index j) { return lowest_[j] < top && !lift(j, top); });
+        const bool stuck =
+            map_.neighbours(item).any(waiting_, [&](index j) { return lowest_[j] < top && !lift(j, top); });
         return settle(!stuck);
     }
     constexpr void take_back(std::size_t f) noexcept {
@@ -481,21 +495,23 @@ private:
     }
 
     /// No buffer rests on this section's floor: raises those that could. False when that cannot be.
-    /// One that could is kept off by a blocker, which lies lower than its end would and which it lies above. The blocker of
-    /// the section's lowest buffer is no other of the section's.
+    /// One that could is kept off by a blocker, which lies lower than its end would and which it lies above. The
+    /// blocker of the section's lowest buffer is no other of the section's.
     constexpr bool raise(index section) noexcept {
         const std::uint64_t floor = floor_[section];
         const item_set members = map_.members(section);
         const auto above_outsider = [&](index i) {
             std::uint64_t least = none;
             map_.neighbours(i).each(waiting_, [&](index j) {
-                if (lowest_[j] < floor + map_.size(i) && !members.contains(j)) least = std::min(least, lowest_[j] + map_.size(j));
+                if (lowest_[j] < floor + map_.size(i) && !members.contains(j))
+                    least = std::min(least, lowest_[j] + map_.size(j));
             });
             return least;
         };
         std::uint64_t bottom = none;
         members.each(waiting_, [&](index i) {
-            offset_[i] = lowest_[i] == floor ? above_outsider(i) : lowest_[i];  // while a buffer waits, room for a number
+            // While a buffer waits, room for a number.
+            offset_[i] = lowest_[i] == floor ? above_outsider(i) : lowest_[i];
             bottom = std::min(bottom, offset_[i]);
         });
         if (bottom == none) return false;
@@ -573,10 +589,11 @@ private:
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
     std::uint64_t bound_ = 0, granule_ = 0, capacity_ = 0, nodes_ = 0;
     std::size_t trail_ = 0, placed_ = 0, depth_ = 0, changes_ = 0;
-    std::span<std::uint64_t> offset_, lowest_, key_;                // by item: of waiting ones, lowest; of placed ones, offset
+    std::span<std::uint64_t> offset_, lowest_, key_;  // by item: of waiting ones, lowest; of placed ones, offset
     std::span<index> rank_, path_;                                  // by item: its place in the order; items as placed
     std::span<std::uint64_t> left_, floor_;                         // by section: sizes that wait, and from where on
-    std::span<index> resting_, crossing_, changed_, is_changed_;    // by section: may rest on the floor; wait on both sides
+    // By section: may rest on the floor; wait on both sides.
+    std::span<index> resting_, crossing_, changed_, is_changed_;
     std::span<std::uint64_t> waiting_;                              // a bit for each item
     std::span<std::uint64_t> reserved_, reserved_end_;              // ranges
     std::span<std::uint64_t> memo_;                                 // fingerprints of failed states

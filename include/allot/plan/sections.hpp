@@ -1,15 +1,16 @@
 // sections: a planning problem as sections of time, and the buffers that cross them.
 //
-//     ────a──── ──────c──────        Steps in a row between which buffers only begin, or only end, need one look: where
-//        ───b─────── ─────d───       the most of them live. Those are the sections. Two buffers live at once exactly if
-//        │      │      │             they cross a section together, and every plan is at least as high as the sizes that
-//        s0     s1     s2            cross one: its total.
+//     ────a──── ──────c──────       Steps in a row between which buffers only begin, or only end, need one look: where
+//        ───b─────── ─────d───      the most of them live. Those are the sections. Two buffers live at once exactly if
+//        │      │      │            they cross a section together, and every plan is at least as high as the sizes that
+//        s0     s1     s2           cross one: its total.
 //
 // Two that must be kept apart cross one more section, which is theirs alone, after all time. So there is one rule only:
 // what crosses a section together shares no byte.
 //
-// Buffers that need no byte or never live cross no section. The others come first, in the order of the first section that
-// they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of bits.
+// Buffers that need no byte or never live cross no section. The others come first, in the order of the first section
+// that they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of
+// bits.
 //
 // Everything lies in arrays that the caller provides: no heap, and usable in constant expressions.
 // Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers), and as many bits as
@@ -46,8 +47,12 @@ struct plan_arrays {
     std::span<std::uint64_t> wide;
     std::span<std::uint32_t> narrow;
 
-    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept { return detail::cut(wide, count); }
-    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept { return detail::cut(narrow, count); }
+    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept {
+        return detail::cut(wide, count);
+    }
+    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept {
+        return detail::cut(narrow, count);
+    }
 };
 
 /// A set of items: bits of the words from `first` on, as far as they are not 0.
@@ -64,7 +69,8 @@ struct item_set {
     constexpr bool any(std::span<const std::uint64_t> among, Test test) const noexcept {
         for (std::size_t w = 0; w < words.size(); ++w)
             for (std::uint64_t rest = words[w] & among[first + w]; rest != 0; rest &= rest - 1)
-                if (test(static_cast<std::uint32_t>(64 * (first + w)) + static_cast<std::uint32_t>(std::countr_zero(rest))))
+                if (test(static_cast<std::uint32_t>(64 * (first + w)) +
+                         static_cast<std::uint32_t>(std::countr_zero(rest))))
                     return true;
         return false;
     }
@@ -117,7 +123,8 @@ public:
     [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept { return set(buffers() + section); }
     [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return set(item); }
 
-    /// Whether `test` is true of each section of an item; those after the first that it is not true of are not looked at.
+    /// Whether `test` is true of each section of an item; those after the first that it is not true of are not looked
+    /// at.
     template <class Test>
     constexpr bool all_sections(std::size_t item, Test test) const noexcept {
         for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
@@ -248,7 +255,8 @@ private:
     constexpr void find_spans(const plan_problem& problem) noexcept {
         each_span(problem, [&](std::size_t buffer, std::uint64_t) { ++span_begin_[item_[buffer]]; });
         for (std::size_t i = 0; i < buffers(); ++i) span_begin_[i + 1] += span_begin_[i];
-        each_span(problem, [&](std::size_t buffer, std::uint64_t span) { spans_[--span_begin_[item_[buffer]]] = span; });
+        each_span(problem,
+                  [&](std::size_t buffer, std::uint64_t span) { spans_[--span_begin_[item_[buffer]]] = span; });
         // Spans of one item that touch become one.
         index kept = 0;
         for (index i = 0, begin = 0; i < items_; ++i) {
@@ -295,9 +303,10 @@ private:
         // Two that cross a section together do so where a span of either begins.
         for (index i = 0; i < items_; ++i)
             for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k) {
-                members(from(spans_[k])).each(bits_.subspan((buffers() + from(spans_[k])) * words_, words_), [&](index j) {
-                    if (j != i) add(i, j), add(j, i);
-                });
+                members(from(spans_[k]))
+                    .each(bits_.subspan((buffers() + from(spans_[k])) * words_, words_), [&](index j) {
+                        if (j != i) add(i, j), add(j, i);
+                    });
             }
         for (index i = 0; i < items_; ++i) find_window(i);
     }

@@ -1,17 +1,17 @@
 // skyline: places buffers from the bottom up, always where the least is used so far.
 //
-//     bytes     ┌───────┐                     The skyline is the height that is used at each step. The lowest stretch of it
-//       ▲       │   b   │  c fits here        is filled first: by the buffer that lives only then and has the highest
-//       │   ┌───┴───────┤◄─────────►┌───      priority. Where none does, the stretch is lifted to the lower of its neighbours,
-//       │   │     a     │           │ d       and what is below it is lost.
+//     bytes     ┌───────┐                 The skyline is the height that is used at each step. The lowest stretch of it
+//       ▲       │   b   │  c fits here    is filled first: by the buffer that lives only then and has the highest
+//       │   ┌───┴───────┤◄─────────►┌───  priority. Where none does, the stretch is lifted to its lower neighbour,
+//       │   │     a     │           │ d   and what is below it is lost.
 //       └───┴───────────┴───────────┴───► time
 //
-// Two tournament trees make a placement cheap: one over the skyline finds the lowest stretch; one over the buffers, in order
-// of their beginnings, finds the highest priority among those that begin and end within it. A subtree in which all end
-// too late, or none has a higher priority than the best so far, is not entered.
+// Two tournament trees make a placement cheap: one over the skyline finds the lowest stretch; one over the buffers, in
+// order of their beginnings, finds the highest priority among those that begin and end within it. A subtree in which
+// all end too late, or none has a higher priority than the best so far, is not entered.
 //
-// It knows sizes, alignments (sizes are rounded up to them) and one lifetime of each buffer, from its first beginning to its
-// last end, and nothing else; `gaps` places with everything, in the order of a skyline.
+// It knows sizes, alignments (sizes are rounded up to them) and one lifetime of each buffer, from its first beginning
+// to its last end, and nothing else; `gaps` places with everything, in the order of a skyline.
 // Source: Sekiyama et al., Profile-guided memory optimization for deep neural networks, 2018, and Burke et al., A new
 // placement heuristic for the orthogonal stock-cutting problem, Operations Research 52, 2004; the trees are new here.
 // Complexity: O(n log n), and O(log n) more for each buffer that is live at an end of the stretch and in the way of the
@@ -82,7 +82,9 @@ public:
     // Places, 0 … count() − 1, are in order of beginnings.
     [[nodiscard]] constexpr std::uint32_t count() const noexcept { return count_; }
     [[nodiscard]] constexpr std::uint32_t buffer(std::uint32_t place) const noexcept { return buffer_[place]; }
-    [[nodiscard]] constexpr std::uint32_t length(std::uint32_t place) const noexcept { return until_[place] - from_[place]; }
+    [[nodiscard]] constexpr std::uint32_t length(std::uint32_t place) const noexcept {
+        return until_[place] - from_[place];
+    }
     /// The priority to set before a run: from 1 on.
     [[nodiscard]] constexpr std::uint32_t* priorities() const noexcept { return priority_; }
     /// After a run: where each is, and the order in which they were placed.
@@ -104,7 +106,8 @@ public:
                 continue;
             }
             std::uint64_t offset = 0;
-            if (!checked_align_up(level, buffers_[buffer_[best]].align, offset) || size_[best] > highest - offset) return false;
+            if (!checked_align_up(level, buffers_[buffer_[best]].align, offset) || size_[best] > highest - offset)
+                return false;
             offset_[best] = offset;
             order_[placed++] = best;
             raise(start, from_[best], until_[best], offset + size_[best]);
@@ -122,7 +125,8 @@ private:
             earliest_end_[buffer_leaves_ + i] = i < count_ ? until_[i] : none;
         }
         for (std::uint32_t node = buffer_leaves_; --node != 0;) {
-            best_[node] = priority_[best_[2 * node + 1]] > priority_[best_[2 * node]] ? best_[2 * node + 1] : best_[2 * node];
+            best_[node] =
+                priority_[best_[2 * node + 1]] > priority_[best_[2 * node]] ? best_[2 * node + 1] : best_[2 * node];
             earliest_end_[node] = std::min(earliest_end_[2 * node], earliest_end_[2 * node + 1]);
         }
         for (std::uint32_t i = 0; i != rank_leaves_; ++i) {
@@ -139,7 +143,8 @@ private:
     [[nodiscard]] constexpr std::uint32_t best_within(std::uint32_t start, std::uint32_t end) const noexcept {
         std::uint32_t stack[96];  // at most two subtrees of every height, and one sibling of every height
         std::uint32_t top = 0, best = count_;
-        for (std::uint32_t low = first_[start] + buffer_leaves_, high = first_[end] + buffer_leaves_; low < high; low /= 2, high /= 2) {
+        for (std::uint32_t low = first_[start] + buffer_leaves_, high = first_[end] + buffer_leaves_; low < high;
+             low /= 2, high /= 2) {
             if (low % 2 != 0) stack[top++] = low++;
             if (high % 2 != 0) stack[top++] = --high;
         }
@@ -160,7 +165,8 @@ private:
         best_[buffer_leaves_ + place] = count_;
         earliest_end_[buffer_leaves_ + place] = none;
         for (std::uint32_t node = (buffer_leaves_ + place) / 2; node != 0; node /= 2) {
-            const std::uint32_t a = best_[2 * node], b = best_[2 * node + 1], best = priority_[b] > priority_[a] ? b : a;
+            const std::uint32_t a = best_[2 * node], b = best_[2 * node + 1],
+                                best = priority_[b] > priority_[a] ? b : a;
             const std::uint32_t c = earliest_end_[2 * node], d = earliest_end_[2 * node + 1], end = c < d ? c : d;
             if (best_[node] == best && earliest_end_[node] == end) return;
             best_[node] = best;
@@ -171,7 +177,8 @@ private:
     constexpr void set_level(std::uint32_t rank, std::uint64_t level) noexcept {
         level_[rank] = level;
         for (std::uint32_t node = (rank_leaves_ + rank) / 2; node != 0; node /= 2) {
-            const std::uint32_t a = lowest_[2 * node], b = lowest_[2 * node + 1], lowest = level_[b] < level_[a] ? b : a;
+            const std::uint32_t a = lowest_[2 * node], b = lowest_[2 * node + 1],
+                                lowest = level_[b] < level_[a] ? b : a;
             if (lowest_[node] == lowest && lowest != rank) return;
             lowest_[node] = lowest;
         }
@@ -183,8 +190,8 @@ private:
         if (end != ranks_) previous_[end] = start;
     }
 
-    /// Lifts a stretch to the lower of its neighbours, which it becomes part of. False when there is none, or none below
-    /// the highest level there is.
+    /// Lifts a stretch to the lower of its neighbours, which it becomes part of. False when there is none, or none
+    /// below the highest level there is.
     [[nodiscard]] constexpr bool lift(std::uint32_t start) noexcept {
         const std::uint32_t left = previous_[start], right = end_[start];
         const std::uint64_t left_level = left != none ? level_[left] : highest;
@@ -230,8 +237,8 @@ private:
     bool fits_ = true;                                                          // sizes rounded up to alignments do
     std::uint32_t *buffer_, *from_, *until_, *priority_, *order_;               // by place
     std::uint64_t *size_, *offset_;                                             // by place; sizes are rounded up
-    std::uint32_t* first_;                                                      // by rank: the first place that begins there
-    std::uint32_t *end_, *previous_;                                            // by rank: of the stretch that begins there
+    std::uint32_t* first_;  // by rank: the first place that begins there
+    std::uint32_t *end_, *previous_;  // by rank: of the stretch that begins there
     std::uint64_t* level_;                                                      // by rank; `highest` where none begins
     std::uint32_t *best_, *earliest_end_;                                       // the tree over places
     std::uint32_t* lowest_;                                                     // the tree over ranks

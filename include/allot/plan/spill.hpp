@@ -1,29 +1,31 @@
 // spill: where each buffer lives when there are several memories, and the fast ones cannot hold all.
 //
-//     allot::plan_memory memories[] = {{.capacity = 768_KiB, .align = 128, .cost = 0}, {.cost = 1}};  // fast; slow, unbounded
+//     // fast; slow and unbounded
+//     allot::plan_memory memories[] = {{.capacity = 768_KiB, .align = 128, .cost = 0}, {.cost = 1}};
 //     auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories});
 //     if (!made) …                                            // the problem is none: made.error()
 //     made->places[1].memory; made->places[1].offset; made->cost; made->spilled; made->status;
 //
-//     memory 0   ┌─────┬────────┐     What is not in memory 0 spills to memory 1, what is not there to memory 2, and so on:
-//                │  a  │   c    │     at each, those are kept whose spilling would cost most, as far as they can be packed.
-//     memory 1   └─────┴───┬────┴──┐  Choice and packing are decided together: what is chosen is packed exactly, and where
-//                ┌─────────┤   d   │  that fails, chosen anew; see `fill`.
-//                │    b    │       │
-//                └─────────┴───────┴──► time
+//     memory 0 ┌─────┬────────┐     What is not in memory 0 spills to memory 1, what is not there to memory 2, and so
+//              │  a  │   c    │     on: at each, those are kept whose spilling would cost most, as far as they can be
+//     memory 1 └─────┴───┬────┴──┐  packed. Choice and packing are decided together: what is chosen is packed exactly,
+//              ┌─────────┤   d   │  and where that fails, chosen anew; see `fill`.
+//              │    b    │       │
+//              └─────────┴───────┴──► time
 //
-// A buffer costs `memory.cost × size × uses`. A buffer lives in one memory, all of its lifetimes. Buffers that are together
-// share memory and offset; two that are apart, and live in one memory, share no byte. A fixed buffer lives in the one memory
-// that `allowed` lets it, at its offset there.
+// A buffer costs `memory.cost × size × uses`. A buffer lives in one memory, all of its lifetimes. Buffers that are
+// together share memory and offset; two that are apart, and live in one memory, share no byte. A fixed buffer lives in
+// the one memory that `allowed` lets it, at its offset there.
 //
-// How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first memories
-// as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. With two memories the
-// choice sees all that matters. With more, each memory is filled with what the next slower one would cost, as if that one
-// had room; where it had not, the plan is made again with what was really paid, some times, and the best is the answer.
+// How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first
+// memories as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. With two
+// memories the choice sees all that matters. With more, each memory is filled with what the next slower one would cost,
+// as if that one had room; where it had not, the plan is made again with what was really paid, some times, and the best
+// is the answer.
 //
-// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a memory,
-// O(n log n) and the pairs that live at once, and as much more as `effort` says. Memory: `space_of_memories`. Thread safety:
-// pure but for the workspace.
+// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a
+// memory, O(n log n) and the pairs that live at once, and as much more as `effort` says. Memory: `space_of_memories`.
+// Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/plan/fill.hpp>
@@ -39,7 +41,7 @@ struct plan_memory {
 };
 
 struct memories_problem {
-    plan_problem buffers;                        // without reserved ranges: those are fixed buffers that live all the time
+    plan_problem buffers;  // without reserved ranges: those are fixed buffers that live all the time
     std::span<const plan_memory> memories;       // at most 64, none cheaper than one before
     std::span<const std::uint64_t> uses{};       // of each buffer; empty: one
     std::span<const std::uint64_t> allowed{};    // for each buffer: bit m for memory m; empty: all
@@ -67,15 +69,16 @@ struct memory_needs {
     friend constexpr bool operator==(memory_needs, memory_needs) = default;
 };
 
-/// A plan, but for its places. Where it is infeasible or out of budget, some buffers are nowhere: they cost nothing here.
+/// A plan, but for its places. Where it is infeasible or out of budget, some buffers are nowhere: they cost nothing
+/// here.
 struct memories_summary {
     plan_status status = plan_status::optimal;
     std::uint64_t cost = 0;
     std::uint64_t bound = 0;     // no plan costs less
     std::uint64_t spilled = 0;   // bytes that are not in the first memory
     std::uint64_t homeless = 0;  // buffers that are nowhere
-    std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many there
-                                 // are: more is live at once, at `step`, than all memories hold
+    std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
+                                 // there are: more is live at once, at `step`, than all memories hold
     std::int64_t step = 0;       // where most bytes are live
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };
@@ -91,7 +94,8 @@ namespace detail {
 
 class memory_planner {
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& merged, const memories_options& options) noexcept {
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& merged,
+                                                    const memories_options& options) noexcept {
         const std::size_t buffers = merged.buffers.size(), lifetimes = buffers + merged.revivals.size();
         plan_space own;
         own.words = 3 * buffers;
@@ -100,10 +104,15 @@ public:
                max(bound_space(merged), memory_fill::space(merged, options.search_at_most, options.remember));
     }
 
-    constexpr memory_planner(const merged_problem& merged, const memories_problem& given, const memories_options& options,
-                             plan_workspace& workspace) noexcept
-        : merged_{&merged}, given_{&given}, options_{options}, buffers_{merged.problem.buffers.data()},
-          count_{merged.problem.buffers.size()}, memories_{given.memories}, where_{merged.problem, workspace},
+    constexpr memory_planner(const merged_problem& merged, const memories_problem& given,
+                             const memories_options& options, plan_workspace& workspace) noexcept
+        : merged_{&merged},
+          given_{&given},
+          options_{options},
+          buffers_{merged.problem.buffers.data()},
+          count_{merged.problem.buffers.size()},
+          memories_{given.memories},
+          where_{merged.problem, workspace},
           price_{where_, lives() + merged.problem.apart.size(), workspace} {
         list_ = workspace.cut_words(count_);
         memory_ = workspace.cut_words(count_);
@@ -119,7 +128,8 @@ public:
 
     /// Weights, and which memories each buffer fits.
     [[nodiscard]] constexpr plan_error read() noexcept {
-        const std::uint64_t all = memories_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << memories_.size()) - 1;
+        const std::uint64_t all =
+            memories_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << memories_.size()) - 1;
         for (std::size_t i = 0; i != count_; ++i) {
             weight_[i] = 0;
             allowed_[i] = all;
@@ -127,7 +137,8 @@ public:
         for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given) {
             const std::size_t i = (*merged_)[given];
             std::uint64_t weight = 0;
-            if (!checked_multiply(given_->buffers.buffers[given].size, given_->uses.empty() ? 1 : given_->uses[given], weight) ||
+            if (!checked_multiply(given_->buffers.buffers[given].size, given_->uses.empty() ? 1 : given_->uses[given],
+                                  weight) ||
                 !checked_add(weight_[i], weight, weight_[i]))
                 return {plan_refusal::too_large, given};
             if (!given_->allowed.empty()) allowed_[i] &= given_->allowed[given];
@@ -147,20 +158,23 @@ public:
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i) {
             std::uint64_t most = 0;
-            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, highest_cost_, most) || !checked_add(sum, most, sum))
+            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, highest_cost_, most) ||
+                !checked_add(sum, most, sum))
                 return {plan_refusal::too_large, original(i)};
             for (std::size_t m = 0; m != memories_.size(); ++m)
                 if (buffers_[i].size > memories_[m].capacity) allowed_[i] &= ~(std::uint64_t{1} << m);
             paid_[i] = 0;
         }
         for (const plan_fixed& fixed : merged_->problem.fixed)
-            if (const std::uint64_t only = allowed_[fixed.buffer]; only != 0 &&
-                fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity - buffers_[fixed.buffer].size)
+            if (const std::uint64_t only = allowed_[fixed.buffer];
+                only != 0 && fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity -
+                                                buffers_[fixed.buffer].size)
                 allowed_[fixed.buffer] = 0;
         return {};
     }
 
-    /// What no plan costs less than: the first memories taken as one, for each number of them, and bytes that may be parted.
+    /// What no plan costs less than: the first memories taken as one, for each number of them, and bytes that may be
+    /// parted.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i)
@@ -169,15 +183,17 @@ public:
         for (std::size_t m = 0; m + 1 < memories_.size(); ++m) {
             if (!checked_add(capacity, memories_[m].capacity, capacity)) capacity = ~std::uint64_t{0};
             mask |= std::uint64_t{1} << m;
-            const std::uint64_t more = memories_[m + 1].cost - memories_[m].cost;  // of a byte that is none of the first
+            // Of a byte that is none of the first.
+            const std::uint64_t more = memories_[m + 1].cost - memories_[m].cost;
             if (more == 0) continue;
             std::size_t some = 0;
             for (std::size_t i = 0; i != count_; ++i)
                 if ((allowed_[i] & mask) != 0) list_[some++] = static_cast<std::uint32_t>(i);
                 else if (allowed_[i] != 0) sum += weight_[i] * more;
-            sum += price_.run(list_, some, buffers_,
-                              [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
-                              capacity, where_.of_time(), prices::iterations(1000, options_.effort, some));
+            sum += price_.run(
+                list_, some, buffers_,
+                [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
+                capacity, where_.of_time(), prices::iterations(1000, options_.effort, some));
         }
         return sum;
     }
@@ -233,7 +249,8 @@ private:
         const auto fixed = merged_->problem.fixed;
         for (std::size_t a = 0; a != fixed.size(); ++a)
             for (std::size_t b = 0; b != a; ++b) {
-                const auto one = static_cast<std::uint32_t>(fixed[a].buffer), other = static_cast<std::uint32_t>(fixed[b].buffer);
+                const auto one = static_cast<std::uint32_t>(fixed[a].buffer),
+                           other = static_cast<std::uint32_t>(fixed[b].buffer);
                 const bool overlap = fixed[a].offset < fixed[b].offset + buffers_[other].size &&
                                      fixed[b].offset < fixed[a].offset + buffers_[one].size;
                 if (one == other ? fixed[a].offset != fixed[b].offset
@@ -258,9 +275,12 @@ private:
                 if (memory_[i] != memory_place::nowhere || (allowed_[i] >> m & 1) == 0) continue;
                 list_[some++] = static_cast<std::uint32_t>(i);
                 const std::uint64_t later = m == 63 ? 0 : allowed_[i] >> (m + 1);
-                std::uint64_t next = later == 0 ? nowhere_cost_ : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
+                std::uint64_t next = later == 0
+                                         ? nowhere_cost_
+                                         : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
                 next = std::max(next, paid_[i]);
-                const std::uint64_t weight = next >= nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
+                const std::uint64_t weight =
+                    next >= nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
                 value_[i] = std::max<std::uint64_t>(weight * (next - memories_[m].cost), 1);
             }
             const std::uint64_t left = effort - std::min(spent, effort);
@@ -284,8 +304,8 @@ private:
         }
         return now;
     }
-    /// What was paid for those that did not come to live where they were expected, and ever more for those that came to live
-    /// nowhere, until others make room; whether that is news.
+    /// What was paid for those that did not come to live where they were expected, and ever more for those that came to
+    /// live nowhere, until others make room; whether that is news.
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
@@ -319,9 +339,11 @@ private:
     if (!problem.buffers.reserved.empty()) return {plan_refusal::unsupported, 0};
     if (memories == 0 || memories > 64) return {plan_refusal::not_a_memory, memories};
     for (std::size_t m = 0; m != memories; ++m)
-        if (!is_alignment(problem.memories[m].align) || (m != 0 && problem.memories[m].cost < problem.memories[m - 1].cost))
+        if (!is_alignment(problem.memories[m].align) ||
+            (m != 0 && problem.memories[m].cost < problem.memories[m - 1].cost))
             return {plan_refusal::not_a_memory, m};
-    if (!problem.uses.empty() && problem.uses.size() != count) return {plan_refusal::not_for_each_buffer, problem.uses.size()};
+    if (!problem.uses.empty() && problem.uses.size() != count)
+        return {plan_refusal::not_for_each_buffer, problem.uses.size()};
     if (!problem.allowed.empty() && problem.allowed.size() != count)
         return {plan_refusal::not_for_each_buffer, problem.allowed.size()};
     return {};
@@ -330,23 +352,27 @@ private:
 }  // namespace detail
 
 /// What `plan_memories_into` works in.
-[[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem, const memories_options& options = {}) noexcept {
+[[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
+                                                     const memories_options& options = {}) noexcept {
     plan_problem merged = problem.buffers;  // as large as it can be
     merged.together = {};
     return merge_space(problem.buffers) + detail::memory_planner::space(merged, options);
 }
 
-/// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap. `watch(memories_progress)`
-/// is called now and then once there is a plan, and ends the work by true. Refused for what is no problem, for lifetimes of
-/// one buffer that overlap, where fixed buffers collide, and for costs whose sum, times 64, does not fit 64 bits.
+/// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap.
+/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused for what
+/// is no problem, for lifetimes of one buffer that overlap, where fixed buffers collide, and for costs whose sum, times
+/// 64, does not fit 64 bits.
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
-    const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs, plan_workspace workspace,
-    const memories_options& options = {}, Watch watch = {}) noexcept {
+    const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs,
+    plan_workspace workspace, const memories_options& options = {}, Watch watch = {}) noexcept {
     using answer = result<memories_summary, plan_error>;
     const std::size_t all = problem.buffers.buffers.size();
-    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none) return answer::failure(error);
-    if (!workspace.holds(space_of_memories(problem, options)) || places.size() < all || needs.size() < problem.memories.size())
+    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none)
+        return answer::failure(error);
+    if (!workspace.holds(space_of_memories(problem, options)) || places.size() < all ||
+        needs.size() < problem.memories.size())
         return answer::failure({plan_refusal::workspace_too_small, 0});
     const auto merged = merge_together(problem.buffers, workspace);
     if (!merged) return answer::failure(merged.error());
@@ -387,10 +413,11 @@ struct memories_plan : memories_summary {
 
 /// Plans on the heap. Throws what the heap throws; refused as `plan_memories_into` is.
 template <class Watch = unwatched>
-[[nodiscard]] result<memories_plan, plan_error> plan_memories(const memories_problem& problem, const memories_options& options = {},
-                                                              Watch watch = {}) {
+[[nodiscard]] result<memories_plan, plan_error> plan_memories(const memories_problem& problem,
+                                                              const memories_options& options = {}, Watch watch = {}) {
     using answer = result<memories_plan, plan_error>;
-    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = detail::check_memories(problem); error.why != plan_refusal::none)
+        return answer::failure(error);
     plan_heap workspace{space_of_memories(problem, options)};
     memories_plan made;
     made.places.resize(problem.buffers.buffers.size());

@@ -1,7 +1,7 @@
 // timeline: steps as ranks, 0, 1, …, of the steps at which lifetimes begin.
 //
-//     steps   3     7  8        20   25          a lifetime [3, 8) and another from 7 on: between two beginnings nothing can
-//     ranks   0     1           2                come to lie beside a buffer, so an end is as good as the next beginning
+//     steps   3     7  8        20   25     a lifetime [3, 8) and another from 7 on: between two beginnings nothing can
+//     ranks   0     1           2           come to lie beside a buffer, so an end is as good as the next beginning
 //
 // Whether two lifetimes overlap is the same in ranks as in steps, and ranks fit 32 bits and index arrays.
 // Complexity: O(n log n), and O(log n) for a rank. Memory: 16 bytes a lifetime. Not synchronised.

@@ -1,14 +1,15 @@
 // validate: whether a plan keeps what its problem asks. It shares nothing with those who make plans but a sort.
 //
-//     offset                                  A sweep over time keeps the buffers that are live now, in order of offsets.
-//       ▲    ┌────┐                           As long as they share no byte, one that begins can only share bytes with
-//       │    │ b  │   c begins: b and d are   its two neighbours.
+//     offset                                A sweep over time keeps the buffers that are live now, in order of offsets.
+//       ▲    ┌────┐                         As long as they share no byte, one that begins can only share bytes with
+//       │    │ b  │   c begins: b and d are its two neighbours.
 //       │    └────┘   its neighbours
-//       │  ├───c──                            The order is known beforehand, so that the set of those live is a bitmap
-//       │  ┌────────┐                         over places in it, with a bitmap over its words, and so on: six levels of
-//       └──┴─── d ──┴───────► time            64 hold 2^36, and a neighbour is a few shifts away.
+//       │  ├───c──                          The order is known beforehand, so that the set of those live is a bitmap
+//       │  ┌────────┐                       over places in it, with a bitmap over its words, and so on: six levels of
+//       └──┴─── d ──┴───────► time          64 hold 2^36, and a neighbour is a few shifts away.
 //
-// Buffers that are `together` may share bytes, and are one neighbour: they lie side by side in the order, the largest last.
+// Buffers that are `together` may share bytes, and are one neighbour: they lie side by side in the order, the largest
+// last.
 //
 // Complexity: O(n log n), whatever is live at once. Memory: `validate_space`, 25 bytes a buffer, 12 a lifetime,
 // or 12 a reserved range where those are more. Thread safety: pure but for the workspace.
@@ -69,7 +70,8 @@ public:
         } while (limit > 1);
     }
     constexpr void insert(std::size_t number) noexcept {
-        for (unsigned i = 0; i != levels_; ++i, number /= bits) level_[i][number / bits] |= std::uint64_t{1} << number % bits;
+        for (unsigned i = 0; i != levels_; ++i, number /= bits)
+            level_[i][number / bits] |= std::uint64_t{1} << number % bits;
     }
     constexpr void erase(std::size_t number) noexcept {
         for (unsigned i = 0; i != levels_; ++i, number /= bits)
@@ -82,7 +84,8 @@ public:
             const std::uint64_t rest = level_[i][number / bits] << (bits - number % bits);
             if (rest == 0) continue;
             number -= 1 + static_cast<std::size_t>(std::countl_zero(rest));
-            while (i-- != 0) number = number * bits + (bits - 1) - static_cast<std::size_t>(std::countl_zero(level_[i][number]));
+            while (i-- != 0)
+                number = number * bits + (bits - 1) - static_cast<std::size_t>(std::countl_zero(level_[i][number]));
             return number;
         }
         return none;
@@ -144,7 +147,8 @@ private:
 
     [[nodiscard]] constexpr plan_violation each_pair() const noexcept {
         for (const plan_pair& pair : problem_->together)
-            if (begin(pair.first) != begin(pair.second)) return {plan_violation_kind::not_together, pair.first, pair.second};
+            if (begin(pair.first) != begin(pair.second))
+                return {plan_violation_kind::not_together, pair.first, pair.second};
         for (const plan_pair& pair : problem_->apart)
             if (std::max(begin(pair.first), begin(pair.second)) < std::min(end(pair.first), end(pair.second)))
                 return {plan_violation_kind::not_apart, pair.first, pair.second};
@@ -167,7 +171,8 @@ private:
         for (std::size_t i = 0; i != count_; ++i) {
             std::size_t low = 0, high = count;  // how many begin below the end
             while (low != high)
-                if (const std::size_t middle = (low + high) / 2; ranges[sorted[middle]].offset < end(i)) low = middle + 1;
+                if (const std::size_t middle = (low + high) / 2; ranges[sorted[middle]].offset < end(i))
+                    low = middle + 1;
                 else high = middle;
             if (low != 0 && buffers_[i].size != 0 && range_end(farthest[low - 1]) > begin(i))
                 return {plan_violation_kind::reserved, i, farthest[low - 1]};
@@ -183,12 +188,15 @@ private:
         number_set places{count_, workspace_};
         for (std::size_t next = 0, ended = 0; next != lifetimes_; ++next) {
             for (; live(ends_[ended]).until <= live(starts_[next]).from; ++ended)
-                if (const std::uint32_t gone = buffer(ends_[ended]); buffers_[gone].size != 0 && --live_[gone] == 0) places.erase(place_[gone]);
+                if (const std::uint32_t gone = buffer(ends_[ended]); buffers_[gone].size != 0 && --live_[gone] == 0)
+                    places.erase(place_[gone]);
             const std::uint32_t now = buffer(starts_[next]), place = place_[now];
             if (buffers_[now].size == 0 || live_[now]++ != 0) continue;
-            if (const std::size_t below = places.below(first_[place]); below != number_set::none && end(order_[below]) > begin(now))
+            if (const std::size_t below = places.below(first_[place]);
+                below != number_set::none && end(order_[below]) > begin(now))
                 return {plan_violation_kind::overlap, now, order_[below]};
-            if (const std::size_t above = places.from(last_[place] + 1); above != number_set::none && begin(order_[above]) < end(now))
+            if (const std::size_t above = places.from(last_[place] + 1);
+                above != number_set::none && begin(order_[above]) < end(now))
                 return {plan_violation_kind::overlap, now, order_[above]};
             places.insert(place);
         }
@@ -208,7 +216,8 @@ private:
         sort_by(order_, scratch_, count_, [this](std::uint32_t i) { return begin(i); });
         for (std::size_t i = 0; i != count_; ++i) {
             place_[order_[i]] = static_cast<std::uint32_t>(i);
-            first_[i] = i != 0 && group_[order_[i]] == group_[order_[i - 1]] ? first_[i - 1] : static_cast<std::uint32_t>(i);
+            first_[i] =
+                i != 0 && group_[order_[i]] == group_[order_[i - 1]] ? first_[i - 1] : static_cast<std::uint32_t>(i);
         }
         for (std::size_t i = count_; i-- != 0;)
             last_[i] = i + 1 != count_ && first_[i + 1] == first_[i] ? last_[i + 1] : static_cast<std::uint32_t>(i);
@@ -234,7 +243,8 @@ private:
     std::size_t count_, lifetimes_;
     plan_workspace workspace_;
     std::uint32_t *starts_, *ends_, *scratch_;  // lifetimes in order of time
-    std::uint32_t *group_, *place_, *live_;     // by buffer: one of those together with it, its place, its lifetimes that go on
+    // By buffer: one of those together with it, its place, its lifetimes that go on.
+    std::uint32_t *group_, *place_, *live_;
     std::uint32_t *order_, *first_, *last_;     // by place: the buffer there, the first and last place of its group
 };
 

@@ -1,15 +1,15 @@
 // workspace: the arrays that the planner works in. They are the caller's: nothing here asks for memory of its own.
 //
-//     allot::plan_heap memory{allot::greedy_space(problem)};                       // on the heap
-//     static allot::plan_storage<allot::greedy_space(problem)> memory;         // in static storage, or a constant expression
+//     allot::plan_heap memory{allot::greedy_space(problem)};                 // on the heap
+//     static allot::plan_storage<allot::greedy_space(problem)> memory;   // in static storage, or a constant expression
 //     allot::greedy_plan(problem, bound, offsets, memory, effort);
 //
-//     words   │ first of 32 bits │ second │ third │ …      Each call cuts the arrays that it needs from the front, and leaves
-//     longs   │ first of 64 bits │ second │ …              nothing that a later call needs: one memory, of the largest space,
-//     extents │ …                                          serves any number of calls, one after the other.
+//     words   │ first of 32 bits │ second │ third │ … Each call cuts the arrays it needs from the front, and leaves
+//     longs   │ first of 64 bits │ second │ …         nothing that a later call needs: one memory of the largest space
+//     extents │ …                                     serves any number of calls, one after the other.
 //
-// Every call has a function beside it that says what it needs: `bound_space(problem)` for `bound_of(problem, …)`. It depends
-// on how many buffers, revivals, pairs and reserved ranges there are, and on nothing else.
+// Every call has a function beside it that says what it needs: `bound_space(problem)` for `bound_of(problem, …)`. It
+// depends on how many buffers, revivals, pairs and reserved ranges there are, and on nothing else.
 #pragma once
 
 #include <allot/plan/problem.hpp>
