@@ -86,7 +86,7 @@ public:
         const bool honoured = valid && s_.honours(wanted.align);
         const bool fitting = honoured && hole_for(wanted, before);
         const bool records = records_left(before) >= 2;
-        const bool growable = honoured && records_left(before) >= 3 && c_.grows && s_.may_grow(wanted);
+        const bool growable = honoured && records_left(before) >= 4 && c_.grows && s_.may_grow(wanted);
         const std::size_t refusals = s_.device_refusals();
         const allot::diagnosis expected = s_.diagnose(wanted);
 
@@ -287,7 +287,7 @@ public:
         }
         if (largest.empty()) return;
         std::sort(largest.begin(), largest.end(), std::greater<>{});
-        if (c_.records != 0 && c_.records < 2 + largest.size()) return;
+        if (c_.records != 0 && c_.records < 2 + 2 * largest.size()) return;
         if (!c_.exact || c_.one_by_one) largest.erase(largest.begin() + 1, largest.end());
         const std::vector<space> before = s_.spaces();
         if (c_.slot != 0) largest.assign(static_cast<std::size_t>(free_slots(before)), c_.slot);
@@ -443,11 +443,12 @@ private:
                             [&](const entry& newer) { return is_large(newer) == is_large(entries_[index]); });
     }
 
-    /// A side table has one record for every block and every hole.
+    /// A side table has one record for every block, every hole and every extent.
     [[nodiscard]] number records_left(const std::vector<space>& spaces) const {
         if (c_.records == 0) return ~number{0};
         number used = entries_.size();
-        for (std::size_t i = 0; i != spaces.size(); ++i) used += holes_in(i, spaces[i]).size();
+        for (std::size_t i = 0; i != spaces.size(); ++i)
+            used += holes_in(i, spaces[i]).size() + (usable(spaces[i], c_.word).size() != 0 ? 1 : 0);
         return used > c_.records ? 0 : c_.records - used;
     }
 
@@ -537,8 +538,8 @@ private:
                 break;
             case refusal::not_free: law(false, "not_free is an answer to a claim only"); break;
             case refusal::out_of_records:
-                // A block takes up to two, a region one more.
-                law(records_left(spaces) < (c_.grows && !fitting ? 3 : 2), "out_of_records: the side table is full");
+                // A block takes up to two, a region two more.
+                law(records_left(spaces) < (c_.grows && !fitting ? 4 : 2), "out_of_records: the side table is full");
                 break;
             case refusal::over_limit:
                 if (c_.exact)

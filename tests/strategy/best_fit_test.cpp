@@ -48,7 +48,7 @@ static_assert(keeps_extents_apart());
 }  // namespace
 
 TEST_CASE("best_fit refuses when its fixed table is full, says so, and has changed nothing") {
-    allot::best_fit<best_fit_options{.records = 3}> strategy;
+    allot::best_fit<best_fit_options{.records = 4}> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto a = strategy.allocate({10, 1}), b = strategy.allocate({10, 1});  // and one record for the rest
     REQUIRE(b);

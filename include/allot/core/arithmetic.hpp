@@ -11,10 +11,11 @@
 
 namespace allot::inline v1 {
 
-/// True for 1, 2, 4, …: what an alignment must be.
+/// True for 1, 2, 4, …: what an alignment must be. (std::has_single_bit calls a function where there is no such instruction.)
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool is_alignment(T align) noexcept {
-    return std::has_single_bit(align);
+    const auto below = static_cast<T>(align - 1);
+    return (align ^ below) > below;
 }
 
 /// `a + b`, or false and `sum` untouched when that does not fit.

@@ -1,14 +1,16 @@
 // best_fit: blocks of any size and alignment, given back in any order; neighbouring holes always join.
 //
-// Holes lie in bins by size, eight to every power of two (size_bins). A request takes, in the lowest bin that has a hole
-// for it, the hole at the lowest offset among the first few that fit; what is left over on either side stays a hole.
+// Holes lie in bins by size (size_bins): small sizes have one each, larger ones share eight to every power of two. A request
+// takes the hole at the lowest offset among the first few of the lowest bin that has one for it; a bin of one size gives its
+// newest. What is left over on either side stays a hole.
 // This text is the whole engine: where its records live is the node store's business (side_table, in_band).
 //
 //     │ block │  hole  │ block │ block │      hole       │
 //                 └──────── bins ─────────────┘
 //
-// Complexity: allocate and deallocate are O(1) but for the holes of the request's own bin that are too small or too
-// badly aligned, which are looked through so that a request is only refused when no hole fits. `claim`, `remove` and
+// Complexity: allocate and deallocate are O(1) as long as there is a hole in a bin where all fit. When there is none, those
+// that may be too small or too badly aligned are looked through, at most `probes`, so that by default a request is refused
+// only when no hole fits. Alignments up to the granule's (two words in band) never fail for alignment. `claim`, `remove` and
 // `diagnose` look through the holes. Memory: about 4 KiB of bins for 64-bit in-band offsets, 2 KiB with a side table,
 // 1 KiB for 32-bit ones, beside what the node store says. Not synchronised.
 #pragma once
@@ -21,10 +23,15 @@
 
 namespace allot::inline v1 {
 
+/// Every hole is looked at before a request is refused.
+inline constexpr std::size_t all_holes = std::numeric_limits<std::size_t>::max();
+
 struct best_fit_options {
     node_store store = node_store::automatic;  // used on its own: beside the memory unless in_band is asked for
     std::size_t records = 0;                   // of a side table: 0 grows on the heap, otherwise as many and no heap
-    unsigned candidates = 8;                   // fitting holes of a bin that are compared for the lowest offset
+    std::size_t granule = 1;                   // of a side table: offsets and sizes are multiples of it, a power of two
+    unsigned candidates = 2;                   // holes of a bin that are compared for the lowest offset
+    std::size_t probes = all_holes;            // holes that are looked at before a request is refused, as misaligned
     std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none
 };
 
@@ -33,13 +40,17 @@ class best_fit {
     static_assert(Options.candidates > 0, "allot: best_fit compares at least one candidate");
     static_assert(Options.store != node_store::in_band || Options.records == 0,
                   "allot: records counts the side table's records; an in-band best_fit keeps none");
+    static_assert(is_alignment(Options.granule) && Options.granule <= std::numeric_limits<Offset>::max(),
+                  "allot: best_fit_options::granule is a power of two that the offsets can tell");
+    static_assert(Options.store != node_store::in_band || Options.granule == 1,
+                  "allot: the granule of an in-band best_fit is two words");
 
 public:
     static constexpr bool in_band = Options.store == node_store::in_band;
 
 private:
     using nodes_type = std::conditional_t<in_band, in_band_nodes<Offset, Memory>,
-                                          side_table_nodes<Offset, Options.records>>;
+                                          side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
@@ -52,7 +63,7 @@ public:
     using extent_type = basic_extent<Offset>;
     using grant_type = basic_grant<Offset, ticket_type>;
     static constexpr reclaim reclaims = reclaim::any;
-    static constexpr bool exact = true;
+    static constexpr bool exact = Options.probes == all_holes;
     static constexpr bool several_extents = true;
 
     constexpr best_fit() noexcept = default;
@@ -69,13 +80,13 @@ public:
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
         const extent_type usable = nodes_type::usable(where);
-        if (!usable || !nodes_.room(1)) return false;
+        if (!usable || !nodes_.room(nodes_type::extent_records)) return false;
         link(nodes_.insert(usable, memory));
         return true;
     }
 
     /// Whether there are records for one more extent and for the holes beside a block in it.
-    [[nodiscard]] constexpr bool can_insert() const noexcept { return nodes_.has_room(3); }
+    [[nodiscard]] constexpr bool can_insert() const noexcept { return nodes_.has_room(nodes_type::extent_records + 2); }
 
     /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(holes of its size).
     constexpr bool remove(extent_type inserted) noexcept {
@@ -85,7 +96,7 @@ public:
             return nodes_.offset(n) == usable.offset && nodes_.size(n) == usable.size;
         });
         if (hole == none) return false;
-        unlink(hole);
+        unlink(hole, usable.size);
         nodes_.remove(hole);
         return true;
     }
@@ -100,12 +111,12 @@ public:
         if (now.size > had.size) {
             const auto more = static_cast<Offset>(now.size - had.size);
             if (hole == none && (more < nodes_type::min_hole || !nodes_.room(1))) return false;
-            if (hole != none) unlink(hole);
+            if (hole != none) unlink(hole, nodes_.size(hole));
             link(nodes_.extend(had, more));
         } else if (now.size < had.size) {
             const auto less = static_cast<Offset>(had.size - now.size);
             if (hole == none || nodes_.size(hole) < less || !is_hole_or_nothing(nodes_.size(hole) - less)) return false;
-            unlink(hole);
+            unlink(hole, nodes_.size(hole));
             if (const node left = nodes_.shorten(had, less); left != none) link(left);
         }
         return true;
@@ -122,16 +133,17 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        const placement found = find(wanted);
-        if (found.hole == none || !nodes_.room(cuts(found))) return {};
-        return {{static_cast<Offset>(found.at + header), wanted.size}, nodes_.ticket(carve(found))};
+        const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
+        if (need == 0) return {};
+        if (!is_anywhere(wanted)) return give(find(wanted, need), wanted.size);
+        if (const bin b = bin_of(need); bins::is_exact(b) && bins_.head(b) != none) return give({bins_.head(b), 0, need, 0}, wanted.size);
+        return give(find(need), wanted.size);
     }
 
     constexpr void deallocate(grant_type grant) noexcept {
         node freed = nodes_.find(grant);
-        nodes_.mark_hole(freed);
         if (const node below = nodes_.hole_before(freed); below != none) {
-            unlink(below);
+            unlink(below, nodes_.size(below));
             nodes_.join(below, freed);
             freed = below;
         }
@@ -142,15 +154,13 @@ public:
     /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
     /// multiple of two words and the word before it is free. O(holes).
     constexpr grant_type claim(extent_type wanted) noexcept {
-        const placement found = find(wanted);
-        if (found.hole == none || !nodes_.room(cuts(found))) return {};
-        return {wanted, nodes_.ticket(carve(found))};
+        return give(around(wanted), wanted.size);
     }
 
     /// Why `claim` would refuse. O(holes).
     [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept {
         if (wanted.size == 0) return {refusal::empty_layout};
-        const placement found = find(wanted);
+        const placement found = around(wanted);
         if (found.hole == none) return {refusal::not_free};
         return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records};
     }
@@ -182,17 +192,18 @@ public:
     /// Why `allocate` would refuse. O(holes).
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         Offset free = 0, largest = 0;
-        for (bin b = bins_.next(0); b != bins::count; b = bins_.next(b + 1)) {
-            first_hole(b, [&](node n) {
+        for (bin b = bins_.next(0); b != bins::count; b = bins_.after(b)) {
+            for (node n = bins_.head(b); n != none; n = nodes_.next(n)) {
                 const Offset usable = nodes_.size(n) - header;
                 free = static_cast<Offset>(free + usable);
                 if (usable > largest) largest = usable;
-                return false;
-            });
+            }
         }
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
-        if (const placement found = find(wanted); found.hole != none)
-            return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records, largest};
+        if (const Offset need = nodes_type::node_size(wanted.size); need != 0)
+            if (const placement found = is_anywhere(wanted) ? find(need) : find(wanted, need); found.hole != none)
+                return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records, largest};
+        if (!exact && largest >= wanted.size) return {refusal::misaligned, largest};
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
@@ -224,10 +235,12 @@ private:
     using bin = typename bins::bin;
     static constexpr Offset no_place = std::numeric_limits<Offset>::max();
 
+    /// Where in a hole a node is cut out.
     struct placement {
         node hole = none;
-        Offset at = 0;    // where the node that is cut out begins
-        Offset need = 0;  // its size
+        Offset front = 0;   // of the hole, that stays one
+        Offset need = 0;    // of the node
+        Offset behind = 0;  // that stays a hole, when it is large enough
     };
 
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
@@ -239,6 +252,10 @@ private:
         return Options.large != 0 && size >= Options.large;
     }
 
+    /// Whether any hole that is large enough serves it, at its front.
+    [[nodiscard]] static constexpr bool is_anywhere(layout_type wanted) noexcept {
+        return wanted.align <= nodes_type::granule && !is_large(wanted.size);
+    }
     /// The lowest start of a node at or after `low` whose holder's bytes are aligned; `no_place` when it would wrap.
     [[nodiscard]] static constexpr Offset place_low(Offset low, Offset align) noexcept {
         const auto mask = static_cast<Offset>(align - 1);
@@ -253,78 +270,129 @@ private:
         if (is_hole_or_nothing(static_cast<Offset>(at - low))) return at;
         return align <= at - low ? low : no_place;
     }
-    [[nodiscard]] constexpr Offset place(node hole, Offset need, Offset align, bool from_top) const noexcept {
-        if (nodes_.size(hole) < need) return no_place;
-        const Offset low = nodes_.offset(hole);
-        const auto high = static_cast<Offset>(low + (nodes_.size(hole) - need));
-        if (from_top) return place_high(low, high, align);
-        const Offset at = place_low(low, align);
-        return at <= high ? at : no_place;
+
+    /// Where a node is best cut out that any hole serves which is large enough, at its front.
+    [[nodiscard]] constexpr placement find(Offset need) const noexcept {
+        const bin b = bins_.next(bin_of(need));
+        if (b == bins::count) return {};
+        if (bins::is_exact(b)) {
+            const Offset size = static_cast<Offset>(b * nodes_type::granule);
+            return {bins_.head(b), 0, need, static_cast<Offset>(size - need)};
+        }
+        return search<false>(b, need, [&](node hole) -> placement {
+            const Offset size = nodes_.size(hole);
+            return size < need ? placement{} : placement{hole, 0, need, static_cast<Offset>(size - need)};
+        });
+    }
+    /// Where a node is best cut out. Precondition: `wanted` is valid and `need` its node's size.
+    [[nodiscard]] constexpr placement find(layout_type wanted, Offset need) const noexcept {
+        const bin b = bins_.next(bin_of(need));
+        if (b == bins::count) return {};
+        // A hole that is so much larger has a place wherever it begins.
+        const Offset slack = static_cast<Offset>(nodes_type::min_hole - nodes_type::granule);
+        Offset enough = 0;
+        if (!checked_add<Offset>(need, wanted.align, enough) || !checked_add<Offset>(enough, slack, enough)) enough = no_place;
+        const auto place = [&](node hole, auto choose) -> placement {
+            const Offset size = nodes_.size(hole), low = nodes_.offset(hole);
+            if (size < need) return {};
+            const auto spare = static_cast<Offset>(size - need);
+            const Offset at = choose(low, static_cast<Offset>(low + spare));
+            if (at == no_place || at > low + spare) return {};
+            const auto front = static_cast<Offset>(at - low);
+            return {hole, front, need, static_cast<Offset>(spare - front)};
+        };
+        if (is_large(wanted.size))
+            return search<true>(b, enough, [&](node hole) {
+                return place(hole, [&](Offset low, Offset high) { return place_high(low, high, wanted.align); });
+            });
+        return search<false>(b, enough, [&](node hole) {
+            return place(hole, [&](Offset low, Offset) { return place_low(low, wanted.align); });
+        });
     }
 
-    [[nodiscard]] constexpr placement find(layout_type wanted) const noexcept {
-        const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
-        if (need == 0) return {};
-        const bool from_top = is_large(wanted.size);
-        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
-            placement best;
-            unsigned left = Options.candidates;
-            first_hole(b, [&](node n) {
-                const Offset at = place(n, need, wanted.align, from_top);
-                if (at == no_place) return false;
-                if (best.hole == none || (from_top ? at > best.at : at < best.at)) best = {n, at, need};
-                return --left == 0;
-            });
-            if (best.hole != none) return best;
-        }
+    /// Looks from the bin `first`, which holds something. `place` says where in a hole the node would be cut out; a hole of
+    /// the size `enough` has a place.
+    template <bool FromTop, class Place>
+    [[nodiscard]] constexpr placement search(bin first, Offset enough, Place place) const noexcept {
+        if (const placement found = best_of<FromTop>(first, place); found.hole != none) return found;
+        const bin sure = bin_of(enough) + (bins::is_exact(bin_of(enough)) ? 0 : 1);
+        if (const bin b = sure < bins::count ? bins_.next(sure) : bins::count; b != bins::count)
+            return best_of<FromTop>(b, place);
+        std::size_t left = Options.probes;
+        for (bin b = first; b != bins::count; b = bins_.after(b))
+            for (node hole = bins_.head(b); hole != none; hole = nodes_.next(hole)) {
+                if (left-- == 0) return {};
+                if (const placement found = place(hole); found.hole != none) return found;
+            }
         return {};
+    }
+    /// The lowest, or the highest, of the first few holes of a bin that holds some.
+    template <bool FromTop, class Place>
+    [[nodiscard]] constexpr placement best_of(bin b, Place place) const noexcept {
+        const auto at = [&](placement p) { return static_cast<Offset>(nodes_.offset(p.hole) + p.front); };
+        placement best;
+        node hole = bins_.head(b);
+        for (unsigned left = Options.candidates;;) {
+            const placement found = place(hole);
+            if (found.hole != none && (best.hole == none || (FromTop ? at(found) > at(best) : at(found) < at(best)))) best = found;
+            if (--left == 0 || (hole = nodes_.next(hole)) == none) return best;
+        }
     }
 
     /// The hole in which all of this extent lies, with the header in front of it.
-    [[nodiscard]] constexpr placement find(extent_type wanted) const noexcept {
+    [[nodiscard]] constexpr placement around(extent_type wanted) const noexcept {
         const Offset need = wanted.size == 0 ? 0 : nodes_type::node_size(wanted.size);
         if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
         const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
-        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.next(b + 1)) {
+        for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.after(b)) {
             const node hole = first_hole(b, [&](node n) {
                 return extent_type{nodes_.offset(n), nodes_.size(n)}.contains(cut) &&
                        is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
             });
-            if (hole != none) return {hole, cut.offset, need};
+            if (hole == none) continue;
+            const auto front = static_cast<Offset>(cut.offset - nodes_.offset(hole));
+            return {hole, front, need, static_cast<Offset>(nodes_.size(hole) - front - need)};
         }
         return {};
     }
 
     /// The first hole of a bin for which `wanted` is true; `none` when it is true for none.
     template <class Predicate>
-    constexpr node first_hole(bin b, Predicate wanted) const noexcept {
-        const node head = bins_.head(b);
-        if (head == none) return none;
-        node n = head;
-        do {
-            if (wanted(n)) return n;
-            n = nodes_.next(n);
-        } while (n != head);
-        return none;
+    [[nodiscard]] constexpr node first_hole(bin b, Predicate wanted) const noexcept {
+        node hole = bins_.head(b);
+        while (hole != none && !wanted(hole)) hole = nodes_.next(hole);
+        return hole;
     }
 
+    constexpr grant_type give(placement found, Offset size) noexcept {
+        if (found.hole == none || !nodes_.room(cuts(found))) return {};
+        const node block = carve(found);
+        return {{static_cast<Offset>(nodes_.offset(block) + header), size}, nodes_.ticket(block)};
+    }
     /// How many new nodes cutting it out makes: a hole in front, a hole behind.
-    [[nodiscard]] constexpr unsigned cuts(placement found) const noexcept {
-        const auto front = static_cast<Offset>(found.at - nodes_.offset(found.hole));
-        const auto behind = static_cast<Offset>(nodes_.size(found.hole) - front - found.need);
-        return (front != 0 ? 1U : 0U) + (behind >= nodes_type::min_hole ? 1U : 0U);
+    [[nodiscard]] static constexpr unsigned cuts(placement found) noexcept {
+        return (found.front != 0 ? 1U : 0U) + (found.behind >= nodes_type::min_hole ? 1U : 0U);
     }
-
     /// Cuts a used node out of a hole; what is left on either side stays a hole. Precondition: room for the cuts.
     [[nodiscard]] constexpr node carve(placement found) noexcept {
-        unlink(found.hole);
-        node cut = found.hole;
-        if (found.at != nodes_.offset(cut)) {
-            cut = nodes_.split(found.hole, static_cast<Offset>(found.at - nodes_.offset(cut)));
-            link(found.hole);
+        const node hole = found.hole;
+        const auto size = static_cast<Offset>(found.front + found.need + found.behind);
+        if (found.front == 0 && found.behind >= nodes_type::min_hole) {
+            const auto [block, rest] = nodes_.cut_front(hole, found.need);
+            if (rest == hole && bin_of(found.behind) == bin_of(size)) return block;
+            unlink(hole, size);
+            put(rest, found.behind);
+            return block;
         }
-        keep_front(cut, found.need);
-        return cut;
+        unlink(hole, size);
+        if (found.front == 0) {
+            nodes_.mark_used(hole);
+            return hole;
+        }
+        const node block = nodes_.split(hole, found.front);
+        link(hole);
+        keep_front(block, found.need);
+        return block;
     }
     /// Marks a node that is no hole as used, and makes a hole of what is over `need`.
     constexpr void keep_front(node n, Offset need) noexcept {
@@ -333,31 +401,30 @@ private:
     }
     constexpr void absorb_above(node n) noexcept {
         if (const node above = nodes_.hole_after(n); above != none) {
-            unlink(above);
+            unlink(above, nodes_.size(above));
             nodes_.join(n, above);
         }
     }
 
-    // The holes of a bin are a ring, newest first.
     constexpr void link(node hole) noexcept {
         nodes_.mark_hole(hole);
-        const bin b = bin_of(nodes_.size(hole));
-        const node head = bins_.head(b);
-        const node last = head == none ? hole : nodes_.prev(head);
-        nodes_.set_next(hole, head == none ? hole : head);
-        nodes_.set_prev(hole, last);
-        if (head != none) {
-            nodes_.set_next(last, hole);
-            nodes_.set_prev(head, hole);
-        }
-        bins_.set_head(b, hole);
+        put(hole, nodes_.size(hole));
     }
-    constexpr void unlink(node hole) noexcept {
-        const bin b = bin_of(nodes_.size(hole));
+    // The holes of a bin are a list, newest first.
+    constexpr void put(node hole, Offset size) noexcept {
+        const bin b = bin_of(size);
+        const node second = bins_.head(b);
+        nodes_.set_next(hole, second);
+        nodes_.set_prev(hole, none);
+        bins_.push(b, hole, second);
+        if (second != none) nodes_.set_prev(second, hole);
+    }
+    /// Precondition: the hole is in the bin of `size`.
+    constexpr void unlink(node hole, Offset size) noexcept {
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
-        nodes_.set_next(prev, next);
-        nodes_.set_prev(next, prev);
-        if (bins_.head(b) == hole) bins_.set_head(b, next == hole ? none : next);
+        if (next != none) nodes_.set_prev(next, prev);
+        if (prev != none) nodes_.set_next(prev, next);
+        else bins_.pop(bin_of(size), next);
     }
 
     nodes_type nodes_;

@@ -31,11 +31,15 @@ public:
     using node = Offset;  // the offset of the node's first word
     using ticket_type = in_band_ticket;
     using memory_type = Memory;
+    struct cut {
+        node block, hole;
+    };
     static constexpr node none = std::numeric_limits<Offset>::max();
     static constexpr Offset header = word;
     static constexpr Offset granule = 2 * word;
     static constexpr Offset min_hole = 4 * word;
     static constexpr Offset tail = word;
+    static constexpr unsigned extent_records = 0;
 
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
         Offset whole = 0;
@@ -109,15 +113,19 @@ public:
     }
 
     void mark_used(node of) noexcept {
-        write(of, read(of) | in_use);
-        const node above = of + size(of);
+        const Offset word_of = read(of);
+        write(of, word_of | in_use);
+        const node above = of + (word_of & ~flags);
         write(above, read(above) | below_in_use);
     }
+    /// What is below a hole is in use: holes join.
     void mark_hole(node of) noexcept {
-        write(of, read(of) & ~in_use);
-        const node above = of + size(of);
-        write(above - word, size(of));
-        write(above, read(above) & ~below_in_use);
+        const Offset size_of = size(of);
+        const node above = of + size_of;
+        const Offset word_above = read(above);
+        write(of, size_of | below_in_use);
+        write(above - word, size_of);
+        write(above, word_above & ~below_in_use);
     }
 
     /// Both parts keep the state of the whole until they are marked.
@@ -126,6 +134,14 @@ public:
         write(of, size | (whole & flags));
         write(of + size, ((whole & ~flags) - size) | (whole & in_use) | below_in_use);
         return of + size;
+    }
+    /// Cuts a block of `size` from the front of a hole; what is left is a hole, in no list.
+    [[nodiscard]] cut cut_front(node hole, Offset size) noexcept {
+        const Offset whole = read(hole) & ~flags, left = whole - size;
+        write(hole, size | in_use | below_in_use);
+        write(hole + size, left | below_in_use);
+        write(hole + whole - word, left);
+        return {hole, hole + size};
     }
     void join(node first, node second) noexcept { write(first, read(first) + size(second)); }
 

@@ -1,11 +1,14 @@
-// side_table_nodes: the node store that keeps its records beside the memory, one for every block and every hole.
+// side_table_nodes: the node store that keeps its records beside the memory, one for every block, hole and extent.
 //
-//     record ─► offset, size, before ◄─► after (neighbours in offset space), prev ◄─► next (ring of its bin)
+//     end ◄─► record ◄─► record ◄─► record ◄─► end       before ◄─► after: neighbours in offset space
+//              block      hole       block                next ◄─► prev: the list of a hole's bin
 //
-// Nothing is read from or written to the managed memory, sizes are kept to the unit, and all of it runs in constant
-// expressions. A block's ticket is the index of its record. Neighbours are links: extents that were inserted apart
-// never join, even when their offsets touch. Memory: 24 bytes a record for 32-bit offsets, 32 for 64-bit ones; at most
-// one record per block and one per hole.
+// The neighbours of an extent are a ring. It is closed by the record of the extent's end, which counts as in use: nothing
+// joins across it, even when extents touch, and every node's size is how far it is to the next record's offset.
+//
+// Nothing is read from or written to the managed memory, and all of it runs in constant expressions. Offsets and sizes are
+// multiples of the granule. A block's ticket is the index of its record. Memory: 20 bytes a record for 32-bit offsets, 24
+// for 64-bit ones.
 #pragma once
 
 #include <allot/core/extent.hpp>
@@ -20,57 +23,65 @@ struct record_ticket {
     friend constexpr bool operator==(record_ticket, record_ticket) = default;
 };
 
-template <std::unsigned_integral Offset, std::size_t Capacity>
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule>
 class side_table_nodes {
 public:
     using node = record_index;
     using ticket_type = record_ticket;
     using memory_type = no_memory;
+    struct cut {
+        node block, hole;
+    };
     static constexpr node none = no_record;
-    static constexpr Offset header = 0;    // bytes of a block before what its holder uses
-    static constexpr Offset granule = 1;   // sizes are multiples of it
-    static constexpr Offset min_hole = 1;  // the smallest hole that can be kept
-    static constexpr Offset tail = 0;      // bytes lost at the end of an extent
+    static constexpr Offset header = 0;          // bytes of a block before what its holder uses
+    static constexpr Offset granule = Granule;   // sizes, and offsets of what holders use, are multiples of it
+    static constexpr Offset min_hole = Granule;  // the smallest hole that can be kept
+    static constexpr Offset tail = 0;            // bytes lost at the end of an extent
+    static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
 
     /// The size of the node that serves `size`; 0 when there is none.
-    [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept { return size; }
-    /// The part of an extent that can be cut; empty when it is too small.
-    [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept { return where; }
-
-    /// A hole over all of `where`, which `usable` gave. Precondition: `room(1)`.
-    [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
-        const node fresh = records_.take();
-        records_[fresh] = {.offset = where.offset, .size = where.size};
-        last_ = fresh;
-        return fresh;
+    [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
+        Offset whole = 0;
+        return checked_align_up<Offset>(size, granule, whole) ? whole : Offset{0};
     }
-    constexpr void remove(node gone) noexcept { records_.give(gone); }
+    /// The part of an extent that can be cut; empty when it is too small.
+    [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
+        Offset first = 0;
+        const Offset last = align_down<Offset>(where.end(), granule);
+        if (!checked_align_up<Offset>(where.offset, granule, first) || first >= last) return {};
+        return {first, static_cast<Offset>(last - first)};
+    }
+
+    /// A hole over all of `where`, which `usable` gave. Precondition: `room(extent_records)`.
+    [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
+        const node hole = records_.take();
+        end_ = records_.take();
+        records_[hole] = {.offset = where.offset, .before = end_, .after = end_};
+        records_[end_] = {.offset = where.end(), .before = hole, .after = hole, .prev = in_use};
+        return hole;
+    }
+    /// Precondition: the hole is all of an extent.
+    constexpr void remove(node hole) noexcept {
+        records_.give(records_[hole].after);
+        records_.give(hole);
+    }
 
     /// The hole that ends with the one extent; `none` when a block does.
-    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept { return if_hole(last_); }
+    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept { return if_hole(records_[end_].before); }
     /// The extent is `more` longer: the hole at its end. Precondition: `room(1)` when `last_hole` is none.
     [[nodiscard]] constexpr node extend(basic_extent<Offset> where, Offset more) noexcept {
-        if (const node hole = last_hole(where); hole != none) {
-            records_[hole].size = static_cast<Offset>(records_[hole].size + more);
-            return hole;
-        }
-        const node fresh = records_.take();
-        records_[fresh] = {.offset = where.end(), .size = more, .before = last_};
-        records_[last_].after = fresh;
-        last_ = fresh;
-        return fresh;
+        node hole = last_hole(where);
+        if (hole == none) hole = insert_before(end_, where.end());
+        records_[end_].offset = static_cast<Offset>(records_[end_].offset + more);
+        return hole;
     }
     /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
     /// and is not all of the extent.
-    [[nodiscard]] constexpr node shorten(basic_extent<Offset>, Offset less) noexcept {
-        const node hole = last_;
-        if (records_[hole].size != less) {
-            records_[hole].size = static_cast<Offset>(records_[hole].size - less);
-            return hole;
-        }
-        last_ = records_[hole].before;
-        records_[last_].after = none;
-        records_.give(hole);
+    [[nodiscard]] constexpr node shorten(basic_extent<Offset> where, Offset less) noexcept {
+        const node hole = last_hole(where);
+        records_[end_].offset = static_cast<Offset>(records_[end_].offset - less);
+        if (size(hole) != 0) return hole;
+        join(records_[hole].before, hole);
         return none;
     }
 
@@ -85,7 +96,9 @@ public:
     [[nodiscard]] constexpr ticket_type ticket(node of) const noexcept { return {of}; }
 
     [[nodiscard]] constexpr Offset offset(node of) const noexcept { return records_[of].offset; }
-    [[nodiscard]] constexpr Offset size(node of) const noexcept { return records_[of].size; }
+    [[nodiscard]] constexpr Offset size(node of) const noexcept {
+        return static_cast<Offset>(records_[records_[of].after].offset - records_[of].offset);
+    }
     [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
     constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
@@ -100,25 +113,20 @@ public:
 
     /// Cuts `of` after `size`; the rest is a node of its own. Precondition: `room(1)`.
     [[nodiscard]] constexpr node split(node of, Offset size) noexcept {
-        const node rest = records_.take();
-        record& first = records_[of];
-        records_[rest] = {.offset = static_cast<Offset>(first.offset + size),
-                          .size = static_cast<Offset>(first.size - size),
-                          .before = of,
-                          .after = first.after};
-        if (first.after != none) records_[first.after].before = rest;
-        else last_ = rest;
-        first.after = rest;
-        first.size = size;
-        return rest;
+        return insert_before(records_[of].after, static_cast<Offset>(records_[of].offset + size));
+    }
+    /// Cuts a block of `size` from the front of a hole, which keeps its record. Precondition: `room(1)`.
+    [[nodiscard]] constexpr cut cut_front(node hole, Offset size) noexcept {
+        const node block = insert_before(hole, records_[hole].offset);
+        records_[hole].offset = static_cast<Offset>(records_[hole].offset + size);
+        mark_used(block);
+        return {block, hole};
     }
     /// `first` takes in `second`, which follows it.
     constexpr void join(node first, node second) noexcept {
-        record& kept = records_[first];
-        kept.size = static_cast<Offset>(kept.size + records_[second].size);
-        kept.after = records_[second].after;
-        if (kept.after != none) records_[kept.after].before = first;
-        else last_ = first;
+        const node after = records_[second].after;
+        records_[first].after = after;
+        records_[after].before = first;
         records_.give(second);
     }
 
@@ -126,17 +134,22 @@ private:
     static constexpr node in_use = no_record - 1;
 
     struct record {
-        Offset offset = 0, size = 0;
+        Offset offset = 0;
         node before = none, after = none;
         node next = none, prev = none;
     };
 
-    [[nodiscard]] constexpr node if_hole(node of) const noexcept {
-        return of != none && records_[of].prev != in_use ? of : none;
+    [[nodiscard]] constexpr node insert_before(node after, Offset offset) noexcept {
+        const node fresh = records_.take(), before = records_[after].before;
+        records_[fresh] = {.offset = offset, .before = before, .after = after};
+        records_[before].after = fresh;
+        records_[after].before = fresh;
+        return fresh;
     }
+    [[nodiscard]] constexpr node if_hole(node of) const noexcept { return records_[of].prev != in_use ? of : none; }
 
     record_table<record, Capacity> records_;
-    node last_ = none;  // where there is one extent, the node at its end
+    node end_ = none;  // where there is one extent, the record of its end
 };
 
 }  // namespace allot::inline v1

@@ -1,12 +1,13 @@
 // size_bins: which lists of holes are not empty, by size.
 //
-// Sizes below 8 have a bin each; above, every power of two is cut into 8 equal bins, so that sizes in one bin differ by
+// Sizes below 64 have a bin each; above, every power of two is cut into 8 equal bins, so that sizes in one bin differ by
 // less than an eighth. A bitmap says which bins hold something, a summary word which of its words are not zero.
 //
-//     size   1 2 3 4 5 6 7 │ 8 9 10 … 15 │ 16 18 20 … 30 │ 32 36 …
-//     bin    1 2 3 4 5 6 7 │ 8 9 10 … 15 │ 16 17 18 … 23 │ 24 25 …
+//     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
+//     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
 //
-// Every operation is O(1). Memory: 496 bins for 64-bit sizes, 240 for 32-bit ones, a bit and a head each.
+// A list begins at its bin's head and ends with None. Every operation is O(1). Memory: 528 bins for 64-bit sizes, 272 for
+// 32-bit ones, a bit and a head each.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -15,12 +16,13 @@ namespace allot::inline v1 {
 
 template <std::unsigned_integral Size, class Node, Node None>
 class size_bins {
-    static constexpr unsigned bits = std::numeric_limits<Size>::digits;
-    static constexpr unsigned word_bits = 32;
+    using word = std::conditional_t<(sizeof(Size) > 4), std::uint64_t, std::uint32_t>;
+    static constexpr unsigned word_bits = std::numeric_limits<word>::digits;
+    static constexpr unsigned octave_bits = 3, exact_bits = 6, exact = 1U << exact_bits;
 
 public:
     using bin = unsigned;
-    static constexpr bin count = (bits - 2) * 8;
+    static constexpr bin count = exact + ((std::numeric_limits<Size>::digits - exact_bits) << octave_bits);
 
     constexpr size_bins() noexcept {
         for (Node& head : heads_) head = None;
@@ -28,43 +30,47 @@ public:
 
     /// The bin of a size. Larger sizes never have a lower bin.
     [[nodiscard]] static constexpr bin of(Size size) noexcept {
-        if (size < 8) return static_cast<bin>(size);
-        const auto octave = static_cast<unsigned>(std::bit_width(size)) - 4;  // 0 for 8 … 15
-        return octave * 8 + static_cast<bin>(size >> octave);
+        if (size < exact) return static_cast<bin>(size);
+        const auto shift = static_cast<unsigned>(std::bit_width(size)) - 1 - octave_bits;
+        return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
     }
+    /// Whether all that a bin holds is of one size.
+    [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return at < exact; }
 
     [[nodiscard]] constexpr Node head(bin at) const noexcept { return heads_[at]; }
-    constexpr void set_head(bin at, Node node) noexcept {
+    /// `node` is the head, and what was the head before is the second; or None.
+    constexpr void push(bin at, Node node, Node second) noexcept {
         heads_[at] = node;
-        const std::uint32_t bit = std::uint32_t{1} << at % word_bits;
-        const std::uint32_t word_bit = std::uint32_t{1} << at / word_bits;
-        if (node != None) {
-            words_[at / word_bits] |= bit;
-            summary_ |= word_bit;
-        } else if ((words_[at / word_bits] &= ~bit) == 0) {
-            summary_ &= ~word_bit;
-        }
+        if (second != None) return;
+        words_[at / word_bits] |= word{1} << at % word_bits;
+        summary_ |= word{1} << at / word_bits;
+    }
+    /// The head is gone and `next`, or None, takes its place.
+    constexpr void pop(bin at, Node next) noexcept {
+        heads_[at] = next;
+        if (next == None && (words_[at / word_bits] &= ~(word{1} << at % word_bits)) == 0)
+            summary_ &= ~(word{1} << at / word_bits);
     }
 
-    /// The first bin at or after `from` that holds something; `count` when there is none.
+    /// The first bin at or after `from` that holds something; `count` when there is none. Precondition: from < count.
     [[nodiscard]] constexpr bin next(bin from) const noexcept {
-        if (from >= count) return count;
-        bin word = from / word_bits;
-        const std::uint32_t rest = words_[word] & ~std::uint32_t{0} << from % word_bits;
-        if (rest != 0) return word * word_bits + static_cast<bin>(std::countr_zero(rest));
-        const std::uint32_t later = word + 1 < word_bits ? summary_ & ~std::uint32_t{0} << (word + 1) : 0;
+        bin at = from / word_bits;
+        const word rest = words_[at] & ~word{0} << from % word_bits;
+        if (rest != 0) return at * word_bits + static_cast<bin>(std::countr_zero(rest));
+        const word later = summary_ & ~word{1} << at;
         if (later == 0) return count;
-        word = static_cast<bin>(std::countr_zero(later));
-        return word * word_bits + static_cast<bin>(std::countr_zero(words_[word]));
+        at = static_cast<bin>(std::countr_zero(later));
+        return at * word_bits + static_cast<bin>(std::countr_zero(words_[at]));
     }
+    [[nodiscard]] constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
 
 private:
     static constexpr unsigned word_count = (count + word_bits - 1) / word_bits;
-    static_assert(word_count <= word_bits, "one summary word covers all");
+    static_assert(word_count < word_bits, "one summary word covers all");
 
     Node heads_[count];
-    std::uint32_t words_[word_count]{};
-    std::uint32_t summary_ = 0;
+    word words_[word_count]{};
+    word summary_ = 0;
 };
 
 }  // namespace allot::inline v1
