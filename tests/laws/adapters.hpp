@@ -26,7 +26,10 @@ struct known<allot::bump<Options, Offset>> {
 };
 template <allot::best_fit_options Options, class Offset, class Memory>
 struct known<allot::best_fit<Options, Offset, Memory>> {
-    static void refine(contract& c) { c.records = Options.records; }
+    static void refine(contract& c) {
+        c.records = Options.records;
+        if (c.nodes.header == 0) c.nodes.granule = c.nodes.least = Options.granule;
+    }
 };
 // The next three call themselves inexact because there are holes at which they do not look. What they look at is known.
 template <allot::stack_options Options, class Offset>
@@ -49,7 +52,7 @@ struct known<allot::pool<Options, Offset>> {
     static void refine(contract& c) {
         c.exact = true;
         c.holes = holes::slots;
-        c.word = 0;  // a slot in use has nothing in front of it
+        c.nodes = {};  // a slot in use has nothing in front of it
         c.slot = allot::align_up(Options.slot, Options.align);
         c.slot_align = Options.align;
         if (Options.count != 0) c.slot_count = Options.count;
@@ -61,7 +64,10 @@ template <class Strategy>
     contract c;
     c.reclaims = Strategy::reclaims;
     c.exact = Strategy::exact;
-    c.word = Strategy::in_band ? sizeof(typename Strategy::offset_type) : 0;
+    if constexpr (Strategy::in_band) {
+        constexpr number word = sizeof(typename Strategy::offset_type);
+        c.nodes = {.header = word, .granule = 2 * word, .least = 4 * word, .tail = word};
+    }
     c.resizes = allot::resizable<Strategy>;
     c.claims = allot::claimable<Strategy>;
     c.resets = allot::resettable<Strategy>;

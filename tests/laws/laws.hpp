@@ -146,8 +146,8 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             const std::size_t where = any.which(spaces.size());
             if (spaces[where].size == 0) continue;
             number at = any.below(spaces[where].size), size = any.below(spaces[where].size / 4 + 2);
-            const number pair = promised.word * 2;
-            if (pair != 0 && !any.once_in(4)) at += (pair - (spaces[where].start + at) % pair) % pair;
+            const number granule = promised.nodes.granule;
+            if (!any.once_in(4)) at += (granule - (spaces[where].start + at) % granule) % granule;
             if (at >= spaces[where].size) continue;
             if (any.once_in(16)) size = ~number{0} - any.below(64);
             if (any.once_in(16)) at = ~number{0} - any.below(64);

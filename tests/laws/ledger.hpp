@@ -19,33 +19,30 @@ struct run {
 };
 
 /// What a block of `size` bytes occupies. In band: a word in front, whole pairs of words, four words at least.
-[[nodiscard]] inline number node_size(number size, number word) {
-    if (word == 0) return size;
-    if (size > ~number{0} - 4 * word) return ~number{0};
-    const number whole = (size + word + 2 * word - 1) / (2 * word) * (2 * word);
-    return whole < 4 * word ? 4 * word : whole;
+[[nodiscard]] inline number node_size(number size, const node_shape& shape) {
+    if (size > ~number{0} - 2 * shape.granule - shape.header) return ~number{0};
+    const number whole = (size + shape.header + shape.granule - 1) / shape.granule * shape.granule;
+    return std::max(whole, shape.least);
 }
 
-/// The part of a space that blocks can occupy. In band, it begins one word before a pair of words, ends there as well,
-/// and has room for one node.
-[[nodiscard]] inline run usable(const space& in, number word) {
-    if (word == 0) return {0, in.size};
-    number first = 0;
-    while ((in.start + first + word) % (2 * word) != 0) ++first;
-    number last = in.size;
-    while (last > 0 && (in.start + last) % (2 * word) != 0) --last;
-    if (last < first + 5 * word) return {};
-    return {first, last - word};
+/// The part of a space that blocks can occupy: what their holders use begins and ends at multiples of the granule, and
+/// there is room for one node.
+[[nodiscard]] inline run usable(const space& in, const node_shape& shape) {
+    number first = 0, last = in.size;
+    while ((in.start + first + shape.header) % shape.granule != 0) ++first;
+    while (last > 0 && (in.start + last) % shape.granule != 0) --last;
+    if (last < first + shape.least + shape.tail) return {};
+    return {first, last - shape.tail};
 }
 
-/// Whether a hole has a place for the request: every aligned place is tried. In band, what is left before the block
-/// must be nothing or a node of its own; what is left behind may be swallowed.
-[[nodiscard]] inline bool fits(const run& hole, const space& in, layout wanted, number word) {
-    const number need = node_size(wanted.size, word);
-    const number step = wanted.align < 2 * word ? 2 * word : wanted.align;
-    number at = (number{0} - (in.start + hole.from + word)) & (step - 1);
+/// Whether a hole has a place for the request: every aligned place is tried. What is left before the block must be nothing
+/// or a node of its own; what is left behind may be swallowed.
+[[nodiscard]] inline bool fits(const run& hole, const space& in, layout wanted, const node_shape& shape) {
+    const number need = node_size(wanted.size, shape);
+    const number step = std::max<number>(wanted.align, shape.granule);
+    number at = (number{0} - (in.start + hole.from + shape.header)) & (step - 1);
     while (at <= hole.size() && need <= hole.size() - at) {
-        if (word == 0 || at == 0 || at >= 4 * word) return true;
+        if (at == 0 || at >= shape.least) return true;
         at += step;
     }
     return false;
@@ -165,9 +162,9 @@ public:
         entry& held = entries_[index];
         note("resize", held.block, size);
         const std::vector<space> spaces = s_.spaces();
-        const run old{held.pieces[0].at - c_.word, held.pieces[0].at + held.capacity};
+        const run old{held.pieces[0].at - c_.nodes.header, held.pieces[0].at + held.capacity};
         const number above = hole_at(held.pieces[0].space, old.to, spaces);
-        const bool possible = size != 0 && node_size(size, c_.word) <= old.size() + above;
+        const bool possible = size != 0 && node_size(size, c_.nodes) <= old.size() + above;
         const bool records = records_left(spaces) >= 1;
         law(contents_kept(held), "contents are kept until a resize");
         const bool done = s_.resize(held.block, size);
@@ -255,7 +252,7 @@ public:
         const bool records = records_left(before) >= 1;
         const bool occupied = !nodes_in(where).empty();
         const bool usable_at_all = c_.slot != 0 ? before[where].size >= c_.slot + c_.slot_align
-                                                : usable(before[where], c_.word).size() != 0;
+                                                : usable(before[where], c_.nodes).size() != 0;
         const bool done = s_.remove(where);
         law(done == (!occupied && usable_at_all), "an extent is given up when and only when all of it is free");
         if (!done) return;
@@ -282,8 +279,8 @@ public:
         if (!entries_.empty()) return;  // never reclaimed
         std::vector<number> largest;
         for (const space& each : s_.spaces()) {
-            const run all = usable(each, c_.word);
-            if (all.size() != 0) largest.push_back(c_.slot != 0 ? c_.slot : all.size() - c_.word);
+            const run all = usable(each, c_.nodes);
+            if (all.size() != 0) largest.push_back(c_.slot != 0 ? c_.slot : all.size() - c_.nodes.header);
         }
         if (largest.empty()) return;
         std::sort(largest.begin(), largest.end(), std::greater<>{});
@@ -341,7 +338,7 @@ private:
         std::vector<run> nodes;
         for (const entry& held : entries_) {
             for (const piece& each : held.pieces) {
-                if (each.space == space) nodes.push_back({each.at - c_.word, each.at + each.size});
+                if (each.space == space) nodes.push_back({each.at - c_.nodes.header, each.at + each.size});
             }
         }
         std::sort(nodes.begin(), nodes.end(), [](const run& a, const run& b) { return a.from < b.from; });
@@ -350,7 +347,7 @@ private:
 
     /// The holes of one space that the strategy can still give.
     [[nodiscard]] std::vector<run> holes_in(std::size_t where, const space& in) const {
-        const run all = usable(in, c_.word);
+        const run all = usable(in, c_.nodes);
         if (all.size() == 0) return {};
         if (c_.one_by_one && !entries_.empty() && where < entries_.back().pieces[0].space) return {};
         const std::vector<run> nodes = nodes_in(where);
@@ -416,7 +413,7 @@ private:
             return wanted.size <= c_.slot && wanted.align <= c_.slot_align && free_slots(spaces) != 0;
         for (std::size_t i = 0; i != spaces.size(); ++i) {
             for (const run& hole : holes_in(i, spaces[i])) {
-                if (fits(hole, spaces[i], wanted, c_.word)) return true;
+                if (fits(hole, spaces[i], wanted, c_.nodes)) return true;
             }
         }
         return false;
@@ -448,17 +445,17 @@ private:
         if (c_.records == 0) return ~number{0};
         number used = entries_.size();
         for (std::size_t i = 0; i != spaces.size(); ++i)
-            used += holes_in(i, spaces[i]).size() + (usable(spaces[i], c_.word).size() != 0 ? 1 : 0);
+            used += holes_in(i, spaces[i]).size() + (usable(spaces[i], c_.nodes).size() != 0 ? 1 : 0);
         return used > c_.records ? 0 : c_.records - used;
     }
 
     [[nodiscard]] bool claimable(const space& in, std::size_t where, number at, number size) const {
-        if (size == 0 || at < c_.word || size > in.size) return false;
-        if (c_.word != 0 && (in.start + at) % (2 * c_.word) != 0) return false;
+        if (size == 0 || at < c_.nodes.header || size > in.size) return false;
+        if ((in.start + at) % c_.nodes.granule != 0) return false;
         for (const run& hole : holes_in(where, in)) {
-            const number from = at - c_.word;
-            if (from < hole.from || from > hole.to || node_size(size, c_.word) > hole.to - from) continue;
-            return c_.word == 0 || from == hole.from || from - hole.from >= 4 * c_.word;
+            const number from = at - c_.nodes.header;
+            if (from < hole.from || from > hole.to || node_size(size, c_.nodes) > hole.to - from) continue;
+            return from == hole.from || from - hole.from >= c_.nodes.least;
         }
         return false;
     }
@@ -472,12 +469,12 @@ private:
             law(each.space < spaces.size() && spaces[each.space].size != 0, "a block lies in a region that is held");
             const space& in = spaces[each.space];
             law(each.at <= in.size && each.size <= in.size - each.at, "a block lies inside its region");
-            law(c_.word <= each.at, "the record in front of a block lies inside its region");
+            law(c_.nodes.header <= each.at, "the record in front of a block lies inside its region");
             if (each.aligned) {
                 law((in.start + each.at) % wanted.align == 0, "a block is aligned");
                 law(wanted.align <= in.known_align, "an alignment is only promised where the base has it");
             }
-            const run node{each.at - c_.word, each.at + each.size};
+            const run node{each.at - c_.nodes.header, each.at + each.size};
             for (const run& other : nodes_in(each.space))
                 law(node.to <= other.from || other.to <= node.from, "blocks share no byte");
         }
@@ -510,8 +507,8 @@ private:
         number free = 0, largest = 0;
         for (std::size_t i = 0; i != spaces.size(); ++i) {
             for (const run& hole : holes_in(i, spaces[i])) {
-                free += hole.size() - c_.word;
-                largest = std::max(largest, hole.size() - c_.word);
+                free += hole.size() - c_.nodes.header;
+                largest = std::max(largest, hole.size() - c_.nodes.header);
             }
         }
         if (c_.holes == holes::slots) {

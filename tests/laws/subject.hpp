@@ -52,13 +52,21 @@ enum class holes {
 };
 
 /// What a subject promises. A law asks no more than this.
+/// What strategies with records cut memory into.
+struct node_shape {
+    number header = 0;   // bytes in front of each block
+    number granule = 1;  // sizes, and places of what holders use, are multiples of it
+    number least = 1;    // the size of the smallest node
+    number tail = 0;     // bytes lost at the end of an extent
+};
+
 struct contract {
     reclaim reclaims = reclaim::any;
     bool exact = true;         // refuses only when none of its holes fits
     laws::holes holes = laws::holes::anywhere;
     number large = 0;          // holes::between: sizes from this on belong to the upper end
     number slot = 0, slot_align = 1, slot_count = ~number{0};  // holes::slots
-    number word = 0;           // records in band: the bytes in front of each block; 0 when they lie beside
+    node_shape nodes;
     std::size_t records = 0;   // of a side table with a fixed number of them; 0 for any number
     bool gives_back = false;   // a refusal may have to give back what it took: places may differ later, bytes may not
     bool grows = false;

@@ -36,7 +36,10 @@ inline constexpr allot::best_fit_options beside_few{.store = allot::node_store::
 inline constexpr allot::best_fit_options beside_large{.store = allot::node_store::side_table, .large = 200};
 inline constexpr allot::best_fit_options within{.store = allot::node_store::in_band};
 inline constexpr allot::best_fit_options within_large{.store = allot::node_store::in_band, .large = 200};
+inline constexpr allot::best_fit_options in_granules{.store = allot::node_store::side_table, .granule = 32};
 using automatic = allot::best_fit<>;
+using beside_granules = allot::best_fit<in_granules>;
+using beside_granules_narrow = allot::best_fit<in_granules, narrow>;
 using beside_growing = allot::best_fit<beside>;
 using beside_fixed = allot::best_fit<beside_few>;
 using beside_two_ends = allot::best_fit<beside_large>;
@@ -209,6 +212,8 @@ inline constexpr row offsets_alone[] = {
     {"alone: best fit, side table, two ends, at the last offset", make<alone<beside_two_ends, top>>},
     {"alone: best fit, side table, 32 bits, at the last offset", make<alone<beside_narrow, top>>},
     {"alone: best fit, side table of 24, 32 bits", make<alone<beside_fixed_narrow>>},
+    {"alone: best fit, side table, granules of 32, extents that touch", make<alone<beside_granules, touching>>},
+    {"alone: best fit, side table, granules of 32, 32 bits, at the last offset", make<alone<beside_granules_narrow, top>>},
     {"alone: best fit, in band, extents that touch", make<alone<in_band, touching>>},
     {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>>},
     {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <new>
+#include <vector>
+
 namespace {
 
 using allot::best_fit_options;
@@ -117,4 +120,91 @@ TEST_CASE("records in band: a gap in front of an aligned block is nothing or a h
         strategy.deallocate(block);
     }
     CHECK(strategy.remove({reinterpret_cast<std::uintptr_t>(memory), sizeof memory}));
+}
+
+// ── a granule, and requests that must fail ───────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+/// Host memory that counts how often it is looked at.
+struct counted_memory {
+    static inline std::size_t looks = 0;
+    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
+        ++looks;
+        return allot::addressed_memory::at(offset);
+    }
+};
+
+/// Memory full of blocks of 64 bytes, header included, whose holders' bytes begin 16 bytes behind a multiple of 64; every
+/// other one is free.
+template <allot::best_fit_options Options>
+struct misaligned_holes {
+    static constexpr std::size_t blocks = 200'000;
+    using strategy_type = allot::best_fit<Options, std::uintptr_t, counted_memory>;
+
+    misaligned_holes() : bytes{static_cast<std::byte*>(::operator new(size, std::align_val_t{4096}))} {
+        REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(bytes), size}));
+        std::vector<allot::grant_of<strategy_type>> all;
+        while (const auto block = strategy.allocate({56, 16})) all.push_back(block);
+        REQUIRE(all.size() == blocks);
+        for (std::size_t i = 0; i < blocks; i += 2) strategy.deallocate(all[i]);
+    }
+    misaligned_holes(const misaligned_holes&) = delete;
+    ~misaligned_holes() { ::operator delete(bytes, std::align_val_t{4096}); }
+
+    [[nodiscard]] std::size_t looks_of(allot::basic_layout<std::uintptr_t> wanted) {
+        const std::size_t before = counted_memory::looks;
+        CHECK_FALSE(strategy.allocate(wanted));
+        return counted_memory::looks - before;
+    }
+
+    static constexpr std::size_t size = strategy_type::bytes_for(blocks, {56, 16});
+    std::byte* bytes;
+    strategy_type strategy;
+};
+
+}  // namespace
+
+TEST_CASE("a request among 100,000 misaligned holes is refused after so many probes, and then as misaligned") {
+    misaligned_holes<best_fit_options{.store = node_store::in_band, .probes = 64}> bounded;
+    CHECK(bounded.looks_of({40, 64}) < 1000);
+    CHECK(bounded.strategy.diagnose({40, 64}) == allot::diagnosis{allot::refusal::misaligned, 56});
+    CHECK(bounded.strategy.diagnose({100, 64}).why == allot::refusal::fragmented);  // no hole is so large
+    CHECK(bounded.strategy.diagnose({8'000'000, 64}).why == allot::refusal::exhausted);
+    CHECK(bounded.strategy.allocate({56, 16}));  // what any hole serves is found at once
+}
+
+TEST_CASE("by default every hole is looked at before a request is refused") {
+    misaligned_holes<best_fit_options{.store = node_store::in_band}> exact;
+    CHECK(exact.looks_of({40, 64}) > 100'000);
+    CHECK(exact.strategy.diagnose({40, 64}).why == allot::refusal::fragmented);
+    CHECK(exact.looks_of({100, 16}) < 100);  // and those that are too small, not at all
+}
+
+TEST_CASE("with a granule, an alignment up to it fails only when no hole is as large") {
+    allot::best_fit<best_fit_options{.granule = 256}> strategy;
+    REQUIRE(strategy.insert({100, 1'000'000}));  // from 256 on
+    std::vector<allot::grant_of<decltype(strategy)>> live;
+    std::uint32_t random = 1;
+    for (int i = 0; i != 20'000; ++i) {
+        random = random * 1664525 + 1013904223;
+        if (random >> 16 & 1 && !live.empty()) {
+            std::swap(live[(random >> 17) % live.size()], live.back());
+            strategy.deallocate(live.back());
+            live.pop_back();
+            continue;
+        }
+        const std::size_t size = 1 + (random >> 17) % 20'000, align = std::size_t{1} << (random >> 8) % 9;
+        const auto before = strategy.diagnose({size, align});
+        const auto block = strategy.allocate({size, align});
+        REQUIRE(bool(block) == (before.largest_hole >= size));
+        if (!block) continue;
+        CHECK(block.where.offset % 256 == 0);
+        CHECK(strategy.capacity(block) == (size + 255) / 256 * 256);
+        live.push_back(block);
+    }
+    for (const auto& block : live) strategy.deallocate(block);
+    CHECK(strategy.remove({100, 1'000'000}));
+    constexpr std::size_t size = decltype(strategy)::bytes_for(3, {300, 8});
+    CHECK(size == 3 * 512);
 }

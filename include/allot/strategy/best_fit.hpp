@@ -431,13 +431,14 @@ private:
     bins bins_;
 };
 
-/// In band where the host has pointers and no count of records is asked for. In band over several regions, holes are
+/// In band where the host has pointers and neither a count of records nor a granule is asked for. In band over several regions, holes are
 /// not compared by offset: which region lies lower is the system's choice, and results are to be the same everywhere.
 template <best_fit_options Options, class Offset, class Memory, memory_traits Where>
 struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     static constexpr best_fit_options settle(best_fit_options options) noexcept {
         if (options.store == node_store::automatic)
-            options.store = Where.host_pointers && options.records == 0 ? node_store::in_band : node_store::side_table;
+            options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band
+                                                                                                 : node_store::side_table;
         if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
         return options;
     }

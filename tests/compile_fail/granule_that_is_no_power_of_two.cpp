@@ -1,0 +1,12 @@
+// refused: allot: best_fit_options::granule is a power of two that the offsets can tell
+#include <allot/strategy/best_fit.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr std::size_t granule = 48;
+#else
+    constexpr std::size_t granule = 64;
+#endif
+    allot::best_fit<allot::best_fit_options{.granule = granule}> strategy;
+    return strategy.allocate({16, 8}) ? 1 : 0;
+}
