@@ -12,7 +12,7 @@
 // Complexity: O(n log n) in pieces, copies and accesses. Memory: on the heap. Thread safety: pure.
 #pragma once
 
-#include <allot/plan/moves.hpp>
+#include <allot/plan/moves_problem.hpp>
 #include <allot/plan/validate.hpp>
 
 #include <tuple>

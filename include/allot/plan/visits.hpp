@@ -1,53 +1,26 @@
 // visits: when it pays for a buffer to be in a fast memory, if each byte of that has a price at each moment.
 //
-//     accesses   w  r      r r            r        A visit is a run of accesses during which the contents are in the fast
-//     fast       ████      ███████                 memory; between visits they are at home, in a slower one. A longer visit
-//     home          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒        pays for bytes while nobody reads them, a shorter one pays for copies.
+//     accesses   w  r      r r            r     Between visits the contents are at home, in a slower memory. A longer
+//     fast       ████      ███████              visit pays for bytes while nobody reads them, a shorter one pays for
+//     home          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒     copies.
 //     price      1  1  5 5 1 1 0  9 9 9 9 9 9
 //
-// What an access is and what a copy costs is the same for each byte of a buffer, so that sizes do not matter for a visit, but
-// for prices: they rise where visits want more than the fast memory holds, and sink where they want less.
+// What an access is and what a copy costs is the same for each byte of a buffer, so that sizes do not matter for a
+// visit, but for prices: they rise where visits want more than the fast memory holds, and sink where they want less.
 //
-// The cheapest visits for given prices are found access by access: at home, or in the fast memory with contents that home
-// has too, or has not. Accesses at one step are one event; a buffer that is written without being read has new contents, and
-// what it was before is of no use: it is a value of its own.
+// The cheapest visits for given prices are found access by access: at home, or in the fast memory with contents that
+// home has too, or has not.
 //
-// Integers only, so that every machine finds the same. Complexity: O(events) a round of prices. Memory: some 100 bytes an
-// event. Not synchronised.
+// Integers only, so that every machine finds the same. Complexity: O(events) a round of prices. Memory: on the heap,
+// some 100 bytes an event. Not synchronised.
 #pragma once
 
-#include <allot/plan/problem.hpp>
+#include <allot/plan/contents.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <vector>
 
 namespace allot::inline v1::detail {
-
-/// What happens to a buffer at one step. What is read there is read before it is written.
-struct access_event {
-    std::int64_t step = 0;
-    std::uint64_t count = 0;  // of accesses
-    bool reads = false;
-    bool writes = false;
-};
-
-/// Contents of a buffer, from the event that writes them to the last that reads them or writes what was just read.
-struct access_value {
-    std::size_t buffer = 0;
-    std::size_t first = 0;  // event
-    std::size_t last = 0;   // event
-    lifetime live{};        // from the first event, or from where it came with contents, to behind the last
-    bool given = false;     // it came with contents
-};
-
-/// Where a value is at an event.
-enum class event_place : unsigned char {
-    home,
-    arrives,  // begins a visit
-    stays,    // in the visit of the event before
-};
 
 /// What a byte of a value costs in two memories.
 struct visit_costs {
@@ -58,7 +31,10 @@ struct visit_costs {
 
 class visit_prices {
 public:
-    visit_prices(const std::vector<access_event>& events, const std::vector<access_value>& values) : events_{&events}, values_{&values} {
+    /// Of contents that outlive it.
+    explicit visit_prices(const buffer_contents& contents) : events_{&contents.events()}, values_{&contents.values()} {
+        const std::vector<access_event>& events = *events_;
+        const std::vector<access_value>& values = *values_;
         for (const access_event& event : events) {
             times_.push_back(event.step);
             times_.push_back(event.step + 1);
@@ -76,8 +52,8 @@ public:
     }
 
     /// Prices for these values, so many bytes each, in a memory of so many; `costs` by value.
-    void run(const std::vector<std::size_t>& values, const std::vector<plan_buffer>& buffers, const std::vector<visit_costs>& costs,
-             std::uint64_t capacity, std::size_t iterations) {
+    void run(const std::vector<std::size_t>& values, std::span<const plan_buffer> buffers,
+             const std::vector<visit_costs>& costs, std::uint64_t capacity, std::size_t iterations) {
         const int size_shift = std::max(0, static_cast<int>(std::bit_width(capacity)) - 24);
         const auto room = static_cast<std::int64_t>(capacity >> size_shift);
         const std::int64_t most = most_price() / static_cast<std::int64_t>(times_.size() + 1);
@@ -85,14 +61,16 @@ public:
         for (const std::size_t v : values) {
             const access_value& value = (*values_)[v];
             const auto length = static_cast<std::int64_t>(section_[value.last] + 1 - born_[v]);
-            worth = std::max(worth, scaled(costs[v].home - costs[v].fast) * static_cast<std::int64_t>(value.last - value.first + 1) / length);
+            const auto events = static_cast<std::int64_t>(value.last - value.first + 1);
+            worth = std::max(worth, scaled(costs[v].home - costs[v].fast) * events / length);
         }
         const std::int64_t first_step = std::min(worth / 4 + 1, std::int64_t{1} << 30);
         for (std::size_t i = 0; i != iterations; ++i, ++done_) {
             std::fill(load_.begin(), load_.end(), 0);
             for (const std::size_t v : values) {
                 choose(v, costs[v], 1, 1);
-                const auto size = static_cast<std::int64_t>(std::min(buffers[(*values_)[v].buffer].size >> size_shift, std::uint64_t{1} << 32));
+                const std::uint64_t bytes = buffers[(*values_)[v].buffer].size >> size_shift;
+                const auto size = static_cast<std::int64_t>(std::min(bytes, std::uint64_t{1} << 32));
                 each_visit(v, [&](std::size_t first, std::size_t last) {
                     load_[is_whole(v) ? born_[v] : section_[first]] += size;
                     load_[section_[last] + 1] -= size;
@@ -103,7 +81,8 @@ public:
             for (std::size_t s = 0; s + 1 < times_.size(); ++s) {
                 load += load_[s];
                 const std::int64_t over = std::clamp(load - room, -room, 4 * room);
-                price_[s] = std::clamp(price_[s] + step * over / std::max(room, std::int64_t{1}), std::int64_t{0}, most);
+                const std::int64_t change = step * over / std::max(room, std::int64_t{1});
+                price_[s] = std::clamp(price_[s] + change, std::int64_t{0}, most);
             }
             sum_up();
         }
@@ -113,8 +92,12 @@ public:
     void choose(std::size_t v, visit_costs costs, std::int64_t numerator, std::int64_t denominator) {
         const access_value& value = (*values_)[v];
         const std::int64_t fast = scaled(costs.fast), home = scaled(costs.home), copy = fast + home;
-        const auto price = [&](std::size_t from, std::size_t until) { return (sum_[until] - sum_[from]) / denominator * numerator; };
-        const auto count_of = [&](std::size_t e) { return static_cast<std::int64_t>(std::min<std::uint64_t>((*events_)[e].count, 1 << 10)); };
+        const auto price = [&](std::size_t from, std::size_t until) {
+            return (sum_[until] - sum_[from]) / denominator * numerator;
+        };
+        const auto count_of = [&](std::size_t e) {
+            return static_cast<std::int64_t>(std::min<std::uint64_t>((*events_)[e].count, 1 << 10));
+        };
         enum state : unsigned char { at_home, clean, dirty, states };
         constexpr std::int64_t never = std::int64_t{1} << 62;
         std::array<std::int64_t, states> cost{};
@@ -162,9 +145,9 @@ public:
             now = static_cast<state>(from);
         }
         // A visit from the first event to the last, with no need of a home, is all of its life.
-        if (!value.given && place_[value.first] == event_place::arrives &&
-            std::all_of(place_.begin() + static_cast<std::ptrdiff_t>(value.first + 1), place_.begin() + static_cast<std::ptrdiff_t>(value.last + 1),
-                        [](event_place place) { return place == event_place::stays; }))
+        std::size_t staying = value.first + 1;
+        while (staying <= value.last && place_[staying] == event_place::stays) ++staying;
+        if (!value.given && place_[value.first] == event_place::arrives && staying > value.last)
             place_[value.first] = event_place::stays;
     }
 
