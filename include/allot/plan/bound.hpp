@@ -25,8 +25,8 @@ namespace allot::inline v1 {
 
 struct plan_bound {
     std::uint64_t bytes = 0;
-    std::int64_t step = 0;                      // where most is live
-    std::span<const std::uint32_t> live{};      // the buffers that live then, in the workspace
+    std::int64_t step = 0;                  // where most is live
+    std::span<const std::uint32_t> live{};  // the buffers that live then, in the workspace
 };
 
 /// What `bound_of` works in.

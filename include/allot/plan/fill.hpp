@@ -515,15 +515,15 @@ private:
     const std::uint64_t* values_ = nullptr;
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, limit_ = 0;
     std::uint64_t effort_ = 0, spent_ = 0;
-    // Of what is placed, chosen, all; no plan has more.
-    std::uint64_t worth_ = 0, chosen_worth_ = 0, all_ = 0, most_ = 0;
+    std::uint64_t worth_ = 0, chosen_worth_ = 0;  // of what is placed; of what is chosen
+    std::uint64_t all_ = 0, most_ = 0;            // what all are worth; no plan is worth more
     std::size_t count_ = 0, near_ = 0, packed_count_ = 0;
     std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr;
-    std::uint32_t *share_ = nullptr, *key_ = nullptr;  // by buffer: of its value in its price; with noise
-    std::uint32_t *chosen_ = nullptr, *kept_ = nullptr;                  // by buffer
+    std::uint32_t *share_ = nullptr, *key_ = nullptr;      // by buffer: of its value in its price; with noise
+    std::uint32_t *chosen_ = nullptr, *kept_ = nullptr;    // by buffer
     std::uint32_t *number_ = nullptr, *packed_ = nullptr;  // by buffer, and back: in the problem to be packed
-    std::uint32_t *placed_ = nullptr, *rank_ = nullptr;  // by buffer: 1 when it is; its place in the list
-    std::uint32_t *at_ = nullptr, *removed_ = nullptr;  // what was looked at, by offsets; what was ruined
+    std::uint32_t *placed_ = nullptr, *rank_ = nullptr;    // by buffer: 1 when it is; its place in the list
+    std::uint32_t *at_ = nullptr, *removed_ = nullptr;     // what was looked at, by offsets; what was ruined
     std::uint64_t *fixed_ = nullptr, *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
     std::uint64_t *trial_ = nullptr, *load_ = nullptr;
     std::span<plan_buffer> sub_buffers_{};

@@ -132,10 +132,27 @@ public:
     [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
     /// Whatever is placed that the buffer must not share a byte with, in order of offsets: once for each lifetime that
-    /// meets one of its own, and its own if it is placed; what is reserved is of the buffer after the last. Until the next call.
+    /// meets one of its own, and its own if it is placed; what is reserved is of the buffer after the last. Until the
+    /// next call.
     [[nodiscard]] constexpr std::span<const plan_extent> in_the_way(std::uint32_t buffer) noexcept {
         const std::uint32_t met = meet(buffer);
         return {met_, met};
+    }
+    /// Calls `visit(a, b)`, once or more, for any two that are placed and share bytes that they must not; what is
+    /// reserved is of the buffer after the last.
+    template <class Visit>
+    constexpr void each_collision(Visit visit) const noexcept {
+        for (std::uint32_t block = 0; block != blocks_; ++block)
+            for (std::uint32_t a = begin_[block]; a != end_[block]; ++a)
+                for (std::uint32_t b = a + 1; b != end_[block] && lists_[b].begin < lists_[a].end; ++b)
+                    if (lists_[a].from < lists_[b].until && lists_[b].from < lists_[a].until)
+                        visit(lists_[a].buffer, lists_[b].buffer);
+        for (const plan_pair& pair : problem_->apart) {
+            const auto a = static_cast<std::uint32_t>(pair.first), b = static_cast<std::uint32_t>(pair.second);
+            if (placed_[a] != 0 && placed_[b] != 0 && buffers_[a].size != 0 && buffers_[b].size != 0 &&
+                offsets_[a] < offsets_[b] + buffers_[b].size && offsets_[b] < offsets_[a] + buffers_[a].size)
+                visit(a, b);
+        }
     }
     /// Places a buffer where its end fits 64 bits, whoever lies there; it is not placed. `height` does not fall again.
     constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
@@ -152,7 +169,8 @@ public:
         placed_[buffer] = 0;
         if (buffers_[buffer].size == 0) return;
         for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
-            for (std::uint32_t block = block_[from_[at]]; block <= block_[until_[at] - 1]; ++block) remove(buffer, from_[at], block);
+            for (std::uint32_t block = block_[from_[at]]; block <= block_[until_[at] - 1]; ++block)
+                remove(buffer, from_[at], block);
     }
 
 private:
@@ -245,7 +263,8 @@ private:
     constexpr void remove(std::uint32_t buffer, std::uint32_t from, std::uint32_t block) noexcept {
         std::uint32_t low = begin_[block], high = end_[block];  // the first that begins where it does
         while (low != high)
-            if (const std::uint32_t middle = low + (high - low) / 2; lists_[middle].begin < offsets_[buffer]) low = middle + 1;
+            if (const std::uint32_t middle = low + (high - low) / 2; lists_[middle].begin < offsets_[buffer])
+                low = middle + 1;
             else high = middle;
         plan_extent* at = lists_ + low;
         while (at->buffer != buffer || at->from != from) ++at;
@@ -257,11 +276,11 @@ private:
     std::uint64_t* offsets_ = nullptr;
     std::uint32_t ranks_ = 0, blocks_ = 0;
     std::uint64_t height_ = 0, looked_at_ = 0;
-    std::uint32_t* placed_ = nullptr;                                            // by buffer: 1 when it is
+    std::uint32_t* placed_ = nullptr;                                               // by buffer: 1 when it is
     std::uint32_t *first_lifetime_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer, and by that
-    std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;                    // by buffer, and by that
-    std::uint32_t* block_ = nullptr;                                             // by rank
-    std::uint32_t *begin_ = nullptr, *end_ = nullptr;                            // by block: its list
+    std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;                       // by buffer, and by that
+    std::uint32_t* block_ = nullptr;                                                // by rank
+    std::uint32_t *begin_ = nullptr, *end_ = nullptr;                               // by block: its list
     plan_extent *lists_ = nullptr, *met_ = nullptr, *scratch_ = nullptr;
 };
 

@@ -10,9 +10,8 @@
 // no list of their own.
 //
 // Alignments up to a page's are kept if the pages are aligned, and larger ones are refused. So is a problem with
-// constraints or with buffers that live again, for which no such theorem holds.
-//
-// Whoever made them, `validate_pages` knows whether pages are right.
+// constraints or with buffers that live again, for which no such theorem holds. Whoever made them, `validate_pages`
+// knows whether pages are right.
 //
 // Source: the colouring of interval graphs, e.g. Gupta, Lee and Leung, An optimal solution for the channel-assignment
 // problem, IEEE Transactions on Computers 28, 1979. Complexity: O(n log n + pages handed out). Memory: `pages_space`,

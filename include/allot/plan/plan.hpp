@@ -34,9 +34,9 @@ namespace allot::inline v1 {
 
 struct plan_options {
     std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
-    std::uint64_t effort = 500'000;  // buffers placed in trying, over all plans: a second or a few; 0 is one plan
-    std::size_t search_at_most = 2048;      // buffers; more are planned by greedy alone
-    std::size_t remember = 1 << 16;         // states of the search that failed; 0, or a power of two
+    std::uint64_t effort = 500'000;     // buffers placed in trying, over all plans: a second or a few; 0 is one plan
+    std::size_t search_at_most = 2048;  // buffers; more are planned by greedy alone
+    std::size_t remember = 1 << 16;     // states of the search that failed; 0, or a power of two
 };
 
 enum class plan_status : unsigned char {

@@ -510,7 +510,7 @@ private:
         };
         std::uint64_t bottom = none;
         members.each(waiting_, [&](index i) {
-            // While a buffer waits, room for a number.
+            // While a buffer waits, its offset is room for a number.
             offset_[i] = lowest_[i] == floor ? above_outsider(i) : lowest_[i];
             bottom = std::min(bottom, offset_[i]);
         });
@@ -589,15 +589,15 @@ private:
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
     std::uint64_t bound_ = 0, granule_ = 0, capacity_ = 0, nodes_ = 0;
     std::size_t trail_ = 0, placed_ = 0, depth_ = 0, changes_ = 0;
-    std::span<std::uint64_t> offset_, lowest_, key_;  // by item: of waiting ones, lowest; of placed ones, offset
-    std::span<index> rank_, path_;                                  // by item: its place in the order; items as placed
-    std::span<std::uint64_t> left_, floor_;                         // by section: sizes that wait, and from where on
-    // By section: may rest on the floor; wait on both sides.
-    std::span<index> resting_, crossing_, changed_, is_changed_;
-    std::span<std::uint64_t> waiting_;                              // a bit for each item
-    std::span<std::uint64_t> reserved_, reserved_end_;              // ranges
-    std::span<std::uint64_t> memo_;                                 // fingerprints of failed states
-    std::span<std::uint64_t> trail_old_;                            // what was changed: an item's lowest, or a floor
+    std::span<std::uint64_t> offset_, lowest_, key_;    // by item: of waiting ones, lowest; of placed ones, offset
+    std::span<index> rank_, path_;                      // by item: its place in the order; items as placed
+    std::span<std::uint64_t> left_, floor_;             // by section: sizes that wait, and from where on
+    std::span<index> resting_, crossing_;               // by section: may rest on the floor; wait on both sides
+    std::span<index> changed_, is_changed_;             // sections; by section
+    std::span<std::uint64_t> waiting_;                  // a bit for each item
+    std::span<std::uint64_t> reserved_, reserved_end_;  // ranges
+    std::span<std::uint64_t> memo_;                     // fingerprints of failed states
+    std::span<std::uint64_t> trail_old_;                // what was changed: an item's lowest, or a floor
     std::span<index> trail_what_, trail_resting_;
     std::span<std::uint64_t> frame_print_;
     std::span<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth

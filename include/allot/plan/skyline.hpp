@@ -234,14 +234,14 @@ private:
     const plan_buffer* buffers_;
     std::uint32_t ranks_, count_ = 0;
     std::uint32_t buffer_leaves_, rank_leaves_;
-    bool fits_ = true;                                                          // sizes rounded up to alignments do
-    std::uint32_t *buffer_, *from_, *until_, *priority_, *order_;               // by place
-    std::uint64_t *size_, *offset_;                                             // by place; sizes are rounded up
-    std::uint32_t* first_;  // by rank: the first place that begins there
-    std::uint32_t *end_, *previous_;  // by rank: of the stretch that begins there
-    std::uint64_t* level_;                                                      // by rank; `highest` where none begins
-    std::uint32_t *best_, *earliest_end_;                                       // the tree over places
-    std::uint32_t* lowest_;                                                     // the tree over ranks
+    bool fits_ = true;                                             // sizes rounded up to alignments do
+    std::uint32_t *buffer_, *from_, *until_, *priority_, *order_;  // by place
+    std::uint64_t *size_, *offset_;                                // by place; sizes are rounded up
+    std::uint32_t* first_;                                         // by rank: the first place that begins there
+    std::uint32_t *end_, *previous_;                               // by rank: of the stretch that begins there
+    std::uint64_t* level_;                                         // by rank; `highest` where none begins
+    std::uint32_t *best_, *earliest_end_;                          // the tree over places
+    std::uint32_t* lowest_;                                        // the tree over ranks
 };
 
 }  // namespace allot::inline v1::detail

@@ -1,12 +1,12 @@
 // validate: whether a plan keeps what its problem asks. It shares nothing with those who make plans but a sort.
 //
-//     offset                                A sweep over time keeps the buffers that are live now, in order of offsets.
-//       ▲    ┌────┐                         As long as they share no byte, one that begins can only share bytes with
-//       │    │ b  │   c begins: b and d are its two neighbours.
-//       │    └────┘   its neighbours
-//       │  ├───c──                          The order is known beforehand, so that the set of those live is a bitmap
-//       │  ┌────────┐                       over places in it, with a bitmap over its words, and so on: six levels of
-//       └──┴─── d ──┴───────► time          64 hold 2^36, and a neighbour is a few shifts away.
+//     offset                              A sweep over time keeps the buffers that are live now, in order of offsets.
+//       ▲  ┌────────┐                     As long as they share no byte, one that begins can only share bytes with its
+//       │  │   b    │                     two neighbours: here c with b and d.
+//       │  └────┬───┴───┐
+//       │       │   c   │                 The order is known beforehand, so that the set of those live is a bitmap over
+//       │  ┌────┴───┬───┘                 places in it, with a bitmap over its words, and so on: six levels of 64 hold
+//       └──┴── d ───┴───────► time        2^36, and a neighbour is a few shifts away.
 //
 // Buffers that are `together` may share bytes, and are one neighbour: they lie side by side in the order, the largest
 // last.
@@ -245,7 +245,7 @@ private:
     std::uint32_t *starts_, *ends_, *scratch_;  // lifetimes in order of time
     // By buffer: one of those together with it, its place, its lifetimes that go on.
     std::uint32_t *group_, *place_, *live_;
-    std::uint32_t *order_, *first_, *last_;     // by place: the buffer there, the first and last place of its group
+    std::uint32_t *order_, *first_, *last_;  // by place: the buffer there, the first and last place of its group
 };
 
 }  // namespace detail

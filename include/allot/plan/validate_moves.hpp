@@ -1,15 +1,16 @@
-// validate_moves: whether a plan with moves keeps what its problem asks, and whether each access reads what was written last.
-// It shares nothing with those who make plans but the look at a problem.
+// validate_moves: whether a plan with moves keeps what its problem asks, and whether each access reads what was written
+// last. It shares nothing with `plan_moves` but the look at a problem.
 //
 //     pieces  ──► each in a memory that its buffer may live in, aligned, and while its buffer lives
 //             ──► memory by memory to `validate`: no two share bytes while they live
-//     time    ──► copies in, reads, writes, copies out, step by step: each piece has a version of its buffer's contents, a
-//                 write makes the newest, a copy hands one on, and a read asks for the newest
+//     time    ──► copies in, reads, writes, copies out, step by step: each piece has a version of its buffer's
+//                 contents, a write makes the newest, a copy hands one on, and a read asks for the newest
 //
-// The contents that a buffer came with are in the first of its pieces, which begins with the buffer; of a buffer that lives
-// again nobody knows which life the contents are of, so that it has one place, and a piece for each life.
+// The contents that a buffer came with are in the first of its pieces, which begins with the buffer; of a buffer that
+// lives again nobody knows which life the contents are of, so that it has one place, and a piece for each life.
 //
-// Complexity: O(n log n) in pieces, copies and accesses. Memory: on the heap. Thread safety: pure.
+// What copies cost is not asked here. Complexity: O(n log n) in pieces, copies and accesses of each memory. Memory: on
+// the heap, some 100 bytes a piece, copy or access. Thread safety: pure.
 #pragma once
 
 #include <allot/plan/moves_problem.hpp>
@@ -21,15 +22,15 @@ namespace allot::inline v1 {
 
 enum class moves_violation_kind : unsigned char {
     none,
-    bad_problem,      // `plan_moves` says why
-    no_such_piece,    // copy or access `which` names a piece, or piece `which` a buffer, that is none, or of another buffer
-    not_all_pieces,   // buffer `which`, which may not move, has not exactly one place with a piece for each of its lives
-    not_allowed,      // piece `which` is in a memory that its buffer may not live in, or has another size
-    not_alive,        // piece `which` lives when its buffer does not; copy or access `which` happens when a piece does not
-    bad_place,        // piece `which` overlaps another, or is misaligned or beyond the capacity or not where it is fixed
-    not_in_order,     // copy `which` is earlier than the one before
-    no_contents,      // copy `which` copies what was never written, or not all of it
-    stale,            // access `which` reads what is not the newest
+    bad_problem,     // `plan_moves` says why
+    no_such_piece,   // copy or access `which` names a piece that is none or of another buffer; piece `which` no buffer
+    not_all_pieces,  // buffer `which`, which may not move, has not one place with a piece for each of its lives
+    not_allowed,     // piece `which` is in a memory that its buffer may not live in, or has another size
+    not_alive,       // piece `which` lives when its buffer does not; copy or access `which` is when a piece does not
+    bad_place,       // piece `which` overlaps another, is misaligned, beyond the capacity, or not where it is fixed
+    not_in_order,    // copy `which` is earlier than the one before
+    no_contents,     // copy `which` copies what was never written, or not all of it
+    stale,           // access `which` reads what is not the newest
 };
 
 struct moves_violation {
@@ -45,7 +46,11 @@ class moves_validator {
 
 public:
     moves_validator(const moves_problem& problem, const moves_plan& plan)
-        : given_{problem.memories}, buffers_{given_.buffers.buffers}, accesses_{problem.accesses}, plan_{&plan}, lives_(buffers_.size()),
+        : given_{problem.memories},
+          buffers_{given_.buffers.buffers},
+          accesses_{problem.accesses},
+          plan_{&plan},
+          lives_(buffers_.size()),
           pieces_of_(buffers_.size()) {
         for (std::size_t i = 0; i != buffers_.size(); ++i) lives_[i].push_back(buffers_[i].live);
         for (const plan_revival& each : given_.buffers.revivals) lives_[each.buffer].push_back(each.live);
@@ -67,8 +72,11 @@ private:
             if (piece.place.memory >= given_.memories.size() || piece.place.size != buffers_[piece.buffer].size ||
                 (!given_.allowed.empty() && (given_.allowed[piece.buffer] >> piece.place.memory & 1) == 0))
                 return {kind::not_allowed, p};
-            const auto holds = [&](lifetime live) { return live.from <= piece.live.from && piece.live.until <= live.until; };
-            if (piece.live.until <= piece.live.from || std::none_of(lives_[piece.buffer].begin(), lives_[piece.buffer].end(), holds))
+            const auto holds = [&](lifetime live) {
+                return live.from <= piece.live.from && piece.live.until <= live.until;
+            };
+            if (piece.live.until <= piece.live.from ||
+                std::none_of(lives_[piece.buffer].begin(), lives_[piece.buffer].end(), holds))
                 return {kind::not_alive, p};
         }
         return {};
@@ -88,12 +96,14 @@ private:
             std::vector<lifetime> missing = lives_[i];
             for (const std::size_t p : pieces_of_[i]) {
                 const auto found = std::find(missing.begin(), missing.end(), plan_->pieces[p].live);
-                if (found == missing.end() || plan_->pieces[p].place != plan_->pieces[pieces_of_[i][0]].place) return {kind::not_all_pieces, i};
+                if (found == missing.end() || plan_->pieces[p].place != plan_->pieces[pieces_of_[i][0]].place)
+                    return {kind::not_all_pieces, i};
                 missing.erase(found);
             }
         }
         for (const plan_pair& each : given_.buffers.together)  // an offset they share by `validate`, but the memory?
-            if (plan_->pieces[pieces_of_[each.first][0]].place.memory != plan_->pieces[pieces_of_[each.second][0]].place.memory)
+            if (plan_->pieces[pieces_of_[each.first][0]].place.memory !=
+                plan_->pieces[pieces_of_[each.second][0]].place.memory)
                 return {kind::bad_place, pieces_of_[each.first][0]};
         return {};
     }
@@ -124,7 +134,8 @@ private:
                         if (one != other) made.push_back({one, other});
             return made;
         };
-        const std::vector<plan_pair> together = pairs_here(given_.buffers.together), apart = pairs_here(given_.buffers.apart);
+        const std::vector<plan_pair> together = pairs_here(given_.buffers.together),
+                                     apart = pairs_here(given_.buffers.apart);
         const plan_problem problem{.buffers = buffers, .fixed = fixed, .together = together, .apart = apart};
         plan_heap workspace{validate_space(problem)};
         const plan_violation found = validate(problem, offsets, given_.memories[memory].capacity, workspace);
@@ -142,17 +153,20 @@ private:
         std::vector<happening> all;
         for (std::size_t c = 0; c != plan_->copies.size(); ++c) {
             const plan_copy& copy = plan_->copies[c];
-            if (c != 0 && std::tie(copy.step, copy.after) < std::tie(plan_->copies[c - 1].step, plan_->copies[c - 1].after))
+            if (c != 0 &&
+                std::tie(copy.step, copy.after) < std::tie(plan_->copies[c - 1].step, plan_->copies[c - 1].after))
                 return {kind::not_in_order, c};
             all.push_back({copy.step, copy.after ? copy_out : copy_in, c});
         }
         if (plan_->piece_of.size() != accesses_.size()) return {kind::no_such_piece, plan_->piece_of.size()};
-        for (std::size_t a = 0; a != accesses_.size(); ++a) all.push_back({accesses_[a].step, accesses_[a].writes ? write : read, a});
+        for (std::size_t a = 0; a != accesses_.size(); ++a)
+            all.push_back({accesses_[a].step, accesses_[a].writes ? write : read, a});
         std::stable_sort(all.begin(), all.end(), [](const happening& a, const happening& b) {
             return std::tie(a.step, a.when) < std::tie(b.step, b.when);
         });
 
-        std::vector<std::uint64_t> version(plan_->pieces.size()), newest(buffers_.size(), 1);  // 0: nothing; 1: what it came with
+        // 0: nothing; 1: what it came with.
+        std::vector<std::uint64_t> version(plan_->pieces.size()), newest(buffers_.size(), 1);
         for (std::size_t i = 0; i != buffers_.size(); ++i) {
             if (pieces_of_[i].empty()) continue;
             const std::size_t first = pieces_of_[i][0];
@@ -169,10 +183,12 @@ private:
         for (const happening& now : all) {
             if (now.when == copy_in || now.when == copy_out) {
                 const plan_copy& copy = plan_->copies[now.which];
-                if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) || !is_piece(copy.to, copy.buffer))
+                if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) ||
+                    !is_piece(copy.to, copy.buffer))
                     return {kind::no_such_piece, now.which};
                 if (!lives(copy.from, now.step) || !lives(copy.to, now.step)) return {kind::not_alive, now.which};
-                if (version[copy.from] == 0 || copy.size != buffers_[copy.buffer].size) return {kind::no_contents, now.which};
+                if (version[copy.from] == 0 || copy.size != buffers_[copy.buffer].size)
+                    return {kind::no_contents, now.which};
                 version[copy.to] = version[copy.from];
                 continue;
             }
@@ -194,8 +210,8 @@ private:
     std::span<const plan_buffer> buffers_;
     std::span<const plan_access> accesses_;
     const moves_plan* plan_;
-    std::vector<std::vector<lifetime>> lives_;          // by buffer
-    std::vector<std::vector<std::size_t>> pieces_of_;   // by buffer
+    std::vector<std::vector<lifetime>> lives_;         // by buffer
+    std::vector<std::vector<std::size_t>> pieces_of_;  // by buffer
 };
 
 }  // namespace detail

@@ -1,15 +1,16 @@
-// validate_pages: whether buffers in pages keep what their problem asks. It shares nothing with `plan_pages` but a sort.
+// validate_pages: whether buffers in pages keep what their problem asks. It shares nothing with `plan_pages` but a
+// sort.
 //
-//     page                                 In the order in which buffers begin, every page remembers who took it last. Who
-//       1  │   ┌── b ──┐                   takes a page finds there the only one that can still be in it: whoever had it
-//       0  │ a ────┐                       before had ended when that one began.
-//          │       ├── c ──┐
-//          └───────┴───────┴──► time       c takes page 0 from a, which has ended.
+//     page                            In the order in which buffers begin, every page remembers who took it last. Who
+//       1  │   ┌── b ──┐              takes a page finds there the only one that can still be in it: whoever had it
+//       0  ├── a ──┬── c ──┐          before had ended when that one began.
+//          └───┴───┴───┴───┴──► time
+//                                     Here c takes page 0 from a, which has ended.
 //
 // That there are few pages is not asked here: `bound_of`, in pages, says how many there must be.
 //
-// Complexity: O(n log n + pages). Memory: `validate_pages_space`, 8 bytes a buffer and 4 a page. Thread safety: pure but for
-// the workspace.
+// Complexity: O(n log n + pages). Memory: `validate_pages_space`, 8 bytes a buffer and 4 a page. Thread safety: pure
+// but for the workspace.
 #pragma once
 
 #include <allot/plan/check.hpp>
@@ -47,12 +48,14 @@ struct pages_violation {
 /// The first violation found; of kind `none` when the pages are right: those of buffer i are `pages[first[i]]` …
 /// `pages[first[i + 1] - 1]`, and their names are below `count`.
 [[nodiscard]] constexpr pages_violation validate_pages(const plan_problem& problem, std::uint64_t page_size,
-                                                       std::span<const std::uint32_t> first, std::span<const std::uint32_t> pages,
-                                                       std::uint32_t count, plan_workspace workspace) noexcept {
+                                                       std::span<const std::uint32_t> first,
+                                                       std::span<const std::uint32_t> pages, std::uint32_t count,
+                                                       plan_workspace workspace) noexcept {
     using enum pages_violation_kind;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return {bad_problem, error.which, 0};
-    if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() || !problem.apart.empty() ||
-        !problem.reserved.empty())
+    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none)
+        return {bad_problem, error.which, 0};
+    if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() ||
+        !problem.apart.empty() || !problem.reserved.empty())
         return {unsupported, 0, 0};
     const std::span<const plan_buffer> buffers = problem.buffers;
     if (first.size() != buffers.size() + 1) return {lists_missing, std::min(first.size(), buffers.size()), 0};
@@ -70,7 +73,8 @@ struct pages_violation {
     const auto nobody = static_cast<std::uint32_t>(buffers.size());
     for (std::uint32_t page = 0; page != count; ++page) taker[page] = nobody;
     for (std::uint32_t i = 0; i != nobody; ++i) order[i] = i;
-    detail::sort_by(order, scratch, buffers.size(), [&](std::uint32_t i) { return detail::ordered(buffers[i].live.from); });
+    detail::sort_by(order, scratch, buffers.size(),
+                    [&](std::uint32_t i) { return detail::ordered(buffers[i].live.from); });
     for (std::size_t next = 0; next != buffers.size(); ++next) {
         const std::uint32_t now = order[next];
         for (std::uint32_t at = first[now]; at != first[now + 1]; ++at) {
