@@ -1,0 +1,247 @@
+// replay: traces of real and synthetic programs on allot's strategies and on those that one would use instead: operations, ns an
+// operation, and the memory that they need over the most bytes that live. Run by ./dev replay and ./dev bench.
+//
+//     replay [--allocator NAME] [--group bump|pool|best_fit] [TRACE…]
+//     replay --count NAME TRACE      one replay alone, for callgrind to count; see replay_instructions.sh
+//     replay --write TRACE SEED      a synthetic trace, to standard output
+//     replay --list                  the names of allocators
+//
+// TRACE: a file, plain or packed by xz, or the name of a synthetic trace (synthetic_traces.hpp). Without one: all synthetic ones,
+// and those of real programs where the folder ../shared/data/traces is.
+//
+// Allot's bump against bump allocators: by hand, std::pmr's monotonic resource, foonathan's memory_stack. Its pools against
+// a free list, an index stack and a bitmap by hand, Boost.Pool, foonathan's memory_pool. Its best_fit in band against glibc,
+// mimalloc, jemalloc, the pool resources of libstdc++ and Boost.Container, foonathan's pool collection and
+// Boost.Interprocess; with a side table, against exact best fit in a std::set.
+//
+// Before anything is timed, every subject replays the trace once under a check that no two live blocks overlap, and that
+// counts misaligned ones. Times are CPU time by Google Benchmark: subjects take turns at random, and the empty replay is
+// subtracted. A subject in an arena has twice the bytes that live at most, or more where it needs them.
+#include "replay_allot.hpp"
+#include "replay_by_hand.hpp"
+#include "replay_peers.hpp"
+#include "replay_table.hpp"
+#include "trace_files.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <exception>
+
+namespace {
+
+using namespace benchmarks;
+
+constexpr int repetitions = 7;
+constexpr std::size_t least_operations = 1'000'000;  // that one repetition replays
+
+template <class... Subjects, class Use>
+void use_each(Use use) {
+    (use.template operator()<Subjects>(), ...);
+}
+
+/// Groups stand together, each with the one that others are compared with in front.
+template <class Use>
+void for_each_subject(Use use) {
+    using store = allot::pool_store;
+    use_each<bump_by_hand, allot_bump, std_pmr_monotonic>(use);
+#ifdef ALLOT_FOONATHAN
+    use_each<foonathan_stack>(use);
+#endif
+    use_each<free_list_by_hand, allot_pool, boost_segregated_storage>(use);
+#ifdef ALLOT_FOONATHAN
+    use_each<foonathan_pool>(use);
+#endif
+    use_each<index_stack_by_hand<64>, index_stack_by_hand<65'536>, allot_pool_beside<64, store::index_stack>,
+                    allot_pool_beside<65'536, store::index_stack>, bitmap_by_hand<64>, bitmap_by_hand<65'536>,
+                    allot_pool_beside<64, store::bitmap>, allot_pool_beside<65'536, store::bitmap>>(use);
+    use_each<allot_in_band, glibc_malloc>(use);
+#ifdef ALLOT_MIMALLOC
+    use_each<mimalloc>(use);
+#endif
+#ifdef ALLOT_JEMALLOC
+    use_each<jemalloc>(use);
+#endif
+    use_each<std_pmr_pool>(use);
+#ifdef ALLOT_BOOST_CONTAINER
+    use_each<boost_pmr_pool>(use);
+#endif
+#ifdef ALLOT_FOONATHAN
+    use_each<foonathan_collection>(use);
+#endif
+    use_each<interprocess_best_fit>(use);
+    use_each<allot_side_table, allot_side_table_granule<16>, allot_side_table_granule<256>, set_best_fit>(use);
+}
+
+/// Keeps what Google Benchmark measured, by name: ns an operation of every repetition.
+class keeper : public benchmark::BenchmarkReporter {
+public:
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>& runs) override {
+        for (const Run& run : runs) {
+            if (run.error_occurred) throw std::runtime_error{run.run_name.function_name + ": " + run.error_message};
+            if (run.run_type == Run::RT_Iteration) times[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
+        }
+    }
+    std::map<std::string, std::vector<double>> times{};
+};
+
+template <class Subject>
+void time(benchmark::State& state, const workload& of, std::uint64_t bytes) {
+    std::vector<typename Subject::block> blocks(of.trace.slots);
+    Subject on{bytes, of.trace};
+    for (auto _ : state)
+        if (!replay(on, of.trace, blocks.data())) return state.SkipWithError("it refused what it did not refuse before");
+}
+
+template <class Subject>
+void enlist(const workload& of, std::uint64_t bytes) {
+    const auto rounds = static_cast<benchmark::IterationCount>(least_operations / of.trace.operations.size() + 1);
+    benchmark::RegisterBenchmark(Subject::name, [&of, bytes](benchmark::State& state) { time<Subject>(state, of, bytes); })
+        ->Iterations(rounds)
+        ->Repetitions(repetitions)
+        ->Unit(benchmark::kNanosecond);
+}
+
+struct choice {
+    std::string allocator, group;
+    template <class Subject>
+    [[nodiscard]] bool has(const workload& of) const {
+        const bool grouped = group.empty() || std::string_view{group_names[static_cast<int>(Subject::group)]} == group;
+        return Subject::serves(of) && grouped && (allocator.empty() || allocator == Subject::name);
+    }
+    static constexpr const char* group_names[] = {"", "bump", "pool", "pool", "best_fit", "best_fit"};
+};
+
+/// The smallest of these memories in which the trace can be replayed, and what the check saw there.
+template <class Subject>
+verdict checked(const workload& of, std::uint64_t& bytes) {
+    verdict seen;
+    for (const std::uint64_t times : {2, 4, 8}) {
+        bytes = (of.trace.peak * times + 4095) / 4096 * 4096 + 65'536;
+        if (seen = check<Subject>(of, bytes); seen.complete) break;
+    }
+    if (seen.overlaps != 0) throw std::runtime_error{of.name + ": blocks of " + Subject::name + " overlap"};
+    return seen;
+}
+
+std::vector<row> run(const workload& of, const choice& chosen) {
+    std::vector<row> rows;
+    benchmark::ClearRegisteredBenchmarks();
+    enlist<empty_replay>(of, 0);
+    for_each_subject([&]<class Subject>() {
+        if (!chosen.has<Subject>(of)) return;
+        std::uint64_t bytes = 0;
+        rows.push_back({.trace = of.name, .name = Subject::name, .honours = Subject::honours, .group = Subject::group,
+                        .seen = checked<Subject>(of, bytes)});
+        if (!rows.back().seen.complete) return;
+        if constexpr (Subject::bounded) rows.back().extent = extent_over_peak<Subject>(of);
+        enlist<Subject>(of, bytes);
+    });
+    keeper kept;
+    benchmark::RunSpecifiedBenchmarks(&kept);
+    const auto operations = static_cast<double>(of.trace.operations.size());
+    for (auto& [name, times] : kept.times) std::ranges::sort(times);
+    const std::vector<double>& empty = kept.times.at(empty_replay::name);
+    for (row& each : rows) {
+        if (!each.seen.complete) continue;
+        const std::vector<double>& times = kept.times.at(each.name);
+        each.least = (times.front() - empty.front()) / operations;
+        each.median = (times[times.size() / 2] - empty[empty.size() / 2]) / operations;
+    }
+    return rows;
+}
+
+std::vector<std::string> all_traces() {
+    std::vector<std::string> all{std::begin(synthetic_names), std::end(synthetic_names)};
+    const std::filesystem::path folder = "../shared/data/traces";
+    if (!std::filesystem::is_directory(folder)) {
+        std::printf("skipped: traces of real programs, there is no %s\n", folder.c_str());
+        return all;
+    }
+    for (const char* name : {"cc1plus", "pyjson", "sqlite3", "gitlog", "dnn", "kvvar"})
+        all.push_back(folder / (std::string{name} + ".altr.xz"));
+    return all;
+}
+
+int count(const std::string& name, const std::string& trace) {
+    const workload of = closed(trace, trace_of(trace));
+    bool found = false;
+    const auto one = [&]<class Subject>() {
+        if (found || name != Subject::name || !Subject::serves(of)) return;
+        std::vector<typename Subject::block> blocks(of.trace.slots);
+        Subject on{of.trace.peak * 4 + 65'536, of.trace};
+        found = replay(on, of.trace, blocks.data());
+    };
+    use_each<empty_replay>(one);
+    for_each_subject(one);
+    if (found) std::printf("%zu operations\n", of.trace.operations.size());
+    return found ? 0 : 1;
+}
+
+int write(const std::string& name, const std::string& from) {
+    allot::trace_writer made;
+    if (!write_synthetic(made, name, std::strtoull(from.c_str(), nullptr, 10))) throw std::runtime_error{name + ": there is no such trace"};
+    const auto bytes = made.bytes();
+    return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() ? 0 : 1;
+}
+
+int usage() {
+    std::fprintf(stderr, "usage: replay [--allocator NAME] [--group bump|pool|best_fit] [TRACE…] | --count NAME TRACE | --write TRACE SEED | --list\n");
+    return 2;
+}
+
+int run(int argc, char** argv) {
+    std::vector<std::string> arguments(argv + 1, argv + argc), names;
+    for_each_subject([&]<class Subject>() { if (std::ranges::find(names, Subject::name) == names.end()) names.emplace_back(Subject::name); });
+    if (arguments.size() == 3 && arguments[0] == "--count") return count(arguments[1], arguments[2]);
+    if (arguments.size() == 3 && arguments[0] == "--write") return write(arguments[1], arguments[2]);
+    if (arguments.size() == 1 && arguments[0] == "--list") {
+        for (const std::string& name : names) std::printf("%s\n", name.c_str());
+        return 0;
+    }
+    choice chosen;
+    std::vector<std::string> traces;
+    for (std::size_t i = 0; i != arguments.size(); ++i) {
+        std::string* const value = arguments[i] == "--allocator" ? &chosen.allocator : arguments[i] == "--group" ? &chosen.group : nullptr;
+        if (value == nullptr && arguments[i].starts_with("-")) return usage();
+        if (value == nullptr) traces.push_back(arguments[i]);
+        else if (++i == arguments.size()) return usage();
+        else *value = arguments[i];
+    }
+    if (!chosen.allocator.empty() && std::ranges::find(names, chosen.allocator) == names.end())
+        throw std::runtime_error{chosen.allocator + ": there is no such allocator, or it is not installed; --list names them"};
+    if (traces.empty()) traces = all_traces();
+
+    // A library that replaced malloc would be measured in glibc's place.
+    Dl_info where{};
+    if (::dladdr(reinterpret_cast<void*>(&std::malloc), &where) == 0 || std::string_view{where.dli_fname}.find("libc.so") == std::string_view::npos)
+        throw std::runtime_error{"malloc is not glibc's"};
+
+    std::vector<row> rows;
+    for (const std::string& name : traces) {
+        const workload of = closed(std::filesystem::path{name}.stem().stem(), trace_of(name));
+        const auto found = run(of, chosen);
+        if (found.empty()) continue;
+        print_trace(of, found);
+        rows.insert(rows.end(), found.begin(), found.end());
+    }
+    if (rows.empty()) throw std::runtime_error{"none of these allocators can replay such a trace"};
+    if (traces.size() > 1) print_all(rows);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    char program[] = "replay", interleave[] = "--benchmark_enable_random_interleaving=true";
+    char* options[] = {program, interleave, nullptr};
+    int count = 2;
+    benchmark::Initialize(&count, options);
+    return run(argc, argv);
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "replay: %s\n", error.what());
+    return 2;
+}

@@ -1,0 +1,92 @@
+// The subjects of a replay that are allot's own.
+#pragma once
+
+#include "replay.hpp"
+
+#include <allot/allot.hpp>
+
+namespace benchmarks {
+
+/// An arena over host memory: blocks are pointers.
+template <class Strategy, subject_group Group>
+struct allot_arena {
+    using arena = allot::arena<allot::host::buffer, Strategy>;
+    using block = typename arena::block_type;
+    static constexpr subject_group group = Group;
+    static constexpr const char* honours = "as asked";
+    static constexpr bool bounded = true, in_memory = true;
+    allot_arena(std::uint64_t bytes, const allot::trace&) : on_{allot::host::buffer{host_memory(), bytes}} {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = on_.allocate({size, align});
+        return static_cast<bool>(to);
+    }
+    void deallocate(const block& held, const allot::trace_operation&) { on_.deallocate(held); }
+    static std::uint64_t position(const block& held) { return reinterpret_cast<std::uintptr_t>(held.address); }
+
+protected:
+    arena on_;
+};
+
+/// A strategy on its own: blocks are offsets, and no memory is touched.
+template <class Strategy, subject_group Group>
+struct allot_offsets {
+    using block = allot::grant_of<Strategy>;
+    static constexpr subject_group group = Group;
+    static constexpr const char* honours = "as asked";
+    static constexpr bool bounded = true, in_memory = false;
+    allot_offsets(std::uint64_t bytes, const allot::trace&) { on_.insert({0, bytes}); }
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = on_.allocate({size, align});
+        return static_cast<bool>(to);
+    }
+    void deallocate(const block& held, const allot::trace_operation&) { on_.deallocate(held); }
+    static std::uint64_t position(const block& held) { return held.where.offset; }
+
+private:
+    Strategy on_;
+};
+
+struct allot_bump : allot_arena<allot::bump<>, subject_group::bump> {
+    static constexpr const char* name = "allot_bump";
+    static bool serves(const workload& of) { return of.drops; }
+    using allot_arena::allot_arena;
+    void reset() { on_.reset(); }
+};
+
+/// Pools know their slot when they are compiled: the fixed sizes of the traces.
+inline constexpr std::size_t most_slots = 65'536;
+
+struct allot_pool : allot_arena<allot::pool<allot::pool_options{.slot = 64}>, subject_group::pool> {
+    static constexpr const char* name = "allot_pool_in_band";
+    static bool serves(const workload& of) { return of.size == 64; }
+    using allot_arena::allot_arena;
+};
+template <std::size_t Slot, allot::pool_store Store>
+struct allot_pool_beside
+    : allot_offsets<allot::pool<allot::pool_options{.slot = Slot, .count = most_slots, .store = Store}, std::uint64_t>, subject_group::pool_beside> {
+    static constexpr const char* name = Store == allot::pool_store::bitmap ? "allot_pool_bitmap" : "allot_pool_index_stack";
+    static bool serves(const workload& of) { return of.size == Slot && of.trace.slots <= most_slots; }
+    using allot_pool_beside::allot_offsets::allot_offsets;
+};
+
+struct allot_in_band : allot_arena<allot::best_fit<>, subject_group::best_fit> {
+    static constexpr const char* name = "allot_in_band";
+    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
+    using allot_arena::allot_arena;
+};
+
+struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {
+    static constexpr const char* name = "allot_side_table";
+    static bool serves(const workload&) { return true; }
+    using allot_offsets::allot_offsets;
+};
+/// Sizes and offsets are multiples of the least alignment that the trace asks for.
+template <std::size_t Granule>
+struct allot_side_table_granule
+    : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule}, std::uint64_t>, subject_group::best_fit_beside> {
+    static constexpr const char* name = "allot_side_table_granule";
+    static bool serves(const workload& of) { return Granule == (of.trace.least_align >= 256 ? 256 : 16); }
+    using allot_side_table_granule::allot_offsets::allot_offsets;
+};
+
+}  // namespace benchmarks

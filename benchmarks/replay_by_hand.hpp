@@ -1,0 +1,198 @@
+// The subjects of a replay that one would write by hand, and the loop alone.
+#pragma once
+
+#include "replay.hpp"
+
+#include <bit>
+#include <set>
+
+namespace benchmarks {
+
+/// What every replay costs: it is subtracted.
+struct empty_replay {
+    using block = std::uint64_t;
+    static constexpr const char* name = "empty";
+    static constexpr const char* honours = "";
+    static constexpr subject_group group = subject_group::nothing;
+    static constexpr bool bounded = false, in_memory = false;
+    static bool serves(const workload&) { return true; }
+    empty_replay(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        to = size;
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation&) { asm volatile("" : : "r"(held)); }
+};
+
+struct bump_by_hand {
+    using block = std::byte*;
+    static constexpr const char* name = "bump_by_hand";
+    static constexpr const char* honours = "as asked";
+    static constexpr subject_group group = subject_group::bump;
+    static constexpr bool bounded = true, in_memory = true;
+    static bool serves(const workload& of) { return of.drops; }
+    bump_by_hand(std::uint64_t bytes, const allot::trace&) : begin_{host_memory()}, end_{begin_ + bytes}, cursor_{end_} {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        if (size > static_cast<std::uint64_t>(cursor_ - begin_)) return false;
+        const auto at = (reinterpret_cast<std::uintptr_t>(cursor_) - size) & ~(align - 1);
+        if (at < reinterpret_cast<std::uintptr_t>(begin_)) return false;
+        to = cursor_ = reinterpret_cast<std::byte*>(at);
+        return true;
+    }
+    void deallocate(block, const allot::trace_operation&) {}
+    void reset() { cursor_ = end_; }
+    static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
+
+private:
+    std::byte *begin_, *end_, *cursor_;
+};
+
+/// An intrusive list of free slots of 64 bytes; those that were never used are not in it.
+struct free_list_by_hand {
+    using block = void*;
+    static constexpr std::uint64_t slot = 64;
+    static constexpr const char* name = "free_list_by_hand";
+    static constexpr const char* honours = "the slot's: 64";
+    static constexpr subject_group group = subject_group::pool;
+    static constexpr bool bounded = true, in_memory = true;
+    static bool serves(const workload& of) { return of.size == slot; }
+    free_list_by_hand(std::uint64_t bytes, const allot::trace&) : fresh_{host_memory()}, end_{fresh_ + bytes / slot * slot} {}
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        if (size > slot) return false;
+        if (to = free_; to != nullptr) {
+            free_ = free_->next;
+        } else {
+            if (fresh_ == end_) return false;
+            to = fresh_;
+            fresh_ += slot;
+        }
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation&) { free_ = ::new (held) link{free_}; }
+    static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
+
+private:
+    struct link {
+        link* next;
+    };
+    link* free_ = nullptr;
+    std::byte *fresh_, *end_;
+};
+
+/// Numbers of slots beside them: a stack of the free ones.
+template <std::uint64_t Slot>
+struct index_stack_by_hand {
+    using block = std::uint64_t;
+    static constexpr const char* name = "index_stack_by_hand";
+    static constexpr const char* honours = "the slot's";
+    static constexpr subject_group group = subject_group::pool_beside;
+    static constexpr bool bounded = true, in_memory = false;
+    static bool serves(const workload& of) { return of.size == Slot; }
+    index_stack_by_hand(std::uint64_t bytes, const allot::trace&) {
+        for (std::uint64_t i = bytes / Slot; i != 0; --i) free_.push_back(static_cast<std::uint32_t>(i - 1));
+        top_ = free_.size();
+    }
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        if (size > Slot || top_ == 0) return false;
+        to = free_[--top_] * Slot;
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation&) { free_[top_++] = static_cast<std::uint32_t>(held / Slot); }
+    static std::uint64_t position(block held) { return held; }
+
+private:
+    std::vector<std::uint32_t> free_;
+    std::size_t top_ = 0;
+};
+
+/// A bit for each slot, set where it is free; the lowest is found from the word where one was last freed or found.
+template <std::uint64_t Slot>
+struct bitmap_by_hand {
+    using block = std::uint64_t;
+    static constexpr const char* name = "bitmap_by_hand";
+    static constexpr const char* honours = "the slot's";
+    static constexpr subject_group group = subject_group::pool_beside;
+    static constexpr bool bounded = true, in_memory = false;
+    static bool serves(const workload& of) { return of.size == Slot; }
+    bitmap_by_hand(std::uint64_t bytes, const allot::trace&) : words_((bytes / Slot + 63) / 64) {
+        for (std::uint64_t i = 0; i != bytes / Slot; ++i) words_[i / 64] |= std::uint64_t{1} << i % 64;
+    }
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        if (size > Slot) return false;
+        for (; first_ != words_.size(); ++first_) {
+            std::uint64_t& word = words_[first_];
+            if (word == 0) continue;
+            to = (first_ * 64 + static_cast<std::uint64_t>(std::countr_zero(word))) * Slot;
+            word &= word - 1;
+            return true;
+        }
+        return false;
+    }
+    void deallocate(block held, const allot::trace_operation&) {
+        const std::uint64_t index = held / Slot;
+        words_[index / 64] |= std::uint64_t{1} << index % 64;
+        first_ = std::min<std::size_t>(first_, index / 64);
+    }
+    static std::uint64_t position(block held) { return held; }
+
+private:
+    std::vector<std::uint64_t> words_;
+    std::size_t first_ = 0;  // no slot before this word is free
+};
+
+/// Exact best fit: the smallest hole that serves, at the lowest offset among equals. Sizes are rounded up to the trace's
+/// least alignment: otherwise it looks at many holes that are too misaligned.
+struct set_best_fit {
+    struct block {
+        std::uint64_t offset, size;
+    };
+    static constexpr const char* name = "std_set_best_fit";
+    static constexpr const char* honours = "as asked";
+    static constexpr subject_group group = subject_group::best_fit_beside;
+    static constexpr bool bounded = true, in_memory = false;
+    static bool serves(const workload&) { return true; }
+    set_best_fit(std::uint64_t bytes, const allot::trace& of) : mask_{of.least_align - 1} { add(0, bytes & ~mask_); }
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        size = (size + mask_) & ~mask_;
+        for (auto hole = by_size_.lower_bound({size, 0}); hole != by_size_.end(); ++hole) {
+            const auto [room, low] = *hole;
+            const std::uint64_t at = (low + align - 1) & ~(std::uint64_t{align} - 1), end = low + room;
+            if (at > end || end - at < size) continue;
+            by_offset_.erase(low);
+            by_size_.erase(hole);
+            if (at != low) add(low, at - low);
+            if (at + size != end) add(at + size, end - at - size);
+            to = {at, size};
+            return true;
+        }
+        return false;
+    }
+    void deallocate(block held, const allot::trace_operation&) {
+        auto above = by_offset_.lower_bound(held.offset);
+        if (above != by_offset_.end() && above->first == held.offset + held.size) {
+            held.size += above->second;
+            by_size_.erase({above->second, above->first});
+            above = by_offset_.erase(above);
+        }
+        if (above != by_offset_.begin()) {
+            if (const auto below = std::prev(above); below->first + below->second == held.offset) {
+                held = {below->first, below->second + held.size};
+                by_size_.erase({below->second, below->first});
+                by_offset_.erase(below);
+            }
+        }
+        add(held.offset, held.size);
+    }
+    static std::uint64_t position(const block& held) { return held.offset; }
+
+private:
+    void add(std::uint64_t offset, std::uint64_t size) {
+        by_size_.emplace(size, offset);
+        by_offset_.emplace(offset, size);
+    }
+    std::uint64_t mask_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // sizes and offsets of holes
+    std::map<std::uint64_t, std::uint64_t> by_offset_;           // sizes
+};
+
+}  // namespace benchmarks

@@ -1,0 +1,221 @@
+// The subjects of a replay that others wrote: glibc, libstdc++, Boost and, where they are installed, foonathan/memory,
+// mimalloc and jemalloc. The last two are called by their own names and do not replace malloc (see CMakeLists.txt).
+#pragma once
+
+#include "replay.hpp"
+
+#include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
+#include <boost/interprocess/sync/mutex_family.hpp>
+#include <boost/pool/simple_segregated_storage.hpp>
+#ifdef ALLOT_BOOST_CONTAINER
+#include <boost/container/pmr/unsynchronized_pool_resource.hpp>
+#endif
+#ifdef ALLOT_FOONATHAN
+#include <foonathan/memory/heap_allocator.hpp>
+#include <foonathan/memory/memory_pool.hpp>
+#include <foonathan/memory/memory_pool_collection.hpp>
+#include <foonathan/memory/memory_stack.hpp>
+#endif
+#ifdef ALLOT_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#endif
+#ifdef ALLOT_MIMALLOC
+#include <mimalloc.h>
+#endif
+
+#include <cstdlib>
+#include <memory_resource>
+
+namespace benchmarks {
+
+/// What they have in common: blocks are pointers.
+struct pointer_subject {
+    using block = void*;
+    static constexpr bool in_memory = true;
+    static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
+};
+/// A general one that takes its memory from the system.
+struct heap_subject : pointer_subject {
+    static constexpr subject_group group = subject_group::best_fit;
+    static constexpr const char* honours = "as asked";
+    static constexpr bool bounded = false;
+    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
+};
+
+struct glibc_malloc : heap_subject {
+    static constexpr const char* name = "glibc_malloc";
+    glibc_malloc(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = align <= 16 ? std::malloc(size) : std::aligned_alloc(align, (size + align - 1) & ~(std::uint64_t{align} - 1));
+        return to != nullptr;
+    }
+    void deallocate(block held, const allot::trace_operation&) { std::free(held); }
+};
+
+#ifdef ALLOT_MIMALLOC
+struct mimalloc : heap_subject {
+    static constexpr const char* name = "mimalloc";
+    static constexpr const char* honours = "as asked; 8 for sizes up to 8";
+    mimalloc(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = align <= 16 ? ::mi_malloc(size) : ::mi_malloc_aligned(size, align);
+        return to != nullptr;
+    }
+    void deallocate(block held, const allot::trace_operation&) { ::mi_free(held); }
+};
+#endif
+
+#ifdef ALLOT_JEMALLOC
+struct jemalloc : heap_subject {
+    static constexpr const char* name = "jemalloc";
+    jemalloc(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = ::mallocx(size, std::countr_zero(align));  // that is MALLOCX_ALIGN(align)
+        return to != nullptr;
+    }
+    void deallocate(block held, const allot::trace_operation& of) { ::sdallocx(held, of.size, of.align_log2); }
+};
+#endif
+
+/// A pool resource with new and delete behind it.
+template <class Resource>
+struct pool_resource : heap_subject {
+    pool_resource(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = on_.allocate(size, align);
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation& of) { on_.deallocate(held, of.size, of.align()); }
+
+private:
+    Resource on_;
+};
+struct std_pmr_pool : pool_resource<std::pmr::unsynchronized_pool_resource> {
+    static constexpr const char* name = "std_pmr_pool";
+    using pool_resource::pool_resource;
+};
+#ifdef ALLOT_BOOST_CONTAINER
+struct boost_pmr_pool : pool_resource<boost::container::pmr::unsynchronized_pool_resource> {
+    static constexpr const char* name = "boost_pmr_pool";
+    using pool_resource::pool_resource;
+};
+#endif
+
+struct interprocess_best_fit : pointer_subject {
+    using algorithm = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>;
+    static constexpr const char* name = "boost_interprocess_best_fit";
+    static constexpr const char* honours = "as asked";
+    static constexpr subject_group group = subject_group::best_fit;
+    static constexpr bool bounded = true;
+    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
+    interprocess_best_fit(std::uint64_t bytes, const allot::trace&) : on_{::new (host_memory()) algorithm{bytes, 0}} {}
+    ~interprocess_best_fit() { on_->~algorithm(); }
+    interprocess_best_fit(const interprocess_best_fit&) = delete;
+    interprocess_best_fit& operator=(const interprocess_best_fit&) = delete;
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = align <= algorithm::Alignment ? on_->allocate(size) : on_->allocate_aligned(size, align);
+        return to != nullptr;
+    }
+    void deallocate(block held, const allot::trace_operation&) { on_->deallocate(held); }
+
+private:
+    algorithm* on_;
+};
+
+struct boost_segregated_storage : pointer_subject {
+    static constexpr const char* name = "boost_segregated_storage";
+    static constexpr const char* honours = "the slot's: 64";
+    static constexpr subject_group group = subject_group::pool;
+    static constexpr bool bounded = true;
+    static bool serves(const workload& of) { return of.size == 64; }
+    boost_segregated_storage(std::uint64_t bytes, const allot::trace&) { on_.add_block(host_memory(), bytes, 64); }
+    bool allocate(std::uint64_t, std::size_t, block& to) {
+        if (on_.empty()) return false;
+        to = on_.malloc();
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation&) { on_.free(held); }
+
+private:
+    boost::simple_segregated_storage<std::size_t> on_;
+};
+
+struct std_pmr_monotonic : pointer_subject {
+    static constexpr const char* name = "std_pmr_monotonic";
+    static constexpr const char* honours = "as asked";
+    static constexpr subject_group group = subject_group::bump;
+    static constexpr bool bounded = false;  // what does not fit it would throw
+    static bool serves(const workload& of) { return of.drops; }
+    std_pmr_monotonic(std::uint64_t bytes, const allot::trace&) : on_{host_memory(), bytes} {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = on_.allocate(size, align);
+        return true;
+    }
+    void deallocate(block, const allot::trace_operation&) {}
+    void reset() { on_.release(); }
+
+private:
+    std::pmr::monotonic_buffer_resource on_;
+};
+
+#ifdef ALLOT_FOONATHAN
+struct foonathan_stack : pointer_subject {
+    static constexpr const char* name = "foonathan_memory_stack";
+    static constexpr const char* honours = "as asked";
+    static constexpr subject_group group = subject_group::bump;
+    static constexpr bool bounded = false;  // it takes another block of memory instead
+    static bool serves(const workload& of) { return of.drops; }
+    foonathan_stack(std::uint64_t bytes, const allot::trace&) : on_{bytes}, empty_{on_.top()} {}
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = on_.allocate(size, align);
+        return true;
+    }
+    void deallocate(block, const allot::trace_operation&) {}
+    void reset() { on_.unwind(empty_); }
+
+private:
+    foonathan::memory::memory_stack<> on_;
+    foonathan::memory::memory_stack<>::marker empty_;
+};
+
+struct foonathan_pool : pointer_subject {
+    static constexpr const char* name = "foonathan_node_pool";
+    static constexpr const char* honours = "16";
+    static constexpr subject_group group = subject_group::pool;
+    static constexpr bool bounded = false;
+    static bool serves(const workload& of) { return of.size == 64; }
+    foonathan_pool(std::uint64_t bytes, const allot::trace&) : on_{64, bytes} {}
+    bool allocate(std::uint64_t, std::size_t, block& to) {
+        to = on_.allocate_node();
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation&) { on_.deallocate_node(held); }
+
+private:
+    foonathan::memory::memory_pool<foonathan::memory::node_pool> on_;
+};
+
+/// Pools of powers of two up to 4 KiB, and the heap for what is larger: the collection takes one size of memory for all.
+struct foonathan_collection : heap_subject {
+    static constexpr const char* name = "foonathan_pool_collection";
+    static constexpr const char* honours = "the size's power of two, at most 16";
+    static constexpr std::uint64_t most = 4096;
+    static bool serves(const workload& of) { return heap_subject::serves(of) && of.trace.most_align <= 16; }
+    foonathan_collection(std::uint64_t, const allot::trace&) : on_{most, 1 << 20} {}
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        to = size <= most ? on_.allocate_node(size) : foonathan::memory::heap_alloc(size);
+        return to != nullptr;
+    }
+    void deallocate(block held, const allot::trace_operation& of) {
+        if (of.size <= most)
+            on_.deallocate_node(held, of.size);
+        else
+            foonathan::memory::heap_dealloc(held, of.size);
+    }
+
+private:
+    foonathan::memory::memory_pool_collection<foonathan::memory::node_pool, foonathan::memory::log2_buckets> on_;
+};
+#endif
+
+}  // namespace benchmarks

@@ -1,0 +1,49 @@
+// Traces by name: files, plain or packed by xz, and synthetic ones, made here from the repository's own seed.
+#pragma once
+
+#include "synthetic_traces.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+namespace benchmarks {
+
+inline constexpr std::uint64_t seed = 20261121;
+
+inline std::vector<std::byte> unpacked(const std::string& path) {
+    std::string quoted = "xz -dc -- '";
+    for (const char letter : path) quoted += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
+    std::FILE* const pipe = ::popen((quoted + "'").c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error{path + ": xz does not start"};
+    std::vector<std::byte> all;
+    std::byte some[65'536];
+    for (std::size_t count = 0; (count = std::fread(some, 1, sizeof some, pipe)) != 0;) all.insert(all.end(), some, some + count);
+    if (::pclose(pipe) != 0) throw std::runtime_error{path + ": xz cannot unpack it"};
+    return all;
+}
+
+inline std::vector<std::byte> contents(const std::string& path) {
+    if (path.ends_with(".xz")) return unpacked(path);
+    std::ifstream file{path, std::ios::binary | std::ios::ate};
+    if (!file) throw std::runtime_error{path + ": it cannot be read"};
+    std::vector<std::byte> all(static_cast<std::size_t>(file.tellg()));
+    file.seekg(0);
+    file.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size()));
+    if (!file) throw std::runtime_error{path + ": it cannot be read"};
+    return all;
+}
+
+/// A file or, where there is no such file, a synthetic trace.
+inline allot::trace trace_of(const std::string& name) {
+    allot::trace_writer made;
+    const bool synthetic = !std::filesystem::exists(name) && write_synthetic(made, name, seed);
+    auto read = allot::read_trace(synthetic ? made.bytes() : contents(name));
+    if (!read) throw std::runtime_error{name + ": " + read.error().what() + ", at byte " + std::to_string(read.error().position)};
+    return *std::move(read);
+}
+
+}  // namespace benchmarks
