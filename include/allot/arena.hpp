@@ -38,10 +38,7 @@ struct arena_mark {
 template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
-    static constexpr memory_traits where{
-        .host_pointers = requires { requires Device::host_accessible; } &&
-                         requires { requires std::same_as<typename Device::address_model, raw_pointer>; },
-        .grows = requires { requires Growth::regions > 1; }};
+    static constexpr memory_traits where = region_traits<Device, Growth>(Options.align);
 
 public:
     using device_type = Device;

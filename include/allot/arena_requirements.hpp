@@ -2,7 +2,7 @@
 //
 //     static_assert(allot::arena_requirements<Device, Strategy, Growth>());      // as every arena does
 //
-// Everything here happens in the compiler.
+// `region_traits` says what a strategy may rely on there. Everything here happens in the compiler.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -41,6 +41,24 @@ consteval bool arena_requirements() {
                       "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
     }
     return true;
+}
+
+/// What a strategy may rely on in regions that are asked to be aligned to `align`. Nothing, for policies that do not make an
+/// arena.
+template <class Device, class Growth>
+consteval memory_traits region_traits(std::size_t align) {
+    memory_traits memory;
+    if constexpr (device<Device> && linear_address_model<typename Device::address_model> && growth_policy<Growth>) {
+        using model = typename Device::address_model;
+        memory.host_pointers = Device::host_accessible && std::same_as<model, raw_pointer>;
+        memory.grows = Growth::regions > 1;
+        // Offsets that are no addresses count from the base: the first is 0.
+        memory.base_align = !model::absolute           ? ~(~std::size_t{0} >> 1)
+                            : Device::min_align < align ? align
+                                                        : Device::min_align;
+        memory.end_align = Device::granularity < memory.base_align ? Device::granularity : memory.base_align;
+    }
+    return memory;
 }
 
 }  // namespace allot::inline v1

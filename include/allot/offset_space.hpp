@@ -67,7 +67,7 @@ public:
         }
         const std::size_t start = model::absolute ? at : 0;
         if (start > largest_region) return {};
-        const std::size_t reach = largest_region - start;
+        const std::size_t reach = align_down(largest_region - start, Device::granularity);
         return {static_cast<offset>(start), static_cast<offset>(held.size < reach ? held.size : reach)};
     }
 

@@ -148,6 +148,11 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             number at = any.below(spaces[where].size), size = any.below(spaces[where].size / 4 + 2);
             const number granule = promised.nodes.granule;
             if (!any.once_in(4)) at += (granule - (spaces[where].start + at) % granule) % granule;
+            if (promised.slot != 0 && !any.once_in(4)) {
+                const number skipped = (number{0} - spaces[where].start) & (promised.slot_align - 1);
+                at = skipped + at / promised.slot * promised.slot;
+                size = any.below(promised.slot + 2);
+            }
             if (at >= spaces[where].size) continue;
             if (any.once_in(16)) size = ~number{0} - any.below(64);
             if (any.once_in(16)) at = ~number{0} - any.below(64);

@@ -398,6 +398,14 @@ private:
         return found;
     }
 
+    /// Whether a slot that no block has begins here.
+    [[nodiscard]] bool is_free_slot(const space& in, number at) const {
+        const number skipped = (number{0} - in.start) & (c_.slot_align - 1);
+        if (at < skipped || at >= in.size || (at - skipped) % c_.slot != 0 || in.size - at < c_.slot) return false;
+        return (at - skipped) / c_.slot < c_.slot_count &&
+               std::none_of(entries_.begin(), entries_.end(), [&](const entry& e) { return e.pieces[0].at == at; });
+    }
+
     /// How many slots are free, where every slot is aligned, whatever the bases are.
     [[nodiscard]] number free_slots(const std::vector<space>& spaces) const {
         number slots = 0;
@@ -450,8 +458,14 @@ private:
     }
 
     [[nodiscard]] bool claimable(const space& in, std::size_t where, number at, number size) const {
+<<<<<<< HEAD
         if (size == 0 || at < c_.nodes.header || size > in.size) return false;
         if ((in.start + at) % c_.nodes.granule != 0) return false;
+=======
+        if (size == 0 || at < c_.word || size > in.size) return false;
+        if (c_.holes == holes::slots) return is_free_slot(in, at) && size <= c_.slot;
+        if (c_.word != 0 && (in.start + at) % (2 * c_.word) != 0) return false;
+>>>>>>> e742a97 (bump keeps the room before its limit: eight instructions downward where the device's alignment is static; pools with a bitmap can be claimed from)
         for (const run& hole : holes_in(where, in)) {
             const number from = at - c_.nodes.header;
             if (from < hole.from || from > hole.to || node_size(size, c_.nodes) > hole.to - from) continue;

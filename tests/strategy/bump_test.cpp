@@ -50,6 +50,30 @@ TEST_CASE("bump refuses what would wrap, at the top of a 32-bit range and with t
     CHECK(down.allocate({0xFF, 1}));
 }
 
+TEST_CASE("a bump that is promised an alignment of its limit takes no other, and serves any request") {
+    allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 16}> up;
+    allot::bump<allot::bump_options{.direction = allot::direction::down, .limit_align = 16}> down;
+    CHECK_FALSE(up.insert({16, 100}));
+    CHECK_FALSE(down.insert({100, 16}));
+    REQUIRE(up.insert({84, 92}));
+    REQUIRE(down.insert({16, 100}));
+    CHECK_FALSE(up.resize_extent({84, 92}, 93));
+    for (std::size_t align = 1; align != 64; align *= 2) {
+        up.reset();
+        down.reset();
+        CHECK(up.allocate({1, 1}));
+        CHECK(up.allocate({10, align}).where == allot::extent{allot::align_up(std::size_t{85}, align), 10});
+        CHECK(down.allocate({10, align}).where == allot::extent{allot::align_down(std::size_t{106}, align), 10});
+    }
+    up.reset();
+    down.reset();
+    CHECK_FALSE(up.allocate({1, 128 * 2}));   // would lie at 256, behind the end
+    CHECK_FALSE(down.allocate({1, 128}));     // would lie at 0, before the beginning
+    CHECK_FALSE(up.allocate({49, 128}));
+    CHECK(up.allocate({48, 128}).where == allot::extent{128, 48});
+    CHECK(down.allocate({52, 64}).where == allot::extent{64, 52});
+}
+
 TEST_CASE("bump says what is left") {
     bump<allot::direction::down> strategy;
     REQUIRE(strategy.insert({0, 100}));

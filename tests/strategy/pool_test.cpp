@@ -51,6 +51,55 @@ TEST_CASE("a pool says whether a request is too large, too aligned or one too ma
     CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::exhausted, 0});
 }
 
+TEST_CASE("a pool with a bitmap gives exactly the slot that is claimed, if it is free") {
+    using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = pool_store::bitmap}>;
+    static_assert(allot::claimable<pool>);
+    static_assert(!allot::claimable<allot::pool<pool_options{.slot = 10, .count = 200, .store = pool_store::index_stack}>>);
+    pool strategy;
+    REQUIRE(strategy.insert({101, 12 * 130 + 5}));  // slots from 104 on
+    const allot::extent last{104 + 12 * 129, 12};
+    const auto taken = strategy.claim(last);
+    CHECK(taken.where == last);
+    CHECK_FALSE(strategy.claim(last));
+    CHECK(strategy.claim({104 + 12 * 70, 1}).where == allot::extent{104 + 12 * 70, 1});
+    for (const allot::extent no : {allot::extent{104 + 12 * 130, 1}, {104 + 12 * 199, 1}, {92, 1}, {0, 1}, {105, 1}, {104, 13},
+                                   {~std::size_t{0}, 1}, {104, ~std::size_t{0}}, last}) {
+        CHECK_FALSE(strategy.claim(no));
+        CHECK(strategy.diagnose_claim(no).why == allot::refusal::not_free);
+    }
+    CHECK_FALSE(strategy.claim({104, 0}));
+    CHECK(strategy.diagnose_claim({104, 0}).why == allot::refusal::empty_layout);
+    CHECK(strategy.diagnose_claim({104, 12}).why == allot::refusal::none);
+    std::size_t left = 0;
+    while (const auto grant = strategy.allocate({1, 1})) {
+        CHECK(grant.where.offset != last.offset);
+        CHECK(grant.where.offset != 104 + 12 * 70);
+        ++left;
+    }
+    CHECK(left == 128);
+    CHECK(strategy.diagnose_claim({104, 12}).why == allot::refusal::not_free);
+    strategy.deallocate(taken);
+    CHECK(strategy.diagnose_claim(last).why == allot::refusal::none);
+    CHECK(strategy.allocate({1, 1}).where.offset == last.offset);  // the summary knows of it again
+}
+
+TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest slot needs") {
+    const auto bytes = []<std::size_t Slot, std::size_t Count>() {
+        using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;
+        pool strategy;
+        REQUIRE(strategy.insert({1000, Slot * Count}));
+        for (std::size_t i = 0; i != Count; ++i) CHECK(strategy.allocate({Slot, 1}).where.offset == 1000 + i * Slot);
+        CHECK_FALSE(strategy.allocate({1, 1}));
+        strategy.deallocate({{1000 + (Count - 1) * Slot, Slot}, {}});
+        CHECK(strategy.allocate({1, 1}).where.offset == 1000 + (Count - 1) * Slot);
+        return sizeof(pool) - 3 * sizeof(std::size_t);
+    };
+    CHECK(bytes.operator()<16, 16>() == 16);            // farthest 240
+    CHECK(bytes.operator()<16, 24>() == 24 * 2);        // farthest 368
+    CHECK(bytes.operator()<0x5555, 4>() == 4 * 2);      // farthest 65535
+    CHECK(bytes.operator()<0x8000, 4>() == 4 * 4);      // farthest 98304
+}
+
 TEST_CASE("an in-band pool manages several extents and gives one up when all of it is free") {
     alignas(64) std::byte low[256], high[512];
     allot::pool<pool_options{.slot = 64, .align = 64, .store = pool_store::in_band}> strategy;

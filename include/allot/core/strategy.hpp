@@ -79,8 +79,10 @@ concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
 
 /// What an arena knows about the memory that its strategy will manage.
 struct memory_traits {
-    bool host_pointers;  // offsets are addresses, and the host may read and write there
-    bool grows;          // regions come and go
+    bool host_pointers = false;  // offsets are addresses, and the host may read and write there
+    bool grows = false;          // regions come and go
+    std::size_t base_align = 1;  // what the first offset of every region is a multiple of
+    std::size_t end_align = 1;   // and the end of every region
 };
 
 /// What a strategy becomes in such memory: itself, unless its author specialises this, as those with a choice of node

@@ -112,7 +112,7 @@ public:
     static constexpr bool host_accessible = true;
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = Align;
-    static constexpr std::size_t granularity = 1;
+    static constexpr std::size_t granularity = alignment_of(Size | Align);
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
 
     static_storage() noexcept {}  // not defaulted: a defaulted one would have its bytes zeroed wherever it is written `{}`

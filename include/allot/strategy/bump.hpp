@@ -4,8 +4,12 @@
 //     down   │         free      ◄│ block │ block │
 //
 // `reset` forgets every block; a mark remembers where the cursor stands, and `rollback` returns to it. `deallocate`
-// does nothing. Every operation is O(1) and a handful of instructions, downward the fewest. Memory: three offsets, and
-// what alignment skips. Not synchronised.
+// does nothing.
+//
+// What is kept is the room before the limit, the end that blocks approach. Where the limit is known to be as aligned as the
+// request, the room is aligned in the offset's stead: one comparison refuses all that does not fit, and nothing can wrap.
+// An arena knows it from its device (`min_align`, `granularity`). Every operation is O(1), downward eight instructions then,
+// upward nine. Memory: three offsets, and what alignment skips. Not synchronised.
 #pragma once
 
 #include <allot/core/strategy.hpp>
@@ -16,10 +20,12 @@ enum class direction : unsigned char { up, down };
 
 struct bump_options {
     allot::direction direction = allot::direction::down;
+    std::size_t limit_align = 1;  // what the limit is a multiple of: downward the first offset, upward the end
 };
 
 template <bump_options Options = bump_options{}, std::unsigned_integral Offset = std::size_t>
 class bump {
+    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align is a power of two");
     static constexpr bool up = Options.direction == direction::up;
 
 public:
@@ -40,69 +46,71 @@ public:
         Offset cursor = 0;
     };
 
-    /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps.
+    /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps, or whose limit
+    /// is not aligned as promised.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
-        if (whole_ || !where || where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
-        whole_ = where;
+        if (size_ != 0 || !where || !is_possible(where)) return false;
+        size_ = where.size;
+        limit_ = up ? where.end() : where.offset;
         reset();
         return true;
     }
 
-    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated.
+    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated, and when the end
+    /// would not be aligned as promised.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept
         requires up
     {
-        if (inserted != whole_ || size > std::numeric_limits<Offset>::max() - whole_.offset || size < least_size(inserted))
-            return false;
-        whole_.size = size;
+        if (inserted != whole() || !is_possible({inserted.offset, size}) || size < least_size(inserted)) return false;
+        room_ = static_cast<Offset>(size - least_size(inserted));
+        size_ = size;
+        limit_ = static_cast<Offset>(inserted.offset + size);
         return true;
     }
     [[nodiscard]] constexpr Offset least_size(extent_type) const noexcept
         requires up
     {
-        return static_cast<Offset>(cursor_ - whole_.offset);
+        return static_cast<Offset>(size_ - room_);
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
         if (!is_alignment(wanted.align)) return {};
-        const auto mask = static_cast<Offset>(wanted.align - 1);
         const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps, and is refused with the too large
+        Offset room = room_;
         if constexpr (up) {
-            const Offset skipped = static_cast<Offset>(0 - cursor_) & mask;
-            const auto room = static_cast<Offset>(whole_.end() - cursor_);
-            if (skipped >= room || all_but_one >= room - skipped) return {};
-            const auto at = static_cast<Offset>(cursor_ + skipped);
-            cursor_ = static_cast<Offset>(at + wanted.size);
-            return {{at, wanted.size}, {}};
+            if (!align_cursor(room, wanted.align) || all_but_one >= room) return {};
+            room_ = static_cast<Offset>(room - wanted.size);
+            return {{static_cast<Offset>(limit_ - room), wanted.size}, {}};
         } else {
-            if (all_but_one >= cursor_ - whole_.offset) return {};
-            const auto at = static_cast<Offset>((cursor_ - wanted.size) & ~mask);
-            if (at < whole_.offset) return {};
-            cursor_ = at;
-            return {{at, wanted.size}, {}};
+            if (all_but_one >= room) return {};
+            room = static_cast<Offset>(room - wanted.size);
+            if (!align_cursor(room, wanted.align)) return {};
+            room_ = room;
+            return {{static_cast<Offset>(limit_ + room), wanted.size}, {}};
         }
     }
 
     /// Nothing: `reset` and `rollback` give back.
     constexpr void deallocate(grant_type) noexcept {}
 
-    constexpr void reset() noexcept { cursor_ = up ? whole_.offset : whole_.end(); }
+    constexpr void reset() noexcept { room_ = size_; }
 
     [[nodiscard]] constexpr mark_type mark() const noexcept {
         mark_type here;
-        here.cursor = cursor_;
+        here.cursor = static_cast<Offset>(up ? limit_ - room_ : limit_ + room_);
         return here;
     }
     /// Everything allocated since `mark` is free again. Precondition: the mark is this bump's and still valid.
-    constexpr void rollback(mark_type mark) noexcept { cursor_ = mark.cursor; }
+    constexpr void rollback(mark_type mark) noexcept {
+        room_ = static_cast<Offset>(up ? limit_ - mark.cursor : mark.cursor - limit_);
+    }
 
     [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
 
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
-        const auto free = static_cast<Offset>(up ? whole_.end() - cursor_ : cursor_ - whole_.offset);
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, free};
-        if (bump trial = *this; trial.allocate(wanted)) return {refusal::none, free};
-        return {free < wanted.size ? refusal::exhausted : refusal::fragmented, free};
+        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, room_};
+        if (bump trial = *this; trial.allocate(wanted)) return {refusal::none, room_};
+        return {room_ < wanted.size ? refusal::exhausted : refusal::fragmented, room_};
     }
 
     /// The size of the smallest extent, aligned as the layout, that holds `count` such allocations; 0 when none does.
@@ -115,8 +123,39 @@ public:
     }
 
 private:
-    extent_type whole_;
-    Offset cursor_ = 0;
+    [[nodiscard]] static constexpr bool is_possible(extent_type where) noexcept {
+        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
+        return ((up ? where.end() : where.offset) & (Options.limit_align - 1)) == 0;
+    }
+    /// Reduces the room by what alignment skips; false when there is less.
+    [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
+        if (align <= Options.limit_align) {
+            room = align_down(room, align);
+            return true;
+        }
+        const Offset skipped = static_cast<Offset>(up ? room - limit_ : room + limit_) & static_cast<Offset>(align - 1);
+        if (skipped > room) return false;
+        room = static_cast<Offset>(room - skipped);
+        return true;
+    }
+    [[nodiscard]] constexpr extent_type whole() const noexcept {
+        return {static_cast<Offset>(up ? limit_ - size_ : limit_), size_};
+    }
+
+    Offset limit_ = 0;  // the end that blocks approach
+    Offset room_ = 0;   // from there to the cursor
+    Offset size_ = 0;
+};
+
+/// In an arena, the limit is as aligned as the device's regions are.
+template <bump_options Options, class Offset, memory_traits Where>
+struct strategy_in<bump<Options, Offset>, Where> {
+    static constexpr bump_options settle(bump_options options) noexcept {
+        const std::size_t align = options.direction == direction::up ? Where.end_align : Where.base_align;
+        if (options.limit_align < align) options.limit_align = align;
+        return options;
+    }
+    using type = bump<settle(Options), Offset>;
 };
 
 static_assert(strategy<bump<>> && markable<bump<>>);

@@ -6,7 +6,8 @@
 //
 // Which slots are free is kept in the free slots themselves, or beside them (slot_stores.hpp). Every request up to the
 // slot's size and alignment gets a whole slot; others are refused as over the limit or misaligned. Allocate and
-// deallocate are O(1). Memory: none in band; a bit or an index a slot beside. Not synchronised.
+// deallocate are O(1). Memory: none in band; a bit or an index a slot beside. With a bitmap, a given slot can be claimed.
+// Not synchronised.
 #pragma once
 
 #include <allot/strategy/slot_stores.hpp>
@@ -16,8 +17,8 @@ namespace allot::inline v1 {
 enum class pool_store : unsigned char {
     automatic,    // in band where the host has pointers, an index stack otherwise; used on its own: an index stack
     in_band,      // a free list in the free slots
-    bitmap,       // a bit for each slot: the least memory beside, the lowest slot first
-    index_stack,  // an index for each slot: the fewest instructions
+    bitmap,       // a bit for each slot: the least memory beside, the lowest slot first, `claim`
+    index_stack,  // where each slot lies, in 1 to 8 bytes: the fewest instructions beside the memory
 };
 
 struct pool_options {
@@ -43,6 +44,7 @@ private:
         in_band, slot_free_list<Offset, slot, align>,
         std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, beside>,
                            slot_index_stack<Offset, slot, beside>>>;
+    static constexpr bool can_claim = Options.store == pool_store::bitmap;
 
 public:
     using offset_type = Offset;
@@ -80,6 +82,23 @@ public:
         return {{at, wanted.size}, {}};
     }
     constexpr void deallocate(grant_type grant) noexcept { store_.give(grant.where.offset); }
+
+    /// Gives the slot that begins with exactly this extent, if it is free. With a bitmap; other stores would have to search.
+    constexpr grant_type claim(extent_type wanted) noexcept
+        requires can_claim
+    {
+        if (!wanted || wanted.size > slot || !store_.take_at(wanted.offset)) return {};
+        return {wanted, {}};
+    }
+
+    /// Why `claim` would refuse.
+    [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept
+        requires can_claim
+    {
+        const Offset largest = store_.empty() ? 0 : slot;
+        if (!wanted) return {refusal::empty_layout, largest};
+        return {wanted.size <= slot && store_.is_free(wanted.offset) ? refusal::none : refusal::not_free, largest};
+    }
 
     [[nodiscard]] constexpr Offset capacity(grant_type) const noexcept { return slot; }
 

@@ -3,7 +3,8 @@
 //     slot_free_list      in band: a free slot holds the link to the next one. Any number of slots and extents, no
 //                         memory beside them; a slot is at least a pointer. Newest first.
 //     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
-//     slot_index_stack    beside: one index a slot. Newest first, the fewest instructions.
+//     slot_index_stack    beside: where each slot lies, in as few bytes as the farthest needs. Newest first, the fewest
+//                         instructions.
 //
 // `take` is false when no slot is free. Taking and giving are O(1); the bitmap looks through one summary word per 4096
 // slots. In band, slots that were never used are not touched. The two beside the memory run in constant expressions.
@@ -106,22 +107,41 @@ public:
     [[nodiscard]] constexpr bool take(Offset& at) noexcept {
         const std::size_t summary = first_summary();
         if (summary == summary_count) return false;
-        const std::size_t word = summary * 64 + static_cast<std::size_t>(std::countr_zero(summary_[summary]));
-        const std::size_t index = word * 64 + static_cast<std::size_t>(std::countr_zero(words_[word]));
-        words_[word] &= words_[word] - 1;
-        if (words_[word] == 0) summary_[summary] &= summary_[summary] - 1;
+        const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
+        std::uint64_t& word = words_[first];
+        const std::size_t index = first * 64 + lowest_one(word);
+        word &= word - 1;
+        if (word == 0) summary_[summary] &= summary_[summary] - 1;
         at = static_cast<Offset>(whole_.offset + index * Slot);
         return true;
     }
-    constexpr void give(Offset at) noexcept { set_free(static_cast<std::size_t>(at - whole_.offset) / Slot); }
+    constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
+
+    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
+        if (!is_free(at)) return false;
+        const std::size_t index = index_of(at);
+        std::uint64_t& word = words_[index / 64];
+        word &= ~(std::uint64_t{1} << index % 64);
+        if (word == 0) summary_[index / 4096] &= ~(std::uint64_t{1} << index / 64 % 64);
+        return true;
+    }
+    [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        return distance < whole_.size && distance % Slot == 0 && (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
+    }
 
 private:
     static constexpr std::size_t word_count = Count / 64 + (Count % 64 != 0);
     static constexpr std::size_t summary_count = word_count / 64 + (word_count % 64 != 0);
 
+    [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
+        return static_cast<std::size_t>(at - whole_.offset) / Slot;
+    }
     constexpr void set_free(std::size_t index) noexcept {
-        words_[index / 64] |= std::uint64_t{1} << index % 64;
-        summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
+        std::uint64_t& word = words_[index / 64];
+        if (word == 0) summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
+        word |= std::uint64_t{1} << index % 64;
     }
     [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
         std::size_t summary = 0;
@@ -136,8 +156,12 @@ private:
 
 template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
 class slot_index_stack {
-    using index = std::conditional_t<(Count <= 0x100), std::uint8_t,
-                                     std::conditional_t<(Count <= 0x1'0000), std::uint16_t, std::uint32_t>>;
+    // Indices are kept multiplied by the slot's size: nothing to multiply or divide on the way.
+    static constexpr std::size_t last =
+        Count - 1 > std::numeric_limits<std::size_t>::max() / Slot ? std::numeric_limits<std::size_t>::max() : (Count - 1) * Slot;
+    using place = std::conditional_t<
+        (last <= 0xFF), std::uint8_t,
+        std::conditional_t<(last <= 0xFFFF), std::uint16_t, std::conditional_t<(last <= 0xFFFF'FFFF), std::uint32_t, Offset>>>;
 
 public:
     using memory_type = no_memory;
@@ -147,7 +171,7 @@ public:
         const auto count = static_cast<std::size_t>(slots.size / Slot);
         if (whole_ || count > Count) return false;
         whole_ = slots;
-        for (std::size_t i = 0; i != Count && i != count; ++i) free_[i] = static_cast<index>(count - 1 - i);
+        for (std::size_t i = 0; i != Count && i != count; ++i) free_[i] = static_cast<place>((count - 1 - i) * Slot);
         free_count_ = count;
         return true;
     }
@@ -160,17 +184,15 @@ public:
     [[nodiscard]] constexpr bool empty() const noexcept { return free_count_ == 0; }
     [[nodiscard]] constexpr bool take(Offset& at) noexcept {
         if (free_count_ == 0) return false;
-        at = static_cast<Offset>(whole_.offset + std::size_t{free_[--free_count_]} * Slot);
+        at = static_cast<Offset>(whole_.offset + free_[--free_count_]);
         return true;
     }
-    constexpr void give(Offset at) noexcept {
-        free_[free_count_++] = static_cast<index>((at - whole_.offset) / Slot);
-    }
+    constexpr void give(Offset at) noexcept { free_[free_count_++] = static_cast<place>(at - whole_.offset); }
 
 private:
     basic_extent<Offset> whole_;
     std::size_t free_count_ = 0;
-    index free_[Count]{};  // the free slots, the next one last
+    place free_[Count]{};  // where the free slots lie, from the first slot on; the next one last
 };
 
 }  // namespace allot::inline v1
