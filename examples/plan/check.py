@@ -397,11 +397,16 @@ class Moves(Planner):
             self.judge([r for r in rows if r["memory"] == name], capacity)
         self.assertEqual(told["copies"], [{"step": 2, "after": True, "from": 0, "to": 1, "bytes": 60},
                                           {"step": 6, "after": False, "from": 1, "to": 2, "bytes": 60}])
-        self.assertEqual((told["copied"], told["cost"], told["cost_without_moves"], told["buffers"]), (120, 120, 240, len(rows)))
+        self.assertEqual((told["copied"], told["cost"], told["cost_without_moves"], told["buffers"], told["pieces"]), (120, 120, 240, 5, len(rows)))
+        for memory in told["memories"]:
+            here = [r["id"] for r in rows if r["memory"] == memory["name"]]
+            self.assertEqual((memory["buffers"], memory["pieces"]), (len(set(here)), len(here)))
+        self.assertIn(f"5 buffers in {len(rows)} pieces, ", picture.read_text())
         titles = Pictures.titles(xml.etree.ElementTree.parse(picture).getroot())
         self.assertEqual(len([title for title in titles if title.startswith("t0: ")]), 3)
-        self.assertIn("; 2 copies of 120 bytes; cost 120, and 240 without moves; ",
-                      self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:1KiB", "--budget", "0.2", path).stdout)
+        line = self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:1KiB", "--budget", "0.2", path).stdout
+        self.assertIn(f": 5 buffers in {len(rows)} pieces; fast: ", line)
+        self.assertIn("; 2 copies of 120 bytes; cost 120, and 240 without moves; ", line)
 
     def test_a_table(self):
         path, out = self.table(Memories.ROWS), str(self.folder / "out.csv")

@@ -40,7 +40,7 @@ public:
             << style << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
         demo::text(out, panel_side, 34, "name", given_.path.substr(given_.path.find_last_of('/') + 1));
         demo::text(out, panel_side, 56, "note",
-                   std::string{to_string(made_.status())} + ": " + std::to_string(given_.buffers.size()) + " buffers, " +
+                   std::string{to_string(made_.status())} + ": " + count_of(given_, made_) + ", " +
                        demo::fixed(made_.seconds, 2) + " s");
         legend(out, width - side);
         for (std::size_t i = 0; i != shown_.size(); ++i)

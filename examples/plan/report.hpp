@@ -28,6 +28,24 @@ namespace planner {
     return text;
 }
 
+/// How many buffers these rows are, in their order: with moves a buffer is a row for each piece of its life.
+[[nodiscard]] inline std::size_t buffers_among(const outcome& made, std::span<const std::size_t> rows) {
+    if (!made.moves) return rows.size();
+    const auto buffer_of = [&](std::size_t row) { return made.moves->pieces[row].buffer; };
+    std::size_t count = 0;
+    for (std::size_t at = 0; at != rows.size(); ++at) count += at == 0 || buffer_of(rows[at]) != buffer_of(rows[at - 1]);
+    return count;
+}
+/// How many buffers there are in all memories.
+[[nodiscard]] inline std::size_t buffers_in(const input& given, const outcome& made) {
+    return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size();
+}
+/// The same for a person, with their pieces.
+[[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
+    return std::to_string(buffers_in(given, made)) + " buffers" +
+           (made.moves ? " in " + std::to_string(made.moves->pieces.size()) + " pieces" : "");
+}
+
 /// Peak, bound and capacity, for a person.
 [[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan) {
     std::string text = bytes(plan.peak) + " bytes";
@@ -36,10 +54,10 @@ namespace planner {
 }
 
 inline void write_line(std::ostream& out, const input& given, const outcome& made) {
-    out << given.path << ": " << to_string(made.status()) << ": " << given.buffers.size() << (made.moves ? " pieces" : " buffers");
+    out << given.path << ": " << to_string(made.status()) << ": " << count_of(given, made);
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const allot::plan_summary& plan = made.memories[m].plan;
-        out << (m == 0 ? " in " : "; ");
+        out << (m != 0 || made.moves ? "; " : " in ");
         if (given.memories.size() > 1) out << given.memories[m].name << ": ";
         out << sizes_of(given.memories[m], plan);
         if (plan.status == allot::plan_status::infeasible)
@@ -60,7 +78,8 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
         out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak << ", \"lower_bound\": " << plan.bound
             << ", \"gap\": " << demo::fixed(gap(plan), 6);
     };
-    out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << given.buffers.size() << ", ";
+    out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << buffers_in(given, made) << ", ";
+    if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
     fields(sum_of(made));
     if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
     out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
@@ -77,7 +96,8 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
         if (given.memories[m].capacity == unlimited) out << "null";
         else out << given.memories[m].capacity;
-        out << ", \"buffers\": " << made.memories[m].buffers.size() << ", ";
+        out << ", \"buffers\": " << buffers_among(made, made.memories[m].buffers) << ", ";
+        if (made.moves) out << "\"pieces\": " << made.memories[m].buffers.size() << ", ";
         fields(made.memories[m].plan);
         out << ", \"step\": " << made.memories[m].plan.step << "}";
     }
