@@ -229,7 +229,7 @@ int run(int argc, char** argv) {
         rows.insert(rows.end(), found.begin(), found.end());
     }
     if (rows.empty()) throw std::runtime_error{"none of these allocators can replay such a trace"};
-    if (traces.size() > 1) print_all(rows);
+    print_all(rows);
     return 0;
 }
 

@@ -101,8 +101,9 @@ struct boost_pmr_pool : pool_resource<boost::container::pmr::unsynchronized_pool
 };
 #endif
 
+/// With plain pointers: that is twice as fast as its offset_ptr.
 struct interprocess_best_fit : pointer_subject {
-    using algorithm = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>;
+    using algorithm = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family, void*>;
     static constexpr const char* name = "boost_interprocess_best_fit";
     static constexpr const char* honours = "as asked";
     static constexpr subject_group group = subject_group::best_fit;

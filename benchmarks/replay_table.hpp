@@ -70,7 +70,7 @@ void print_all(const std::vector<row>& rows, subject_group group, const char* wh
         add(traces, each.trace);
         if (find(each.name, each.trace) != 0) add(names, each.name);
     }
-    if (names.empty()) return;
+    if (names.empty() || traces.size() < 2) return;  // one trace has its own table
     std::printf("\n| %s: %s |", group_titles[static_cast<int>(group)], what);
     for (const std::string& trace : traces) std::printf(" %s |", trace.c_str());
     std::printf(" %s |\n", mean);
