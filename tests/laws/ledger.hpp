@@ -458,14 +458,9 @@ private:
     }
 
     [[nodiscard]] bool claimable(const space& in, std::size_t where, number at, number size) const {
-<<<<<<< HEAD
         if (size == 0 || at < c_.nodes.header || size > in.size) return false;
-        if ((in.start + at) % c_.nodes.granule != 0) return false;
-=======
-        if (size == 0 || at < c_.word || size > in.size) return false;
         if (c_.holes == holes::slots) return is_free_slot(in, at) && size <= c_.slot;
-        if (c_.word != 0 && (in.start + at) % (2 * c_.word) != 0) return false;
->>>>>>> e742a97 (bump keeps the room before its limit: eight instructions downward where the device's alignment is static; pools with a bitmap can be claimed from)
+        if ((in.start + at) % c_.nodes.granule != 0) return false;
         for (const run& hole : holes_in(where, in)) {
             const number from = at - c_.nodes.header;
             if (from < hole.from || from > hole.to || node_size(size, c_.nodes) > hole.to - from) continue;
