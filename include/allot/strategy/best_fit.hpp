@@ -81,7 +81,7 @@ public:
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
         const extent_type usable = nodes_type::usable(where);
         if (!usable || !nodes_.room(nodes_type::extent_records)) return false;
-        link(nodes_.insert(usable, memory));
+        link(nodes_.insert(usable, memory), usable.size);
         return true;
     }
 
@@ -108,16 +108,17 @@ public:
         const extent_type had = nodes_type::usable(inserted), now = nodes_type::usable({inserted.offset, size});
         if (!had || !now) return false;
         const node hole = nodes_.last_hole(had);
+        const Offset size_of_hole = hole == none ? 0 : nodes_.size(hole);
         if (now.size > had.size) {
             const auto more = static_cast<Offset>(now.size - had.size);
             if (hole == none && (more < nodes_type::min_hole || !nodes_.room(1))) return false;
-            if (hole != none) unlink(hole, nodes_.size(hole));
-            link(nodes_.extend(had, more));
+            if (hole != none) unlink(hole, size_of_hole);
+            link(nodes_.extend(had, more), static_cast<Offset>(size_of_hole + more));
         } else if (now.size < had.size) {
             const auto less = static_cast<Offset>(had.size - now.size);
-            if (hole == none || nodes_.size(hole) < less || !is_hole_or_nothing(nodes_.size(hole) - less)) return false;
-            unlink(hole, nodes_.size(hole));
-            if (const node left = nodes_.shorten(had, less); left != none) link(left);
+            if (size_of_hole < less || !is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
+            unlink(hole, size_of_hole);
+            if (const node left = nodes_.shorten(had, less); left != none) link(left, static_cast<Offset>(size_of_hole - less));
         }
         return true;
     }
@@ -136,19 +137,29 @@ public:
         const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
         if (need == 0) return {};
         if (!is_anywhere(wanted)) return give(find(wanted, need), wanted.size);
-        if (const bin b = bin_of(need); bins::is_exact(b) && bins_.head(b) != none) return give({bins_.head(b), 0, need, 0}, wanted.size);
+        if (const bin b = bin_of(need); bins::is_exact(b) && bins_.head(b) != none) {
+            const node hole = bins_.head(b), next = nodes_.next(hole);
+            bins_.pop(b, next);
+            if (next != none) nodes_.set_prev(next, none);
+            nodes_.mark_used(hole, need);
+            return {{static_cast<Offset>(nodes_.offset(hole) + header), wanted.size}, nodes_.ticket(hole)};
+        }
         return give(find(need), wanted.size);
     }
 
     constexpr void deallocate(grant_type grant) noexcept {
         node freed = nodes_.find(grant);
-        if (const node below = nodes_.hole_before(freed); below != none) {
-            unlink(below, nodes_.size(below));
+        Offset size = nodes_.size(freed);
+        const node below = nodes_.hole_before(freed);
+        size = static_cast<Offset>(size + absorb_above(freed));
+        if (below != none) {
+            const Offset more = nodes_.size(below);
+            unlink(below, more);
             nodes_.join(below, freed);
+            size = static_cast<Offset>(size + more);
             freed = below;
         }
-        absorb_above(freed);
-        link(freed);
+        link(freed, size);
     }
 
     /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
@@ -179,8 +190,7 @@ public:
             return true;
         }
         if (!nodes_.room(1)) return false;
-        absorb_above(held);
-        keep_front(held, need);
+        keep_front(held, static_cast<Offset>(had + absorb_above(held)), need);
         return true;
     }
 
@@ -376,9 +386,9 @@ private:
     /// Cuts a used node out of a hole; what is left on either side stays a hole. Precondition: room for the cuts.
     [[nodiscard]] constexpr node carve(placement found) noexcept {
         const node hole = found.hole;
-        const auto size = static_cast<Offset>(found.front + found.need + found.behind);
+        const auto rest_size = static_cast<Offset>(found.need + found.behind), size = static_cast<Offset>(found.front + rest_size);
         if (found.front == 0 && found.behind >= nodes_type::min_hole) {
-            const auto [block, rest] = nodes_.cut_front(hole, found.need);
+            const auto [block, rest] = nodes_.cut_front(hole, found.need, found.behind);
             if (rest == hole && bin_of(found.behind) == bin_of(size)) return block;
             unlink(hole, size);
             put(rest, found.behind);
@@ -386,29 +396,35 @@ private:
         }
         unlink(hole, size);
         if (found.front == 0) {
-            nodes_.mark_used(hole);
+            nodes_.mark_used(hole, size);
             return hole;
         }
         const node block = nodes_.split(hole, found.front);
-        link(hole);
-        keep_front(block, found.need);
+        link(hole, found.front);
+        keep_front(block, rest_size, found.need);
         return block;
     }
     /// Marks a node that is no hole as used, and makes a hole of what is over `need`.
-    constexpr void keep_front(node n, Offset need) noexcept {
-        if (nodes_.size(n) - need >= nodes_type::min_hole) link(nodes_.split(n, need));
-        nodes_.mark_used(n);
+    constexpr void keep_front(node n, Offset size, Offset need) noexcept {
+        const auto left = static_cast<Offset>(size - need);
+        if (left < nodes_type::min_hole) return nodes_.mark_used(n, size);
+        const node rest = nodes_.split(n, need);
+        nodes_.mark_used(n, need);
+        link(rest, left);
     }
-    constexpr void absorb_above(node n) noexcept {
-        if (const node above = nodes_.hole_after(n); above != none) {
-            unlink(above, nodes_.size(above));
-            nodes_.join(n, above);
-        }
+    /// Takes in the hole above, and says how large that was.
+    constexpr Offset absorb_above(node n) noexcept {
+        const node above = nodes_.hole_after(n);
+        if (above == none) return 0;
+        const Offset size = nodes_.size(above);
+        unlink(above, size);
+        nodes_.join(n, above);
+        return size;
     }
 
-    constexpr void link(node hole) noexcept {
-        nodes_.mark_hole(hole);
-        put(hole, nodes_.size(hole));
+    constexpr void link(node hole, Offset size) noexcept {
+        nodes_.mark_hole(hole, size);
+        put(hole, size);
     }
     // The holes of a bin are a list, newest first.
     constexpr void put(node hole, Offset size) noexcept {

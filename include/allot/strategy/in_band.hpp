@@ -112,38 +112,33 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    void mark_used(node of) noexcept {
-        const Offset word_of = read(of);
-        write(of, word_of | in_use);
-        const node above = of + (word_of & ~flags);
-        write(above, read(above) | below_in_use);
+    void mark_used(node of, Offset size) noexcept {
+        write(of, size | in_use | (read(of) & below_in_use));
+        write(of + size, read(of + size) | below_in_use);
     }
     /// What is below a hole is in use: holes join.
-    void mark_hole(node of) noexcept {
-        const Offset size_of = size(of);
-        const node above = of + size_of;
-        const Offset word_above = read(above);
-        write(of, size_of | below_in_use);
-        write(above - word, size_of);
-        write(above, word_above & ~below_in_use);
+    void mark_hole(node of, Offset size) noexcept {
+        const node above = of + size;
+        write(of, size | below_in_use);
+        write(above - word, size);
+        write(above, read(above) & ~below_in_use);
     }
 
-    /// Both parts keep the state of the whole until they are marked.
+    /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked.
     [[nodiscard]] node split(node of, Offset size) noexcept {
-        const Offset whole = read(of);
-        write(of, size | (whole & flags));
-        write(of + size, ((whole & ~flags) - size) | (whole & in_use) | below_in_use);
+        write(of + size, in_use | below_in_use);
         return of + size;
     }
     /// Cuts a block of `size` from the front of a hole; what is left is a hole, in no list.
-    [[nodiscard]] cut cut_front(node hole, Offset size) noexcept {
-        const Offset whole = read(hole) & ~flags, left = whole - size;
+    [[nodiscard]] cut cut_front(node hole, Offset size, Offset left) noexcept {
+        const node rest = hole + size;
         write(hole, size | in_use | below_in_use);
-        write(hole + size, left | below_in_use);
-        write(hole + whole - word, left);
-        return {hole, hole + size};
+        write(rest, left | below_in_use);
+        write(rest + left - word, left);
+        return {hole, rest};
     }
-    void join(node first, node second) noexcept { write(first, read(first) + size(second)); }
+    /// `first` takes in `second`, which follows it, and has yet to be marked.
+    static void join(node, node) noexcept {}
 
 private:
     static constexpr Offset in_use = 1, below_in_use = 2, flags = 3;

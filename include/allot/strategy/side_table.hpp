@@ -108,21 +108,21 @@ public:
     [[nodiscard]] constexpr node hole_before(node of) const noexcept { return if_hole(records_[of].before); }
     [[nodiscard]] constexpr node hole_after(node of) const noexcept { return if_hole(records_[of].after); }
 
-    constexpr void mark_used(node of) noexcept { records_[of].prev = in_use; }
-    constexpr void mark_hole(node of) noexcept { records_[of].prev = none; }
+    constexpr void mark_used(node of, Offset) noexcept { records_[of].prev = in_use; }
+    constexpr void mark_hole(node of, Offset) noexcept { records_[of].prev = none; }
 
-    /// Cuts `of` after `size`; the rest is a node of its own. Precondition: `room(1)`.
+    /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked. Precondition: `room(1)`.
     [[nodiscard]] constexpr node split(node of, Offset size) noexcept {
         return insert_before(records_[of].after, static_cast<Offset>(records_[of].offset + size));
     }
     /// Cuts a block of `size` from the front of a hole, which keeps its record. Precondition: `room(1)`.
-    [[nodiscard]] constexpr cut cut_front(node hole, Offset size) noexcept {
+    [[nodiscard]] constexpr cut cut_front(node hole, Offset size, Offset) noexcept {
         const node block = insert_before(hole, records_[hole].offset);
         records_[hole].offset = static_cast<Offset>(records_[hole].offset + size);
-        mark_used(block);
+        mark_used(block, size);
         return {block, hole};
     }
-    /// `first` takes in `second`, which follows it.
+    /// `first` takes in `second`, which follows it, and has yet to be marked.
     constexpr void join(node first, node second) noexcept {
         const node after = records_[second].after;
         records_[first].after = after;
