@@ -1,23 +1,27 @@
 #!/bin/bash
-# Instructions per operation, counted by callgrind, and the ratio to the first case of each group (by hand, or malloc).
-# A pool's or best fit's operation is a pair of allocate and deallocate. The loop around it is counted in every case.
+# Instructions an operation, counted by callgrind; the ratio is that of a pair of allocate and deallocate to the first case
+# of its group (by hand, or malloc). worst: of any single operation, the first ones on fresh memory too.
 # usage: instructions.sh PROGRAM
 set -euo pipefail
-program=$1
-
-count() { # CASE COUNT: instructions of the whole run
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
-        awk '/Collected/ { print $NF }'
-}
-
-group=
-while read -r name; do
-    few=$(count "$name" 1024)
-    many=$(count "$name" 103424)
-    if [[ ${name%%/*} != "$group" ]]; then
-        group=${name%%/*}
-        first=$((many - few))
-    fi
-    awk -v name="$name" -v n=$((many - few)) -v first="$first" 'BEGIN {
-        printf "%-28s %7.1f instructions %6.2fx\n", name, n / 102400, n / first }'
-done < <("$program")
+"$(dirname "$0")/count_instructions.sh" "$1" | awk '
+    {
+        name = operation = $1
+        sub(/\/[^\/]*$/, "", name)
+        sub(/.*\//, "", operation)
+        if (!(name in worst)) order[++names] = name
+        if ($3 > worst[name]) worst[name] = $3
+        if (operation != "first") mean[name, operation] = $2
+    }
+    END {
+        printf "%-40s %9s %10s %8s %6s\n", "", "allocate", "deallocate", "ratio", "worst"
+        for (i = 1; i <= names; ++i) {
+            name = order[i]
+            pair = mean[name, "allocate"] + mean[name, "deallocate"]
+            if (group != substr(name, 1, index(name, "/"))) {
+                group = substr(name, 1, index(name, "/"))
+                base = pair
+            }
+            printf "%-40s %9.1f %10.1f %7.2fx %6d\n", name, mean[name, "allocate"], mean[name, "deallocate"], pair / base,
+                   worst[name]
+        }
+    }'

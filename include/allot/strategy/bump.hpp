@@ -9,7 +9,7 @@
 // What is kept is the room before the limit, the end that blocks approach. Where the limit is known to be as aligned as the
 // request, the room is aligned in the offset's stead: one comparison refuses all that does not fit, and nothing can wrap.
 // An arena knows it from its device (`min_align`, `granularity`). Every operation is O(1), downward eight instructions then,
-// upward nine. Memory: three offsets, and what alignment skips. Not synchronised.
+// upward ten. Memory: three offsets, and what alignment skips. Not synchronised.
 #pragma once
 
 #include <allot/core/strategy.hpp>
@@ -78,11 +78,11 @@ public:
         const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps, and is refused with the too large
         Offset room = room_;
         if constexpr (up) {
-            if (!align_cursor(room, wanted.align) || all_but_one >= room) return {};
+            if (!align_cursor(room, wanted.align) || all_but_one >= room) [[unlikely]] return {};
             room_ = static_cast<Offset>(room - wanted.size);
             return {{static_cast<Offset>(limit_ - room), wanted.size}, {}};
         } else {
-            if (all_but_one >= room) return {};
+            if (all_but_one >= room) [[unlikely]] return {};
             room = static_cast<Offset>(room - wanted.size);
             if (!align_cursor(room, wanted.align)) return {};
             room_ = room;
@@ -133,8 +133,9 @@ private:
             room = align_down(room, align);
             return true;
         }
-        const Offset skipped = static_cast<Offset>(up ? room - limit_ : room + limit_) & static_cast<Offset>(align - 1);
-        if (skipped > room) return false;
+        const auto at = static_cast<Offset>(up ? limit_ - room : limit_ + room);
+        const Offset skipped = static_cast<Offset>(up ? 0 - at : at) & static_cast<Offset>(align - 1);
+        if (skipped > room) [[unlikely]] return false;
         room = static_cast<Offset>(room - skipped);
         return true;
     }

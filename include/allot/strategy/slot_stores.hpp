@@ -139,9 +139,8 @@ private:
         return static_cast<std::size_t>(at - whole_.offset) / Slot;
     }
     constexpr void set_free(std::size_t index) noexcept {
-        std::uint64_t& word = words_[index / 64];
-        if (word == 0) summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
-        word |= std::uint64_t{1} << index % 64;
+        words_[index / 64] |= std::uint64_t{1} << index % 64;
+        summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
     }
     [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
         std::size_t summary = 0;

@@ -1,0 +1,27 @@
+#!/bin/bash
+# What the operations of instructions.cpp cost under callgrind: lines 'case/operation mean worst', without the call itself.
+# usage: count_instructions.sh PROGRAM [CASES]
+set -euo pipefail
+counts=$(mktemp)
+trap 'rm -f "$counts"' EXIT
+valgrind -q --tool=callgrind --combine-dumps=yes --callgrind-out-file="$counts" "$@" >&2
+awk '
+    /^desc: Trigger: / { name = /Client Request: / ? $NF : "" }
+    /^totals: / && name != "" {
+        if (name ~ /^empty\//) {
+            empty[substr(name, 7)] = $2
+        } else {
+            case_name = name
+            sub(/\/[^\/]*$/, "", case_name)
+            cost = $2 - empty[case_name (name ~ /\/deallocate$/ ? "/deallocate" : "/allocate")]
+            if (!(name in count)) order[++names] = name
+            ++count[name]
+            sum[name] += cost
+            if (cost > worst[name]) worst[name] = cost
+        }
+        name = ""
+    }
+    END {
+        for (i = 1; i <= names; ++i) printf "%s %.2f %d\n", order[i], sum[order[i]] / count[order[i]], worst[order[i]]
+        exit names == 0
+    }' "$counts"
