@@ -20,8 +20,8 @@ template <std::unsigned_integral T>
 
 /// How many zeros lie below the lowest one. Precondition: there is a one. (std::countr_zero asks, where there is no such
 /// instruction.)
-[[nodiscard]] constexpr unsigned lowest_one(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(__builtin_ctzll(bits));
+[[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
+    return static_cast<std::size_t>(__builtin_ctzll(bits));
 }
 
 /// `a + b`, or false and `sum` untouched when that does not fit.
