@@ -2,6 +2,7 @@
 # What the operations of instructions.cpp cost under callgrind: lines 'case/operation mean worst', without the call itself.
 # usage: count_instructions.sh PROGRAM [CASES]
 set -euo pipefail
+export LC_ALL=C # decimal points
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
 valgrind -q --tool=callgrind --combine-dumps=yes --callgrind-out-file="$counts" "$@" >&2
@@ -22,6 +23,6 @@ awk '
         name = ""
     }
     END {
-        for (i = 1; i <= names; ++i) printf "%s %.2f %d\n", order[i], sum[order[i]] / count[order[i]], worst[order[i]]
+        for (i = 1; i <= names; ++i) printf "%s %.3f %d\n", order[i], sum[order[i]] / count[order[i]], worst[order[i]]
         exit names == 0
     }' "$counts"
