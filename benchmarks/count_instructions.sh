@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the operations of instructions.cpp cost under callgrind: lines 'case/operation mean worst', without the call itself.
+# What the operations of instructions*.cpp cost under callgrind: lines 'case/operation mean worst', without the call itself.
 # usage: count_instructions.sh PROGRAM [CASES]
 set -euo pipefail
 export LC_ALL=C # decimal points

@@ -18,7 +18,7 @@ record_of() { # COMPILER: the file with its counts, by its version
 }
 
 count() { # COMPILER
-    "$1" -std=c++20 -O3 -DNDEBUG -I "$root/include" "$root/benchmarks/instructions.cpp" -o "$program"
+    "$1" -std=c++20 -O3 -DNDEBUG -I "$root/include" "$root"/benchmarks/instructions*.cpp -o "$program"
     "$root/benchmarks/count_instructions.sh" "$program" /allot
 }
 

@@ -1,0 +1,48 @@
+// Blocks of any size, and blocks of one size, for which there is always a hole that fits exactly.
+#include "instructions.hpp"
+
+#include <allot/strategy/best_fit.hpp>
+
+#include <cstdlib>
+
+namespace {
+
+using namespace counting;
+
+struct of_malloc {
+    void* allocate(std::size_t size) { return std::malloc(size); }
+    void deallocate(void* pointer, std::size_t) { std::free(pointer); }
+};
+
+template <allot::node_store Store>
+struct best_fit {
+    using arena_type = allot::arena<storage, allot::best_fit<allot::best_fit_options{
+                                             .store = Store, .records = Store == allot::node_store::in_band ? 0 : 8192}>>;
+    using ticket = typename arena_type::ticket_type;
+    arena_type arena;
+    auto allocate(std::size_t size) {
+        const auto given = arena.allocate({size, 16});
+        if constexpr (std::is_empty_v<ticket>) return given.address;
+        else return block<ticket>{given.address, given.ticket};
+    }
+    template <class Handed>
+    void deallocate(Handed held, std::size_t size) {
+        if constexpr (std::is_empty_v<ticket>) arena.deallocate({held, size});
+        else arena.deallocate({held.pointer, size, held.ticket});
+    }
+};
+using best_fit_in_band = best_fit<allot::node_store::in_band>;
+using best_fit_beside = best_fit<allot::node_store::side_table>;
+
+}  // namespace
+
+std::vector<instructions_case> best_fit_cases() {
+    return {
+        {"best_fit/malloc", churn<of_malloc, 1024, any_size>},
+        {"best_fit/allot_in_band", churn<best_fit_in_band, 1024, any_size>},
+        {"best_fit/allot_side_table", churn<best_fit_beside, 1024, any_size>},
+        {"best_fit_exact/malloc", churn<of_malloc, 1024, one_size>},
+        {"best_fit_exact/allot_in_band", churn<best_fit_in_band, 1024, one_size>},
+        {"best_fit_exact/allot_side_table", churn<best_fit_beside, 1024, one_size>},
+    };
+}

@@ -1,0 +1,122 @@
+// Slots of one size.
+#include "instructions.hpp"
+
+#include <allot/strategy/pool.hpp>
+
+#include <boost/pool/simple_segregated_storage.hpp>
+
+#include <algorithm>
+#include <memory_resource>
+
+namespace {
+
+using namespace counting;
+
+// ── slots in memory that the host can reach ──────────────────────────────────────────────────────────────────────────
+
+struct free_list_by_hand {
+    struct node {
+        node* next;
+    };
+    node* free = nullptr;
+    free_list_by_hand() {
+        for (std::size_t at = 0; at != capacity; at += slot) deallocate(bytes + at, slot);
+    }
+    void* allocate(std::size_t) {
+        node* const taken = free;
+        if (taken != nullptr) free = taken->next;
+        return taken;
+    }
+    void deallocate(void* pointer, std::size_t) {
+        auto* const given = static_cast<node*>(pointer);
+        given->next = free;
+        free = given;
+    }
+};
+
+/// `Size` is 0 where the caller does not know it.
+template <std::size_t Size>
+struct pool_in_band {
+    allot::arena<storage, allot::pool<allot::pool_options{.slot = slot, .store = allot::pool_store::in_band}>> arena;
+    void* allocate(std::size_t size) { return arena.allocate({Size == 0 ? size : Size, 16}).address; }
+    void deallocate(void* pointer, std::size_t size) { arena.deallocate({pointer, Size == 0 ? size : Size}); }
+};
+
+struct pool_of_boost {
+    boost::simple_segregated_storage<std::size_t> free;
+    pool_of_boost() { free.add_block(bytes, capacity, slot); }
+    void* allocate(std::size_t) { return free.empty() ? nullptr : (free.malloc)(); }
+    void deallocate(void* pointer, std::size_t) { (free.free)(pointer); }
+};
+
+struct pool_of_pmr {
+    std::pmr::unsynchronized_pool_resource resource;
+    void* allocate(std::size_t) { return resource.allocate(slot, 16); }
+    void deallocate(void* pointer, std::size_t) { resource.deallocate(pointer, slot, 16); }
+};
+
+// ── slots beside the memory: offsets ─────────────────────────────────────────────────────────────────────────────────
+
+/// Gives indices multiplied by the slot's size.
+struct index_stack_by_hand {
+    std::size_t count = slots;
+    std::uint16_t free[slots];
+    index_stack_by_hand() {
+        for (std::size_t i = 0; i != slots; ++i) free[i] = static_cast<std::uint16_t>(slots - 1 - i);
+    }
+    void* allocate(std::size_t) {
+        return reinterpret_cast<void*>(count == 0 ? ~std::size_t{0} : free[--count] * slot);
+    }
+    void deallocate(void* at, std::size_t) {
+        free[count++] = static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(at) / slot);
+    }
+};
+
+/// The lowest free slot, from the lowest word that may have one on.
+struct bitmap_by_hand {
+    std::size_t hint = 0;
+    std::uint64_t words[slots / 64];
+    bitmap_by_hand() { std::fill(std::begin(words), std::end(words), ~std::uint64_t{0}); }
+    void* allocate(std::size_t) {
+        for (std::size_t i = hint; i != slots / 64; ++i) {
+            if (words[i] == 0) continue;
+            const std::size_t index = i * 64 + static_cast<std::size_t>(__builtin_ctzll(words[i]));
+            words[i] &= words[i] - 1;
+            hint = i;
+            return reinterpret_cast<void*>(index * slot);
+        }
+        return reinterpret_cast<void*>(~std::size_t{0});
+    }
+    void deallocate(void* at, std::size_t) {
+        const std::size_t index = reinterpret_cast<std::uintptr_t>(at) / slot;
+        words[index / 64] |= std::uint64_t{1} << index % 64;
+        if (index / 64 < hint) hint = index / 64;
+    }
+};
+
+template <allot::pool_store Store>
+struct pool_beside {
+    using pool = allot::pool<allot::pool_options{.slot = slot, .count = slots, .store = Store}>;
+    pool strategy;
+    pool_beside() { static_cast<void>(strategy.insert({0, capacity})); }
+    void* allocate(std::size_t) { return reinterpret_cast<void*>(strategy.allocate({slot, 16}).where.offset); }
+    void deallocate(void* at, std::size_t) { strategy.deallocate({{reinterpret_cast<std::uintptr_t>(at), slot}, {}}); }
+};
+
+}  // namespace
+
+std::vector<instructions_case> pool_cases() {
+    return {
+        {"pool/by_hand", churn<free_list_by_hand, slots * 7 / 8, one_size>},
+        {"pool/allot", churn<pool_in_band<slot>, slots * 7 / 8, one_size>},
+        {"pool/allot_any_size", churn<pool_in_band<0>, slots * 7 / 8, up_to_slot>},
+        {"pool/boost_simple_segregated_storage", churn<pool_of_boost, slots * 7 / 8, one_size>},
+        {"pool/std_pmr_unsynchronized", churn<pool_of_pmr, slots * 7 / 8, one_size>},
+        {"index_stack/by_hand", churn<index_stack_by_hand, slots * 7 / 8, one_size>},
+        {"index_stack/allot", churn<pool_beside<allot::pool_store::index_stack>, slots * 7 / 8, one_size>},
+        {"bitmap/by_hand", churn<bitmap_by_hand, slots * 7 / 8, one_size>},
+        {"bitmap/allot", churn<pool_beside<allot::pool_store::bitmap>, slots * 7 / 8, one_size>},
+        {"bitmap_1_in_8/by_hand", churn<bitmap_by_hand, slots / 8, one_size>},
+        {"bitmap_1_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 8, one_size>},
+    };
+}
