@@ -114,8 +114,10 @@ std::vector<instructions_case> pool_cases() {
         {"pool/std_pmr_unsynchronized", churn<pool_of_pmr, slots * 7 / 8, one_size>},
         {"index_stack/by_hand", churn<index_stack_by_hand, slots * 7 / 8, one_size>},
         {"index_stack/allot", churn<pool_beside<allot::pool_store::index_stack>, slots * 7 / 8, one_size>},
-        {"bitmap/by_hand", churn<bitmap_by_hand, slots * 7 / 8, one_size>},
-        {"bitmap/allot", churn<pool_beside<allot::pool_store::bitmap>, slots * 7 / 8, one_size>},
+        {"bitmap_7_in_8/by_hand", churn<bitmap_by_hand, slots * 7 / 8, one_size>},
+        {"bitmap_7_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots * 7 / 8, one_size>},
+        {"bitmap_1_in_2/by_hand", churn<bitmap_by_hand, slots / 2, one_size>},
+        {"bitmap_1_in_2/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 2, one_size>},
         {"bitmap_1_in_8/by_hand", churn<bitmap_by_hand, slots / 8, one_size>},
         {"bitmap_1_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 8, one_size>},
     };

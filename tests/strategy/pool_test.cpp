@@ -83,6 +83,27 @@ TEST_CASE("a pool with a bitmap gives exactly the slot that is claimed, if it is
     CHECK(strategy.allocate({1, 1}).where.offset == last.offset);  // the summary knows of it again
 }
 
+TEST_CASE("a bitmap of more than one summary word gives the lowest free slot of all") {
+    constexpr std::size_t count = 2 * 4096 + 65;  // the last summary word has two words, the last word one slot
+    allot::pool<pool_options{.slot = 4, .count = count, .align = 4, .store = pool_store::bitmap}> strategy;
+    REQUIRE(strategy.insert({0, 4 * count}));
+    const auto all_in_order = [&strategy] {
+        std::size_t in_order = 0;
+        while (strategy.allocate({4, 4}).where.offset == 4 * in_order) ++in_order;
+        return in_order == count;  // then refused: an empty grant's offset is 0
+    };
+    CHECK(all_in_order());
+    constexpr std::size_t free[] = {3, 4095, 4096 + 63, 2 * 4096 - 1};
+    for (const std::size_t slot : free) strategy.deallocate({{4 * slot, 4}, {}});
+    for (const std::size_t slot : {std::size_t{4096 + 64}, count - 1}) strategy.deallocate({{4 * slot, 4}, {}});
+    CHECK(strategy.claim({4 * (4096 + 64), 4}));
+    for (const std::size_t slot : free) CHECK(strategy.allocate({1, 1}).where.offset == 4 * slot);
+    CHECK(strategy.claim({4 * (count - 1), 4}));
+    CHECK(strategy.diagnose({4, 4}).why == allot::refusal::exhausted);
+    for (std::size_t slot = count; slot-- != 0;) strategy.deallocate({{4 * slot, 4}, {}});
+    CHECK(all_in_order());
+}
+
 TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest slot needs") {
     const auto bytes = []<std::size_t Slot, std::size_t Count>() {
         using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;

@@ -108,11 +108,11 @@ public:
         const std::size_t summary = first_summary();
         if (summary == summary_count) return false;
         const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
-        std::uint64_t& word = words_[first];
-        const std::size_t index = first * 64 + lowest_one(word);
-        word &= word - 1;
-        if (word == 0) summary_[summary] &= summary_[summary] - 1;
-        at = static_cast<Offset>(whole_.offset + index * Slot);
+        const std::uint64_t word = words_[first];
+        const std::uint64_t rest = word & (word - 1);
+        words_[first] = rest;
+        if (rest == 0) summary_[summary] &= summary_[summary] - 1;
+        at = static_cast<Offset>(whole_.offset + (first * 64 + lowest_one(word)) * Slot);
         return true;
     }
     constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
@@ -123,7 +123,7 @@ public:
         const std::size_t index = index_of(at);
         std::uint64_t& word = words_[index / 64];
         word &= ~(std::uint64_t{1} << index % 64);
-        if (word == 0) summary_[index / 4096] &= ~(std::uint64_t{1} << index / 64 % 64);
+        if (word == 0) summary_[summary_of(index)] &= ~(std::uint64_t{1} << index / 64 % 64);
         return true;
     }
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
@@ -138,9 +138,12 @@ private:
     [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
         return static_cast<std::size_t>(at - whole_.offset) / Slot;
     }
+    [[nodiscard]] static constexpr std::size_t summary_of(std::size_t index) noexcept {
+        return summary_count == 1 ? 0 : index / 4096;
+    }
     constexpr void set_free(std::size_t index) noexcept {
         words_[index / 64] |= std::uint64_t{1} << index % 64;
-        summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
+        summary_[summary_of(index)] |= std::uint64_t{1} << index / 64 % 64;
     }
     [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
         std::size_t summary = 0;
