@@ -15,6 +15,7 @@
 #include <allot/naive.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
+#include <allot/strategy/deferred.hpp>
 #include <allot/strategy/pool.hpp>
 #include <allot/strategy/ring.hpp>
 #include <allot/strategy/stack.hpp>

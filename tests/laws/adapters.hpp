@@ -31,6 +31,13 @@ struct known<allot::best_fit<Options, Offset, Memory>> {
         if (c.nodes.header == 0) c.nodes.granule = c.nodes.least = Options.granule;
     }
 };
+template <class Strategy, allot::deferred_options Options>
+struct known<allot::deferred<Strategy, Options>> {
+    static void refine(contract& c) {
+        known<Strategy>::refine(c);
+        c.gives_back = true;
+    }
+};
 // The next three call themselves inexact because there are holes at which they do not look. What they look at is known.
 template <allot::stack_options Options, class Offset>
 struct known<allot::stack<Options, Offset>> {

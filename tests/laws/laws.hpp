@@ -140,7 +140,8 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             number size = any.once_in(2) ? wanted.size + any.below(room / 8 + 1) : any.below(wanted.size + 1);
             if (any.once_in(20)) size = ~number{0} - any.below(64);
             book.resize(index, size);
-            if (twin && size != 0 && size <= main->capacity(block)) static_cast<void>(twin->resize(block, size));
+            if (echo) echo->resize(index, size);
+            else if (twin && size != 0 && size <= main->capacity(block)) static_cast<void>(twin->resize(block, size));
         } else if (roll < 92 && promised.claims) {
             const std::vector<space> spaces = main->spaces();
             const std::size_t where = any.which(spaces.size());
@@ -158,7 +159,9 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             if (any.once_in(16)) at = ~number{0} - any.below(64);
             const std::size_t had = book.entries().size();
             book.claim(where, at, size);
-            if (book.entries().size() != had)
+            if (echo) echo->claim(where, at, size);
+            if (book.entries().size() != had && echo) same_places(*main, *twin, book.entries().back().block, book);
+            else if (book.entries().size() != had)
                 follow(book.entries().back().block, [&] { return twin->claim(where, at, size); });
         } else if (roll < 95 && promised.marks) {
             if (book.marks() == 0 || any.once_in(2)) {
@@ -177,11 +180,13 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             }
         } else if (roll < 98 && promised.trims) {
             book.trim();
-            if (twin) static_cast<void>(twin->trim());
+            if (echo) echo->trim();
+            else if (twin) static_cast<void>(twin->trim());
         } else if (roll < 99 && promised.removes) {
             const std::size_t where = any.which(main->spaces().size());
             book.remove(where);
-            if (twin && twin->remove(where)) static_cast<void>(twin->insert(where));
+            if (echo) echo->remove(where);
+            else if (twin && twin->remove(where)) static_cast<void>(twin->insert(where));
         } else {
             book.move();
         }

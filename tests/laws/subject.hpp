@@ -68,7 +68,7 @@ struct contract {
     number slot = 0, slot_align = 1, slot_count = ~number{0};  // holes::slots
     node_shape nodes;
     std::size_t records = 0;   // of a side table with a fixed number of them; 0 for any number
-    bool gives_back = false;   // a refusal may have to give back what it took: places may differ later, bytes may not
+    bool gives_back = false;   // a refusal may give back what it took, or what waits: places may differ later, bytes may not
     bool grows = false;
     bool in_place = false;     // grows, by one region that changes its size
     bool one_by_one = false;   // grows, and only uses the newest region and those behind it

@@ -45,6 +45,8 @@ using beside_fixed = allot::best_fit<beside_few>;
 using beside_two_ends = allot::best_fit<beside_large>;
 using in_band = allot::best_fit<within>;
 using in_band_two_ends = allot::best_fit<within_large>;
+using in_band_deferred = allot::deferred<in_band>;
+using in_band_deferred_narrow = allot::deferred<allot::best_fit<within, narrow, window_memory<narrow>>, allot::deferred_options{.largest = 100}>;
 using beside_narrow = allot::best_fit<beside, narrow>;
 using beside_fixed_narrow = allot::best_fit<beside_few, narrow>;
 using in_band_two_ends_narrow = allot::best_fit<within_large, narrow, window_memory<narrow>>;
@@ -102,6 +104,8 @@ inline constexpr row host_memory[] = {
     {"best fit, in band, odd pages", make<on<odd_pages, in_band>>},
     {"best fit, in band, two ends, uneven pages", make<on<uneven_pages, in_band_two_ends>>},
     {"best fit, in band, system pages", make<on<allot::host::pages<>, in_band>>, false, false},
+    {"best fit, deferred, host heap", make<on<heap, allot::deferred<automatic>, none, at_a_page>>},
+    {"best fit, deferred, odd pages", make<on<odd_pages, in_band_deferred>>},
     {"best fit, side table, host heap", make<on<heap, beside_growing, none, at_a_page>>},
     {"best fit, side table, tightly coupled", make<on<allot::tightly_coupled, beside_fixed>>},
     {"bump up, host heap", make<on<heap, up, none, at_a_page>>},
@@ -118,6 +122,7 @@ inline constexpr row host_memory[] = {
     {"pool, index stack, static storage", make<on<storage, pool<index_stack>>>, false, false},
     {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>>},
     {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>>},
+    {"best fit, deferred, debug", make<on<uneven_pages, in_band_deferred, none, debug>>},
     {"best fit, side table, checked", make<on<uneven_pages, beside_growing, none, checked>>},
     {"bump down, checked", make<on<uneven_pages, down, none, checked>>},
     {"stack, checked", make<on<uneven_pages, stack, none, checked>>},
@@ -177,6 +182,9 @@ inline constexpr row growing_memory[] = {
     {"best fit, in band, two ends, uneven pages, fixed growth", make<on<uneven_pages, in_band_two_ends, fixed>>, true},
     {"best fit, in band, whole pages, growth to a limit", make<on<whole_pages, in_band, by_the_page>>, true},
     {"best fit, in band, checked, fixed growth", make<on<uneven_pages, in_band, fixed, checked>>, true},
+    {"best fit, deferred, odd pages, geometric growth", make<on<odd_pages, in_band_deferred, geometric>>, true},
+    {"best fit, deferred, checked, fixed growth", make<on<uneven_pages, in_band_deferred, fixed, checked>>, true},
+    {"best fit, deferred, contiguous growth", make<on<stretching, in_band_deferred, contiguous>>, true},
     {"best fit, side table, uneven pages, fixed growth", make<on<uneven_pages, beside_growing, fixed>>, true},
     {"best fit, side table, odd pages, geometric growth", make<on<odd_pages, beside_growing, geometric>>, true},
     {"best fit, side table of 24, uneven pages, fixed growth", make<on<uneven_pages, beside_fixed, fixed>>, true},
@@ -218,6 +226,8 @@ inline constexpr row offsets_alone[] = {
     {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>>},
     {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},
     {"alone: best fit, in band, two ends, 32 bits", make<alone<in_band_two_ends_narrow>>},
+    {"alone: best fit, deferred, extents that touch", make<alone<in_band_deferred, touching>>},
+    {"alone: best fit, deferred up to 100, 32 bits", make<alone<in_band_deferred_narrow>>},
     {"alone: bump up, at the last offset", make<alone<up, top>>},
     {"alone: bump down, at the last offset", make<alone<down, top>>},
     {"alone: bump up, 32 bits, at the last offset", make<alone<up_narrow, top>>},

@@ -1,0 +1,184 @@
+// deferred: a strategy in band whose small blocks join later: what is given back waits as it is for the next of its size.
+//
+//     using fast = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>>;
+//
+//     lists by size     24   40   56   72 …                    given back: in front of its list
+//                        │         │                            allocated: the first of the list
+//                        ▼         ▼
+//                      block     block ─► block                 all go to the strategy when that refuses, once
+//
+// Programs ask again for the sizes that they gave back, so that most calls cut and join nothing. Nothing is lost by
+// waiting: before a request is refused, all that waits has joined, and the strategy was asked again; `exact` stays true.
+// So do functions that ask what is free: they join first.
+//
+// Complexity: O(1) where a block of the size waits, otherwise the strategy's; a refusal gives back what waits, each block
+// once. Which is why its worst call has no bound: not for an interrupt. Memory: one offset for each multiple of two words
+// up to `largest`. Not synchronised, const functions neither.
+// Source: C. Weinstock, W. Wulf, "An Efficient Algorithm for Heap Storage Allocation", SIGPLAN Notices 23 (10), 1988
+// ("Quick Fit").
+#pragma once
+
+#include <allot/core/strategy.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace allot::inline v1 {
+
+struct deferred_options {
+    std::size_t largest = 1024;  // blocks of more bytes never wait
+};
+
+template <class Strategy, deferred_options Options = deferred_options{}>
+class deferred {
+public:
+    using offset_type = typename Strategy::offset_type;
+    using ticket_type = typename Strategy::ticket_type;
+    using memory_type = typename Strategy::memory_type;
+    using layout_type = layout_for<Strategy>;
+    using extent_type = extent_of<Strategy>;
+    using grant_type = grant_of<Strategy>;
+    static constexpr bool in_band = Strategy::in_band;
+    static constexpr reclaim reclaims = reclaim::any;
+    static constexpr bool exact = Strategy::exact;
+    static constexpr bool several_extents = Strategy::several_extents;
+
+    deferred() noexcept = default;
+    deferred(deferred&& other) noexcept
+        : strategy_{std::move(other.strategy_)}, waiting_{std::exchange(other.waiting_, {})}, memory_{other.memory_} {}
+    deferred& operator=(deferred&& other) noexcept {
+        strategy_ = std::move(other.strategy_);
+        waiting_ = std::exchange(other.waiting_, {});
+        memory_ = other.memory_;
+        return *this;
+    }
+
+    bool insert(extent_type where, memory_type memory = {}) noexcept {
+        // Not in the class: it must be nameable before an arena settles where the strategy keeps its records.
+        static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
+                      "allot: deferred links waiting blocks through their bytes, and so needs a strategy in band, whose "
+                      "blocks come back in any order: best_fit, where the host can reach the memory");
+        memory_ = memory;
+        return strategy_.insert(where, memory);
+    }
+    [[nodiscard]] bool can_insert() const noexcept
+        requires several_extents
+    {
+        return strategy_.can_insert();
+    }
+    bool remove(extent_type inserted) noexcept
+        requires removable<Strategy>
+    {
+        join_all();
+        return strategy_.remove(inserted);
+    }
+    bool resize_extent(extent_type inserted, offset_type size) noexcept
+        requires extendable<Strategy>
+    {
+        join_all();
+        return strategy_.resize_extent(inserted, size);
+    }
+    [[nodiscard]] offset_type least_size(extent_type inserted) const noexcept
+        requires extendable<Strategy>
+    {
+        join_all();
+        return strategy_.least_size(inserted);
+    }
+
+    grant_type allocate(layout_type wanted) noexcept {
+        if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
+            offset_type& first = waiting_.first[list_for(wanted.size)];
+            if (first != none) {
+                const offset_type at = first;
+                std::memcpy(&first, memory_.at(at), sizeof first);
+                return {{at, wanted.size}, {}};
+            }
+        }
+        return or_joined([&] { return strategy_.allocate(wanted); });
+    }
+    void deallocate(grant_type grant) noexcept {
+        const offset_type size = strategy_.capacity(grant);
+        if (size > largest) return strategy_.deallocate(grant);
+        offset_type& first = waiting_.first[(size + word) / granule];
+        std::memcpy(memory_.at(grant.where.offset), &first, sizeof first);
+        first = grant.where.offset;
+    }
+
+    grant_type claim(extent_type wanted) noexcept
+        requires claimable<Strategy>
+    {
+        return or_joined([&] { return strategy_.claim(wanted); });
+    }
+    [[nodiscard]] diagnosis diagnose_claim(extent_type wanted) const noexcept
+        requires claimable<Strategy>
+    {
+        join_all();
+        return strategy_.diagnose_claim(wanted);
+    }
+    bool resize(grant_type grant, offset_type size) noexcept
+        requires resizable<Strategy>
+    {
+        return or_joined([&] { return strategy_.resize(grant, size); });
+    }
+    [[nodiscard]] offset_type capacity(grant_type grant) const noexcept { return strategy_.capacity(grant); }
+    [[nodiscard]] diagnosis diagnose(layout_type wanted) const noexcept {
+        join_all();
+        return strategy_.diagnose(wanted);
+    }
+    [[nodiscard]] static constexpr offset_type bytes_for(offset_type count, layout_type each) noexcept {
+        return Strategy::bytes_for(count, each);
+    }
+
+private:
+    // A block in band begins one word behind a multiple of two, and ends there: sizes are told apart no finer.
+    static constexpr offset_type word = sizeof(offset_type), granule = 2 * word;
+    static constexpr offset_type none = std::numeric_limits<offset_type>::max();
+    static_assert(Options.largest <= none / 2, "allot: deferred_options::largest is more than half of all offsets");
+    static constexpr auto largest = static_cast<offset_type>(Options.largest);
+
+    /// The list whose blocks all serve `size`. Where a strategy's smallest blocks are larger, the first lists stay empty.
+    [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
+        return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
+    }
+
+    /// What `ask` answers; when it refuses, once more with all joined.
+    template <class Ask>
+    auto or_joined(Ask ask) noexcept {
+        auto answer = ask();
+        if (!answer && join_all()) answer = ask();
+        return answer;
+    }
+    /// Gives all that waits to the strategy. Whether anything did. In band, a block's record tells its size.
+    bool join_all() const noexcept {
+        bool any = false;
+        for (offset_type& first : waiting_.first) {
+            while (first != none) {
+                const offset_type at = first;
+                std::memcpy(&first, memory_.at(at), sizeof first);
+                strategy_.deallocate({{at, 0}, {}});
+                any = true;
+            }
+        }
+        return any;
+    }
+
+    struct lists {
+        offset_type first[list_for(largest) + 1];
+        lists() noexcept {
+            for (offset_type& each : first) each = none;
+        }
+    };
+
+    // What waits is free already: to join it changes nothing that is told.
+    mutable Strategy strategy_;
+    mutable lists waiting_;
+    [[no_unique_address]] memory_type memory_{};
+};
+
+/// What defers is what the strategy becomes in such memory.
+template <class Strategy, deferred_options Options, memory_traits Where>
+struct strategy_in<deferred<Strategy, Options>, Where> {
+    using type = deferred<typename strategy_in<Strategy, Where>::type, Options>;
+};
+
+}  // namespace allot::inline v1
