@@ -117,6 +117,25 @@ TEST_CASE("capacities: what fits is told, what cannot is told with the place, an
     CHECK(feasible == 40);
 }
 
+TEST_CASE("a lower bound a million granules too low is raised in few steps") {
+    // The bound sees that two of them share no byte; that all three lie above each other is for proofs to find.
+    const plan_buffer buffers[] = {{.size = 1'000'003, .live = {0, 1}},
+                                   {.size = 999'999, .live = {1, 2}},
+                                   {.size = 1'000'001, .live = {2, 3}}};
+    const allot::plan_pair apart[] = {{0, 1}, {1, 2}, {0, 2}};
+    const allot::plan_problem problem{.buffers = buffers, .apart = apart};
+    REQUIRE(allot::plan(problem, {.effort = 0})->bound < 2'100'000);
+    for (const std::uint64_t capacity : {allot::plan_options{}.capacity, std::uint64_t{2'500'000}}) {
+        // A proof takes some of the effort, however easy it is.
+        const auto made = allot::plan(problem, {.capacity = capacity, .effort = 1000});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made));
+        CHECK(made->status == (capacity < 3'000'003 ? plan_status::infeasible : plan_status::optimal));
+        CHECK(made->peak == 3'000'003);
+        CHECK(made->bound == 3'000'003);
+    }
+}
+
 TEST_CASE("every constraint at once, on random problems") {
     std::mt19937 random{3};
     int planned = 0;

@@ -154,24 +154,34 @@ template <class Watch = unwatched>
         return found.error();
     };
     // Which height is easy to reach is not known beforehand, and often it is the lowest. So the one that is wanted is
-    // given some time, and others a quarter of it each; what is found or proved narrows them.
+    // given some time, and others a quarter of it each; what is found or proved narrows them. Where a proof was easy,
+    // more may be: they leap ahead of the bound, by twice as much each time, so that no gap takes many steps.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
         const search_counts counts = search_counts::of(work, options.remember);
         const plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
         packing_search search{work, {arrays, options.remember}};
+        std::uint64_t leap = 0;  // granules
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
-            // From the bound to just below the lowest plan; or, where a capacity is all that is asked, from that
-            // downwards.
-            const std::uint64_t step = ((lowest_wanted ? peak - 1 : goal()) - made.bound) / steps;
-            const std::uint64_t height = lowest_wanted ? made.bound + step * i : goal() - step * i;
-            const std::uint64_t nodes = std::min(i == 0 ? patience : patience / 4 + 1, options.effort - spent);
+            // From the bound to just below the lowest plan; or, where a capacity that may be enough is all that is
+            // asked, from that downwards.
+            const bool upwards = lowest_wanted || made.bound > options.capacity;
+            const std::uint64_t gap = (upwards ? peak - 1 : goal()) - made.bound, step = gap / steps;
+            leap = std::min(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
+            const std::uint64_t above = leap * search.granule() + step * i;
+            const std::uint64_t height = upwards ? made.bound + above : goal() - above;
+            const std::uint64_t nodes =
+                std::min(above == 0 ? patience : patience / 4 + 1, options.effort - spent);
             const search_result found = search.find(height, trial, nodes, stop);
             spent += std::max<std::uint64_t>(found.nodes, 1);
             if (found.answer == search_answer::found) keep_lower(found.height);
-            if (found.answer == search_answer::infeasible) made.bound = std::max(made.bound, found.bound);
+            if (found.answer == search_answer::infeasible) {
+                made.bound = std::max(made.bound, found.bound);
+                leap = 2 * leap + 1;
+            }
             const bool decided = found.answer == search_answer::found || found.answer == search_answer::infeasible;
-            i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
+            if (!decided && leap != 0) leap /= 4;
+            else i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
         }
     };
 

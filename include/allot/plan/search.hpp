@@ -107,6 +107,7 @@ public:
         if (!well_formed_) return;
         map_ = section_map{problem, memory.arrays};
         cut(search_counts::of(problem, memory.memo), memory.arrays);
+        granule_ = 0;
         read_reserved(problem);
         for (std::size_t i = 0; i < map_.buffers(); ++i) {
             offset_[i] = is_fixed(i) ? map_.fixed(i) : 0;
@@ -121,6 +122,8 @@ public:
 
     /// No plan is lower: the most that lives at once, beside what is reserved, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return bound_; }
+    /// Of plans in which nothing can be moved down, the heights are multiples of it.
+    [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return granule_; }
 
     /// Offsets below `capacity`, by the index of the buffer. They are written when they are found.
     /// `stop()` is asked now and then; the search is out of its budget when it says true.
@@ -587,7 +590,7 @@ private:
 
     section_map map_;
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
-    std::uint64_t bound_ = 0, granule_ = 0, capacity_ = 0, nodes_ = 0;
+    std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0, nodes_ = 0;
     std::size_t trail_ = 0, placed_ = 0, depth_ = 0, changes_ = 0;
     std::span<std::uint64_t> offset_, lowest_, key_;    // by item: of waiting ones, lowest; of placed ones, offset
     std::span<index> rank_, path_;                      // by item: its place in the order; items as placed
