@@ -453,8 +453,9 @@ class Captures(Planner):
         self.assertIn("reserved: 32 bytes at 0", titles)
 
     def test_memories_of_another_size(self):
-        for size, status, exits_with in [(47, "infeasible", 1), (79, "out_of_budget", 1), (80, "feasible", 0)]:
-            done = self.run_it("--memory", f"fast:{size}", "--json", self.capture(), exits_with=exits_with)
+        for size, budget, status, exits_with in [(47, ["--budget", "0"], "infeasible", 1), (79, ["--budget", "0"], "out_of_budget", 1),
+                                                 (79, [], "infeasible", 1), (80, [], "feasible", 0)]:
+            done = self.run_it("--memory", f"fast:{size}", *budget, "--json", self.capture(), exits_with=exits_with)
             self.assertEqual([m["status"] for m in json.loads(done.stdout)["memories"]], [status, "optimal"])
             self.assertEqual(json.loads(done.stdout)["status"], status)
         self.assertIn('has no memory "medium"', self.run_it("--memory", "medium:79", self.capture(), exits_with=2).stderr)
