@@ -122,8 +122,8 @@ public:
         if (!is_free(at)) return false;
         const std::size_t index = index_of(at);
         std::uint64_t& word = words_[index / 64];
-        word &= ~(std::uint64_t{1} << index % 64);
-        if (word == 0) summary_[summary_of(index)] &= ~(std::uint64_t{1} << index / 64 % 64);
+        word ^= std::uint64_t{1} << index % 64;  // it is set; `& ~` is what clang 14 gets wrong for a Hexagon
+        if (word == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
         return true;
     }
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
