@@ -48,8 +48,10 @@ public:
     /// The head is gone and `next`, or None, takes its place.
     constexpr void pop(bin at, Node next) noexcept {
         heads_[at] = next;
-        if (next == None && (words_[at / word_bits] &= ~(word{1} << at % word_bits)) == 0)
-            summary_ &= ~(word{1} << at / word_bits);
+        // These bits are set. `& ~` would clear them as well, but for a Hexagon clang 14 makes that a rotation by `at`
+        // that it does not mask.
+        if (next == None && (words_[at / word_bits] ^= word{1} << at % word_bits) == 0)
+            summary_ ^= word{1} << at / word_bits;
     }
 
     /// The first bin at or after `from` that holds something; `count` when there is none. Precondition: from < count.

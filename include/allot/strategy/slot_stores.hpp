@@ -122,7 +122,7 @@ public:
         if (!is_free(at)) return false;
         const std::size_t index = index_of(at);
         std::uint64_t& word = words_[index / 64];
-        word ^= std::uint64_t{1} << index % 64;  // it is set; `& ~` is what clang 14 gets wrong for a Hexagon
+        word ^= std::uint64_t{1} << index % 64;  // it is set; `& ~`: see size_bins
         if (word == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
         return true;
     }
