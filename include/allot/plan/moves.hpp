@@ -24,6 +24,7 @@
 #pragma once
 
 #include <allot/plan/pieces.hpp>
+#include <allot/plan/spill.hpp>
 #include <allot/plan/visits.hpp>
 
 #include <bit>

@@ -20,7 +20,7 @@
 // caller's; everything that is answered is named by its index.
 #pragma once
 
-#include <allot/plan/spill.hpp>
+#include <allot/plan/memories_problem.hpp>
 
 namespace allot::inline v1 {
 

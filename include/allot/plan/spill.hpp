@@ -13,10 +13,6 @@
 //              │    b    │       │
 //              └─────────┴───────┴──► time
 //
-// A buffer costs `memory.cost × size × uses`. A buffer lives in one memory, all of its lifetimes. Buffers that are
-// together share memory and offset; two that are apart, and live in one memory, share no byte. A fixed buffer lives in
-// the one memory that `allowed` lets it, at its offset there.
-//
 // How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first
 // memories as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. With two
 // memories the choice sees all that matters. With more, each memory is filled with what the next slower one would cost,
@@ -29,65 +25,14 @@
 #pragma once
 
 #include <allot/plan/fill.hpp>
-#include <allot/plan/plan.hpp>
+#include <allot/plan/memories_problem.hpp>
 
 namespace allot::inline v1 {
-
-/// Bytes that buffers can live in, at offsets that are multiples of `align`.
-struct plan_memory {
-    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t align = 1;
-    std::uint64_t cost = 0;  // of a byte that lives there, and each use of it
-};
-
-struct memories_problem {
-    plan_problem buffers;  // without reserved ranges: those are fixed buffers that live all the time
-    std::span<const plan_memory> memories;       // at most 64, none cheaper than one before
-    std::span<const std::uint64_t> uses{};       // of each buffer; empty: one
-    std::span<const std::uint64_t> allowed{};    // for each buffer: bit m for memory m; empty: all
-};
 
 struct memories_options {
     std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second; 0 is one simple plan
     std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
     std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
-};
-
-/// Where a plan puts a buffer.
-struct memory_place {
-    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-    std::uint32_t memory = nowhere;
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-    friend constexpr bool operator==(memory_place, memory_place) = default;
-};
-
-/// What a plan needs of a memory.
-struct memory_needs {
-    std::uint64_t peak = 0;   // the highest end of a buffer
-    std::uint64_t align = 1;  // what the memory's base has to be a multiple of
-    friend constexpr bool operator==(memory_needs, memory_needs) = default;
-};
-
-/// A plan, but for its places. Where it is infeasible or out of budget, some buffers are nowhere: they cost nothing
-/// here.
-struct memories_summary {
-    plan_status status = plan_status::optimal;
-    std::uint64_t cost = 0;
-    std::uint64_t bound = 0;     // no plan costs less
-    std::uint64_t spilled = 0;   // bytes that are not in the first memory
-    std::uint64_t homeless = 0;  // buffers that are nowhere
-    std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
-                                 // there are: more is live at once, at `step`, than all memories hold
-    std::int64_t step = 0;       // where most bytes are live
-    friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
-};
-
-/// What is known while a plan is made.
-struct memories_progress {
-    std::uint64_t cost = 0;      // of the best plan so far
-    std::uint64_t homeless = 0;  // its buffers that are nowhere
-    std::uint64_t bound = 0;     // no plan costs less
 };
 
 namespace detail {
@@ -333,22 +278,6 @@ private:
     plan_workspace workspace_{};
 };
 
-[[nodiscard]] constexpr plan_error check_memories(const memories_problem& problem) noexcept {
-    const std::size_t count = problem.buffers.buffers.size(), memories = problem.memories.size();
-    if (const plan_error error = check_problem(problem.buffers); error.why != plan_refusal::none) return error;
-    if (!problem.buffers.reserved.empty()) return {plan_refusal::unsupported, 0};
-    if (memories == 0 || memories > 64) return {plan_refusal::not_a_memory, memories};
-    for (std::size_t m = 0; m != memories; ++m)
-        if (!is_alignment(problem.memories[m].align) ||
-            (m != 0 && problem.memories[m].cost < problem.memories[m - 1].cost))
-            return {plan_refusal::not_a_memory, m};
-    if (!problem.uses.empty() && problem.uses.size() != count)
-        return {plan_refusal::not_for_each_buffer, problem.uses.size()};
-    if (!problem.allowed.empty() && problem.allowed.size() != count)
-        return {plan_refusal::not_for_each_buffer, problem.allowed.size()};
-    return {};
-}
-
 }  // namespace detail
 
 /// What `plan_memories_into` works in.
@@ -404,12 +333,6 @@ template <class Watch = unwatched>
     else made.status = made.which != all || most->bytes > room ? plan_status::infeasible : plan_status::out_of_budget;
     return made;
 }
-
-/// A plan on the heap.
-struct memories_plan : memories_summary {
-    std::vector<memory_place> places;
-    std::vector<memory_needs> needs;  // of each memory
-};
 
 /// Plans on the heap. Throws what the heap throws; refused as `plan_memories_into` is.
 template <class Watch = unwatched>
