@@ -14,11 +14,12 @@
 //
 // Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
 // allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment. Memory: `bound_space`, 12 bytes a
-// lifetime and 4 a buffer. Thread safety: pure but for the workspace.
+// lifetime, 4 a buffer and 16 a reserved range. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
+#include <allot/plan/reserved_ranges.hpp>
 #include <allot/plan/workspace.hpp>
 
 namespace allot::inline v1 {
@@ -32,8 +33,7 @@ struct plan_bound {
 /// What `bound_of` works in.
 [[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
     const std::size_t lives = problem.buffers.size() + problem.revivals.size();
-    const std::size_t sorted = std::max(lives, problem.reserved.size());
-    return {3 * sorted + problem.buffers.size(), 0, 0};
+    return {3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0};
 }
 
 namespace detail {
@@ -78,22 +78,6 @@ private:
     std::uint32_t *starts_, *ends_;
 };
 
-/// The least height with `bytes` bytes below it that nobody has reserved; false when it does not fit.
-constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint64_t bytes, std::uint32_t* order,
-                             std::uint32_t* scratch, std::uint64_t& height) noexcept {
-    for (std::size_t i = 0; i != reserved.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
-    sort_by(order, scratch, reserved.size(), [&](std::uint32_t i) { return reserved[i].offset; });
-    std::uint64_t covered = 0;  // everything below is somebody's or counted
-    for (std::size_t i = 0; i != reserved.size(); ++i) {
-        const plan_reserved& range = reserved[order[i]];
-        const std::uint64_t free = range.offset > covered ? range.offset - covered : 0;
-        if (free >= bytes) break;
-        bytes -= free;
-        covered = std::max(covered, range.offset + range.size);
-    }
-    return checked_add(covered, bytes, height);
-}
-
 }  // namespace detail
 
 /// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or
@@ -106,10 +90,10 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
     const plan_buffer* const buffers = problem.buffers.data();
     const std::size_t count = problem.buffers.size();
-    const std::size_t sorted = std::max(count + problem.revivals.size(), problem.reserved.size());
-    std::uint32_t* const starts = workspace.cut_words(sorted);
-    std::uint32_t* const ends = workspace.cut_words(sorted);
-    std::uint32_t* const scratch = workspace.cut_words(sorted);
+    const std::size_t lifetimes = count + problem.revivals.size();
+    std::uint32_t* const starts = workspace.cut_words(lifetimes);
+    std::uint32_t* const ends = workspace.cut_words(lifetimes);
+    std::uint32_t* const scratch = workspace.cut_words(lifetimes);
     std::uint32_t* const live = workspace.cut_words(count);
     const detail::lifetime_sweep sweep{problem, starts, ends, scratch};
 
@@ -166,7 +150,9 @@ constexpr bool height_beside(std::span<const plan_reserved> reserved, std::uint6
         bound.bytes = std::max(bound.bytes, both);
     }
     if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {
-        if (!detail::height_beside(problem.reserved, most, starts, scratch, height))
+        const std::span begins{workspace.cut_longs(problem.reserved.size()), problem.reserved.size()};
+        const std::span range_ends{workspace.cut_longs(problem.reserved.size()), problem.reserved.size()};
+        if (!detail::reserved_ranges{problem.reserved, begins, range_ends}.height_beside(most, height))
             return answer::failure({plan_refusal::too_large, 0});
         bound.bytes = std::max(bound.bytes, height);
     }

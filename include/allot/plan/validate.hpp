@@ -73,9 +73,10 @@ public:
         for (unsigned i = 0; i != levels_; ++i, number /= bits)
             level_[i][number / bits] |= std::uint64_t{1} << number % bits;
     }
+    /// Precondition: it is in the set.
     constexpr void erase(std::size_t number) noexcept {
         for (unsigned i = 0; i != levels_; ++i, number /= bits)
-            if ((level_[i][number / bits] &= ~(std::uint64_t{1} << number % bits)) != 0) return;
+            if ((level_[i][number / bits] ^= std::uint64_t{1} << number % bits) != 0) return;
     }
     /// The largest below `number`, or none.
     [[nodiscard]] constexpr std::size_t below(std::size_t number) const noexcept {
