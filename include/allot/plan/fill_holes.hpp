@@ -1,0 +1,159 @@
+// fill_holes: what is placed in a memory, and more of the candidates in the holes between.
+//
+//     offset                           c goes into the lowest hole that it fits, or the smallest: of what lives with
+//       ▲   ┌─────┐      ┌───────┐     it, in order of offsets, each leaves a hole to the next.
+//       │   │  b  │  c?  │   d   │
+//       │   └─────┼──────┴───────┤     Ruin and recreate: what lies around a moment is taken out, and candidates are
+//       │         │      a       │     put back in another order; as it was, where that would lose.
+//       └─────────┴──────────────┴──► time
+//
+// Whatever is placed keeps its offset unless it is ruined. Complexity: a placement looks at all that lives in the part.
+// Memory: `space`, 24 bytes a buffer. Not synchronised.
+#pragma once
+
+#include <allot/plan/fill_candidates.hpp>
+
+namespace allot::inline v1::detail {
+
+class fill_holes {
+public:
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
+        return {.words = 2 * buffers, .longs = 2 * buffers};
+    }
+
+    constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
+        : candidates_{&candidates}, buffers_{buffers} {
+        placed_ = workspace.cut_words(buffers);
+        at_ = workspace.cut_words(buffers);
+        offset_ = workspace.cut_longs(buffers);
+        kept_offset_ = workspace.cut_longs(buffers);
+    }
+
+    /// Nothing is placed but what is fixed.
+    constexpr void begin() noexcept {
+        worth_ = 0;
+        near_ = 0;
+        for (std::size_t i = 0; i != buffers_; ++i) placed_[i] = 0;
+        for (const std::uint32_t i : candidates_->list())
+            if (candidates_->is_fixed(i)) put(i, candidates_->fixed(i));
+    }
+    /// These are placed, at these offsets, and nothing else.
+    constexpr void adopt(std::span<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
+        worth_ = 0;
+        for (const std::uint32_t i : candidates_->list()) placed_[i] = 0;
+        for (std::size_t k = 0; k != these.size(); ++k) {
+            offset_[these[k]] = offsets[k];
+            placed_[these[k]] = 1;
+            worth_ += candidates_->value(these[k]);
+        }
+    }
+
+    /// By buffer: 1 when it is.
+    [[nodiscard]] constexpr const std::uint32_t* placed() const noexcept { return placed_; }
+    [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
+    [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
+
+    /// Places what it can of those that live in these sections, and says which it tried.
+    constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits) noexcept {
+        constexpr std::size_t many = 1024;
+        const auto tried =
+            candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });
+        for (const std::uint32_t i : tried) candidates_->widen(where, i);
+        look_at(where);
+        const bool one_by_one = tried.size() + near_ > many;  // what lies near each is little of what lies near any
+        for (const std::uint32_t i : tried) {
+            if (one_by_one) look_at(candidates_->sections_of(i));
+            place(i, noise_bits == 0 || candidates_->coin());
+        }
+        return tried;
+    }
+
+    /// Ruins a part and recreates it, or leaves it as it was where that would lose. Says how much effort that was.
+    constexpr std::uint64_t ruin() noexcept {
+        const auto ruined = candidates_->some_part([this](std::uint32_t i) { return placed_[i] == 0; });
+        if (!ruined.any) return 1;
+        const std::uint64_t before = worth_;
+        section_range around = ruined.where;
+        const std::uint32_t spared = candidates_->below(4);
+        std::uint32_t* const removed = candidates_->removed();
+        std::size_t count = 0;
+        look_at(ruined.where);
+        for (std::size_t k = 0; k != near_; ++k) {
+            const std::uint32_t buffer = at_[k];
+            if (candidates_->is_fixed(buffer) || candidates_->below(4) < spared) continue;
+            removed[count++] = buffer;
+            kept_offset_[buffer] = offset_[buffer];
+            placed_[buffer] = 0;
+            worth_ -= candidates_->value(buffer);
+            candidates_->widen(around, buffer);
+        }
+        if (candidates_->coin()) {
+            look_at(candidates_->sections_of(ruined.wanted));
+            place(ruined.wanted, candidates_->coin());
+        }
+        const bool wanted = placed_[ruined.wanted] != 0;
+        const auto tried = fill(around, 4 + candidates_->below(6));
+        const std::uint64_t effort = 1 + (near_ + tried.size()) / 4;
+        if (worth_ >= before) return effort;
+        if (wanted) placed_[ruined.wanted] = 0;
+        for (const std::uint32_t i : tried) placed_[i] = 0;
+        for (std::size_t k = 0; k != count; ++k) {
+            placed_[removed[k]] = 1;
+            offset_[removed[k]] = kept_offset_[removed[k]];
+        }
+        worth_ = before;
+        return effort;
+    }
+
+private:
+    constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
+        offset_[buffer] = offset;
+        placed_[buffer] = 1;
+        worth_ += candidates_->value(buffer);
+        if (candidates_->size(buffer) == 0) return;
+        std::size_t at = near_++;
+        for (; at != 0 && offset_[at_[at - 1]] > offset; --at) at_[at] = at_[at - 1];
+        at_[at] = buffer;
+    }
+
+    /// Finds what lies in these sections, in order of offsets.
+    constexpr void look_at(section_range where) noexcept {
+        near_ = 0;
+        candidates_->where().each_living(where.from, where.until, [&](std::uint32_t i) {
+            if (placed_[i] != 0 && candidates_->size(i) != 0) at_[near_++] = i;
+        });
+        candidates_->sort(at_, near_, [this](std::uint32_t i) { return offset_[i]; });
+    }
+
+    /// Places a buffer in the lowest hole that it fits, or in the smallest. What lies near it was looked at.
+    constexpr bool place(std::uint32_t buffer, bool smallest) noexcept {
+        constexpr std::uint64_t nowhere = fill_candidates::nowhere;
+        const std::uint64_t size = candidates_->size(buffer), align = candidates_->align(buffer);
+        std::uint64_t top = 0, offset = nowhere, least = nowhere, from = 0;
+        const auto try_hole = [&](std::uint64_t end) {
+            if (!checked_align_up(top, align, from) || from > end || end - from < size || end - top >= least) return;
+            offset = from;
+            least = end - top;
+        };
+        for (std::size_t i = 0; size != 0 && i != near_; ++i) {
+            const std::uint32_t other = at_[i];
+            const std::uint64_t end = offset_[other] + candidates_->size(other);
+            if (end <= top || !candidates_->where().conflict(buffer, other)) continue;
+            if (offset_[other] > top) try_hole(offset_[other]);
+            if (offset != nowhere && !smallest) break;
+            top = std::max(top, end);
+        }
+        if (offset == nowhere || smallest) try_hole(candidates_->capacity());
+        if (offset == nowhere) return false;
+        put(buffer, offset);
+        return true;
+    }
+
+    fill_candidates* candidates_;
+    std::size_t buffers_, near_ = 0;
+    std::uint64_t worth_ = 0;                                 // of what is placed
+    std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; what was looked at, by offsets
+    std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
+};
+
+}  // namespace allot::inline v1::detail
