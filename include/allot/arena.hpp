@@ -66,6 +66,7 @@ public:
     static constexpr bool host_accessible = Device::host_accessible;
     static constexpr offset_use offsets = Device::offsets;
     static constexpr dl_device_type dl_device = Device::dl_device;
+    static constexpr reclaim reclaims = strategy_type::reclaims;
 
     /// Over a device with a window, the arena takes all of it; an arena that grows acquires nothing before it is needed.
     arena() noexcept

@@ -39,6 +39,7 @@ public:
     static constexpr bool host_accessible = Device::host_accessible;
     static constexpr offset_use offsets = Device::offsets;
     static constexpr dl_device_type dl_device = Device::dl_device;
+    static constexpr reclaim reclaims = reclaim::any;
 
     naive() noexcept
         requires std::default_initializable<Device>

@@ -145,6 +145,7 @@ public:
     static constexpr bool host_accessible = host::shared_memory::host_accessible;
     static constexpr offset_use offsets = host::shared_memory::offsets;
     static constexpr dl_device_type dl_device = host::shared_memory::dl_device;
+    static constexpr reclaim reclaims = strategy_type::reclaims;
     static constexpr std::size_t max_align = host::shared_memory::min_align;
 
     /// An arena without memory: every request is refused.

@@ -341,6 +341,7 @@ struct gives {
     static constexpr bool host_accessible = true;
     static constexpr auto offsets = allot::offset_use::arithmetic;
     static constexpr auto dl_device = allot::dl_device_type::cpu;
+    static constexpr auto reclaims = allot::reclaim::any;
     block_type allocate(allot::layout) noexcept { return {}; }
     void deallocate(block_type) noexcept {}
     allot::diagnosis diagnose(allot::layout) const noexcept { return {}; }
@@ -369,6 +370,9 @@ struct offsets_unknown : gives {
 struct dl_device_unknown : gives {
     void dl_device();
 };
+struct reclaims_unknown : gives {
+    void reclaims();
+};
 struct owns_blocks : gives {
     bool owns(block_type) const noexcept { return false; }
 };
@@ -380,6 +384,7 @@ static_assert(!allot::allocator<gives_and_throws> && !allot::allocator<gives_a_p
 static_assert(!allot::allocator<takes_and_throws> && !allot::allocator<takes_a_pointer>);
 static_assert(!allot::allocator<gives_no_reason> && !allot::allocator<accessible_unknown>);
 static_assert(!allot::allocator<offsets_unknown> && !allot::allocator<dl_device_unknown>);
+static_assert(!allot::allocator<reclaims_unknown>);
 static_assert(allot::owning<owns_blocks> && !allot::owning<owns_if_changed> && !allot::allocator<int>);
 
 using arena = allot::arena<allot::host::heap, allot::best_fit<>>;

@@ -107,7 +107,7 @@ TEST_CASE("cuda: a resource that has no memory throws what diagnose says") {
     const auto thrown = [](auto& from, std::size_t size, std::size_t align) -> allot::diagnosis {
         try {
             static_cast<void>(take(from, size, align));
-        } catch (const allot::cuda::bad_alloc& error) {
+        } catch (const allot::bad_alloc& error) {
             CHECK(std::string{error.what()} == error.why().what());
             return error.why();
         }
@@ -130,7 +130,7 @@ TEST_CASE("cuda: zero bytes and null pointers are served as a resource has to") 
     for (int i = 0; i != 16; ++i) held.push_back(take(resource, 0, 1));
     CHECK(held[0] != held[1]);
     give_back(resource, nullptr, 100, 16);
-    CHECK_THROWS_AS(static_cast<void>(take(resource, 0, 1)), allot::cuda::bad_alloc);
+    CHECK_THROWS_AS(static_cast<void>(take(resource, 0, 1)), allot::bad_alloc);
     for (void* const each : held) give_back(resource, each, 0, 1);
     for (int i = 0; i != 16; ++i) CHECK(take(resource, 1024, 256) != nullptr);
 }

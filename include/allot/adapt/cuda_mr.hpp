@@ -13,9 +13,9 @@
 // device has to be done with it; an arena over async_memory serves work on its one stream only.
 //
 // The properties follow from the allocator's traits: device_accessible from `dl_device`, host_accessible from
-// `host_accessible`. A refusal is thrown as allot::cuda::bad_alloc, a std::bad_alloc with the text of `diagnose`;
-// without exceptions the program is aborted. A size of 0 is served as 1. Two resources are equal when they refer to the
-// same allocator, which outlives them.
+// `host_accessible`. A refusal is thrown as allot::bad_alloc, a std::bad_alloc with the text of `diagnose`; without
+// exceptions the program is aborted. A size of 0 is served as 1. Two resources are equal when they refer to the same
+// allocator, which outlives them.
 //
 // Needs CCCL, which comes with CUDA; the CMake target allot::cuda finds it. Both generations of its interface are
 // there: allocate (to 3.0) and allocate_sync (from 3.1). To 3.0 the interface hides behind a macro of CCCL's, which
@@ -23,12 +23,11 @@
 // Complexity and thread safety: the allocator's. Memory: none.
 #pragma once
 
+#include <allot/adapt/bad_alloc.hpp>
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #ifndef LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
 #define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
@@ -36,18 +35,6 @@
 #include <cuda/memory_resource>
 
 namespace allot::inline v1::cuda {
-
-/// What a resource throws: why there is no memory, the device's own code included.
-class bad_alloc : public std::bad_alloc {
-public:
-    explicit bad_alloc(diagnosis why) noexcept : why_{why} {}
-
-    [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
-    [[nodiscard]] const diagnosis& why() const noexcept { return why_; }
-
-private:
-    diagnosis why_;
-};
 
 template <allocator Allocator>
 class memory_resource {
@@ -63,11 +50,11 @@ class memory_resource {
 public:
     explicit memory_resource(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
 
-    /// At least `size` bytes. Throws allot::cuda::bad_alloc.
+    /// At least `size` bytes. Throws allot::bad_alloc.
     [[nodiscard]] void* allocate_sync(std::size_t size, std::size_t align = alignof(std::max_align_t)) {
         const layout wanted{served(size), align};
         const block_of<Allocator> given = allocator_->allocate(wanted);
-        if (!given) refuse(allocator_->diagnose(wanted));
+        if (!given) detail::throw_refusal(*allocator_, wanted);
         return given.address;
     }
     /// Takes bytes back, with the size that was asked for. A null pointer is fine.
@@ -95,14 +82,6 @@ public:
 
 private:
     [[nodiscard]] static constexpr std::size_t served(std::size_t size) noexcept { return size == 0 ? 1 : size; }
-
-    [[noreturn]] static void refuse([[maybe_unused]] diagnosis why) {
-#ifdef __cpp_exceptions
-        throw bad_alloc{why};
-#else
-        std::abort();
-#endif
-    }
 
     Allocator* allocator_;
 };

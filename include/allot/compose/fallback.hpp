@@ -42,6 +42,12 @@ public:
     static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
     static constexpr offset_use offsets = first_type::offsets;
     static constexpr dl_device_type dl_device = first_type::dl_device;
+    /// In the order of the one that needs an order; beside one that takes nothing back, as the other.
+    static constexpr reclaim reclaims =
+        first_type::reclaims == reclaim::never ||
+                (first_type::reclaims == reclaim::any && second_type::reclaims != reclaim::never)
+            ? second_type::reclaims
+            : first_type::reclaims;
 
     constexpr fallback(First&& first, Second&& second) noexcept
         : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}

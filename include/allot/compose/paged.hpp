@@ -44,6 +44,11 @@ public:
     static constexpr bool host_accessible = std::remove_reference_t<Rows>::host_accessible;
     static constexpr offset_use offsets = std::remove_reference_t<Rows>::offsets;
     static constexpr dl_device_type dl_device = std::remove_reference_t<Rows>::dl_device;
+    /// All of a block comes back, or it does not count; in the order of the one that needs an order.
+    static constexpr reclaim reclaims = std::remove_reference_t<Rows>::reclaims == reclaim::any ||
+                                                std::remove_reference_t<Tables>::reclaims == reclaim::never
+                                            ? std::remove_reference_t<Tables>::reclaims
+                                            : std::remove_reference_t<Rows>::reclaims;
 
     /// `origin` is what entries count from; pointers need none.
     paged(Rows&& rows, Tables&& tables, typename Table::row_address origin = {}) noexcept

@@ -2,11 +2,12 @@
 //
 // `allocate` is noexcept and gives an empty block on failure; `deallocate` takes a block back as it was handed out;
 // `diagnose(layout)` says why `allocate` would refuse. `host_accessible`, `offsets` and `dl_device` are those of the device
-// that the memory comes from.
+// that the memory comes from; `reclaims` says which blocks can be given back for reuse, as that of a strategy does.
 #pragma once
 
 #include <allot/core/device.hpp>
 #include <allot/core/diagnosis.hpp>
+#include <allot/core/strategy.hpp>
 
 namespace allot::inline v1 {
 
@@ -21,6 +22,7 @@ concept allocator = address_model<typename std::remove_reference_t<Allocator>::a
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::host_accessible), const bool>;
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::offsets), const offset_use>;
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::dl_device), const dl_device_type>;
+        requires std::same_as<decltype(std::remove_reference_t<Allocator>::reclaims), const reclaim>;
         { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
         { allocator.deallocate(held) } noexcept;
         { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;

@@ -204,6 +204,7 @@ public:
     static constexpr bool host_accessible = Arena::host_accessible;
     static constexpr offset_use offsets = Arena::offsets;
     static constexpr dl_device_type dl_device = Arena::dl_device;
+    static constexpr reclaim reclaims = reclaim::never;
 
     /// The arena outlives it.
     explicit in_program_order(const Arena& arena) noexcept : arena_{&arena} {}

@@ -1,0 +1,43 @@
+// bad_alloc: what adaptors throw whose interface reports failure by an exception.
+//
+//     try { values.resize(1'000'000); }
+//     catch (const allot::bad_alloc& error) { log(error.what(), error.why().largest_hole); }   // or std::bad_alloc
+//
+// The text is that of the diagnosis, and static: nothing is allocated for it. Without exceptions the program is aborted,
+// as the C++ library does then: an interface that promises bytes has no other way to say that there are none. Whoever
+// wants to be asked first, asks the allocator: `diagnose`.
+#pragma once
+
+#include <allot/core/allocator.hpp>
+
+#include <cstdlib>
+#include <new>
+
+namespace allot::inline v1 {
+
+/// Why there is no memory, the device's own code included.
+class bad_alloc : public std::bad_alloc {
+public:
+    explicit bad_alloc(diagnosis why) noexcept : why_{why} {}
+
+    [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
+    [[nodiscard]] const diagnosis& why() const noexcept { return why_; }
+
+private:
+    diagnosis why_;
+};
+
+namespace detail {
+/// Throws why `from` has refused. Apart from those that call it, so that its cost is not in their way.
+template <class Allocator>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_refusal([[maybe_unused]] Allocator& from,
+                                                          [[maybe_unused]] layout wanted) {
+#ifdef __cpp_exceptions
+    throw bad_alloc{from.diagnose(wanted)};
+#else
+    std::abort();
+#endif
+}
+}  // namespace detail
+
+}  // namespace allot::inline v1

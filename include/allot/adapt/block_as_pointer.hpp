@@ -1,0 +1,79 @@
+// block_as_pointer: blocks as the standard's interfaces pass them, which know an address, a size and an alignment, and
+// nothing more. What memory_resource.hpp and std_allocator.hpp share.
+//
+//     no ticket   │ what the caller uses │                     the block, as it is
+//     ticket      │ … │ ticket │ what the caller uses │        in front; filled up so that the rest is aligned as asked
+//                 └──── front ────┘
+//
+// How much lies in front follows from the alignment, which comes back with the pointer: nothing else is stored.
+//
+// Complexity: the allocator's. Memory: nothing where the ticket is empty (bump, pool, records in band); otherwise the
+// ticket, rounded up to the alignment, in every block. Thread safety: the allocator's.
+#pragma once
+
+#include <allot/adapt/bad_alloc.hpp>
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/allocator.hpp>
+
+#include <cstring>
+#include <type_traits>
+
+namespace allot::inline v1::detail {
+
+template <allocator Allocator>
+class block_as_pointer {
+    using block_type = block_of<Allocator>;
+    using ticket_type = decltype(block_type::ticket);
+    static constexpr bool has_ticket = !std::is_empty_v<ticket_type>;
+
+    static_assert(std::same_as<typename Allocator::address_model, raw_pointer>,
+                  "allot: the standard's interfaces hand out pointers: use an allocator of memory that has addresses");
+    static_assert(Allocator::host_accessible,
+                  "allot: who asks through the standard's interfaces writes to what it gets: use an allocator of memory "
+                  "that the host can touch");
+    static_assert(Allocator::reclaims == reclaim::any || Allocator::reclaims == reclaim::never,
+                  "allot: containers give blocks back in any order, which a stack or a ring does not take: use best_fit or "
+                  "pool, or bump, which takes none back before its reset");
+    static_assert(std::is_trivially_copyable_v<ticket_type>, "allot: a block's ticket is copied as bytes");
+
+public:
+    /// At least `wanted.size` bytes; a size of 0 is served as 1. Throws allot::bad_alloc.
+    [[nodiscard]] static void* allocate(Allocator& from, layout wanted) {
+        const layout whole = with_front(wanted);
+        const block_type given = from.allocate(whole);
+        if (!given) throw_refusal(from, whole);
+        if constexpr (!has_ticket) return given.address;
+        auto* const bytes = static_cast<std::byte*>(given.address) + front(wanted.align);
+        std::memcpy(bytes - sizeof(ticket_type), &given.ticket, sizeof(ticket_type));
+        return bytes;
+    }
+
+    /// Takes back what was asked for with this layout. A null pointer is fine.
+    static void deallocate(Allocator& to, void* address, layout held) noexcept {
+        if (address == nullptr) return;
+        block_type whole{address, with_front(held).size, {}};
+        if constexpr (has_ticket) {
+            auto* const bytes = static_cast<std::byte*>(address);
+            std::memcpy(&whole.ticket, bytes - sizeof(ticket_type), sizeof(ticket_type));
+            whole.address = bytes - front(held.align);
+        }
+        to.deallocate(whole);
+    }
+
+private:
+    /// Bytes in front of what the caller uses.
+    [[nodiscard]] static constexpr std::size_t front(std::size_t align) noexcept {
+        return align_up(sizeof(ticket_type), align);
+    }
+    /// What the allocator is asked for. A size that does not fit becomes one that no allocator has.
+    [[nodiscard]] static constexpr layout with_front(layout wanted) noexcept {
+        if (wanted.size == 0) wanted.size = 1;
+        if constexpr (has_ticket) {
+            if (!checked_add(wanted.size, front(wanted.align), wanted.size))
+                wanted.size = std::numeric_limits<std::size_t>::max();
+        }
+        return wanted;
+    }
+};
+
+}  // namespace allot::inline v1::detail

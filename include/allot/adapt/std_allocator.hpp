@@ -1,0 +1,72 @@
+// std_allocator: an arena, or any allocator of pointers, as the allocator of a container, of the standard's or Boost's.
+//
+//     using memory_type = allot::arena<allot::host::heap, allot::best_fit<>>;
+//     memory_type memory{{}, 1_MiB};
+//     std::vector<int, allot::std_allocator<int, memory_type>> values{memory};       // refers to it
+//     auto shared = std::allocate_shared<widget>(allot::std_allocator{memory});
+//
+// The call is the arena's own, by name and not virtual; what distinguishes this from memory_resource.hpp is that the arena
+// is part of the container's type. What is said there of tickets, of bump, stack and ring, and of refusals holds here.
+//
+// Two are equal when they refer to the same allocator, whatever their value types. A container stays in the memory that
+// it was made with: an assignment, also by move, brings it values and not bytes of another arena, which may end sooner.
+// A copy of a container lies where the original does. A swap exchanges the memories too: without that, the swap of
+// containers in two arenas would be undefined.
+//
+// Complexity: the allocator's. Memory: a pointer in every container. Thread safety: the allocator's.
+#pragma once
+
+#include <allot/adapt/block_as_pointer.hpp>
+
+#include <memory>
+
+namespace allot::inline v1 {
+
+template <class T, allocator Allocator>
+class std_allocator {
+    using pointers = detail::block_as_pointer<Allocator>;
+
+public:
+    using value_type = T;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::false_type;
+    using propagate_on_container_swap = std::true_type;
+    using is_always_equal = std::false_type;
+
+    /// Not explicit, so that a container is made with the arena itself.
+    std_allocator(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
+    template <class U>
+    std_allocator(const std_allocator<U, Allocator>& other) noexcept : std_allocator{other.allocator()} {}
+
+    /// Bytes for `count` objects. Throws allot::bad_alloc.
+    [[nodiscard]] T* allocate(std::size_t count) {
+        return static_cast<T*>(pointers::allocate(*allocator_, layout_for(count)));
+    }
+    /// Takes bytes back, with the count that was asked for.
+    void deallocate(T* address, std::size_t count) noexcept {
+        pointers::deallocate(*allocator_, address, layout_for(count));
+    }
+
+    [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
+
+    template <class U>
+    [[nodiscard]] bool operator==(const std_allocator<U, Allocator>& other) const noexcept {
+        return allocator_ == std::addressof(other.allocator());
+    }
+
+private:
+    /// A count whose bytes do not fit becomes a size that no allocator has.
+    [[nodiscard]] static constexpr layout layout_for(std::size_t count) noexcept {
+        layout wanted{std::numeric_limits<std::size_t>::max(), alignof(T)};
+        static_cast<void>(checked_multiply(count, sizeof(T), wanted.size));
+        return wanted;
+    }
+
+    Allocator* allocator_;
+};
+
+/// Where the value type does not matter, because it is rebound.
+template <allocator Allocator>
+std_allocator(Allocator&) -> std_allocator<std::byte, Allocator>;
+
+}  // namespace allot::inline v1
