@@ -20,21 +20,27 @@
 
 namespace allot::inline v1::detail {
 
+/// True when blocks can be passed so. Otherwise it does not compile, and one sentence says what to change.
+template <allocator Allocator>
+consteval bool pointer_requirements() {
+    if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
+        static_assert(!sizeof(Allocator), "allot: the standard's interfaces hand out pointers: use an allocator of memory "
+                                          "that has addresses");
+    } else if constexpr (!Allocator::host_accessible) {
+        static_assert(!sizeof(Allocator), "allot: who asks through the standard's interfaces writes to what it gets: use "
+                                          "an allocator of memory that the host can touch");
+    } else if constexpr (Allocator::reclaims == reclaim::lifo || Allocator::reclaims == reclaim::fifo) {
+        static_assert(!sizeof(Allocator), "allot: containers give blocks back in any order, which a stack or a ring does "
+                                          "not take: use best_fit or pool, or bump, which takes none back before its reset");
+    }
+    return true;
+}
+
 template <allocator Allocator>
 class block_as_pointer {
     using block_type = block_of<Allocator>;
     using ticket_type = decltype(block_type::ticket);
     static constexpr bool has_ticket = !std::is_empty_v<ticket_type>;
-
-    static_assert(std::same_as<typename Allocator::address_model, raw_pointer>,
-                  "allot: the standard's interfaces hand out pointers: use an allocator of memory that has addresses");
-    static_assert(Allocator::host_accessible,
-                  "allot: who asks through the standard's interfaces writes to what it gets: use an allocator of memory "
-                  "that the host can touch");
-    static_assert(Allocator::reclaims == reclaim::any || Allocator::reclaims == reclaim::never,
-                  "allot: containers give blocks back in any order, which a stack or a ring does not take: use best_fit or "
-                  "pool, or bump, which takes none back before its reset");
-    static_assert(std::is_trivially_copyable_v<ticket_type>, "allot: a block's ticket is copied as bytes");
 
 public:
     /// At least `wanted.size` bytes; a size of 0 is served as 1. Throws allot::bad_alloc.
@@ -42,10 +48,13 @@ public:
         const layout whole = with_front(wanted);
         const block_type given = from.allocate(whole);
         if (!given) throw_refusal(from, whole);
-        if constexpr (!has_ticket) return given.address;
-        auto* const bytes = static_cast<std::byte*>(given.address) + front(wanted.align);
-        std::memcpy(bytes - sizeof(ticket_type), &given.ticket, sizeof(ticket_type));
-        return bytes;
+        if constexpr (has_ticket) {
+            auto* const bytes = static_cast<std::byte*>(given.address) + front(wanted.align);
+            std::memcpy(bytes - sizeof(ticket_type), &given.ticket, sizeof(ticket_type));
+            return bytes;
+        } else {
+            return given.address;
+        }
     }
 
     /// Takes back what was asked for with this layout. A null pointer is fine.

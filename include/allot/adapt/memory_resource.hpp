@@ -25,6 +25,7 @@ namespace allot::inline v1 {
 
 template <allocator Allocator>
 class memory_resource final : public std::pmr::memory_resource {
+    static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
 
 public:

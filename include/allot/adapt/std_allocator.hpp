@@ -24,6 +24,7 @@ namespace allot::inline v1 {
 
 template <class T, allocator Allocator>
 class std_allocator {
+    static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
 
 public:

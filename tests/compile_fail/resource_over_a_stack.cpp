@@ -1,0 +1,17 @@
+// Containers give blocks back in any order; a stack takes only its newest, and would keep all others.
+// refused: allot: containers give blocks back in any order, which a stack or a ring does not take
+#include <allot/adapt/memory_resource.hpp>
+#include <allot/allot.hpp>
+
+#ifdef MISUSE
+using strategy = allot::stack<>;
+#else
+using strategy = allot::bump<>;
+#endif
+
+int main() {
+    allot::arena<allot::host::static_storage<4096>, strategy> memory;
+    allot::memory_resource resource{memory};
+    void* const bytes = resource.allocate(64);
+    resource.deallocate(bytes, 64);
+}
