@@ -21,7 +21,7 @@ struct instructions_case {
 };
 
 /// A file each: how much of a function's callees becomes part of it depends on what else its file holds.
-std::vector<instructions_case> bump_cases(), pool_cases(), best_fit_cases(), plan_cases();
+std::vector<instructions_case> bump_cases(), pool_cases(), best_fit_cases(), plan_cases(), adapt_cases();
 
 namespace counting {
 

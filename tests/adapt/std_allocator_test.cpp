@@ -179,6 +179,11 @@ TEST_CASE("std_allocator: too much is refused with what diagnose says, and a con
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     for (const std::size_t count : {most, most / 2, most / sizeof(line) + 1, most / sizeof(line)})
         CHECK_THROWS_AS(static_cast<void>(lines.allocate(count)), std::bad_alloc);
+    try {
+        static_cast<void>(lines.allocate(most / sizeof(line) + 1));
+    } catch (const allot::bad_alloc& error) {
+        CHECK(error.why().why == allot::refusal::over_limit);
+    }
     line* const none = lines.allocate(0);
     CHECK(is_aligned(none, 64));
     lines.deallocate(none, 0);

@@ -28,15 +28,17 @@ private:
 };
 
 namespace detail {
-/// Throws why `from` has refused. Apart from those that call it, so that its cost is not in their way.
-template <class Allocator>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_refusal([[maybe_unused]] Allocator& from,
-                                                          [[maybe_unused]] layout wanted) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_refusal([[maybe_unused]] diagnosis why) {
 #ifdef __cpp_exceptions
-    throw bad_alloc{from.diagnose(wanted)};
+    throw bad_alloc{why};
 #else
     std::abort();
 #endif
+}
+/// Throws why `from` has refused. Apart from those that call it, so that its cost is not in their way.
+template <class Allocator>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_refusal(Allocator& from, layout wanted) {
+    throw_refusal(from.diagnose(wanted));
 }
 }  // namespace detail
 

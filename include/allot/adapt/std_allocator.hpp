@@ -41,11 +41,13 @@ public:
 
     /// Bytes for `count` objects. Throws allot::bad_alloc.
     [[nodiscard]] T* allocate(std::size_t count) {
-        return static_cast<T*>(pointers::allocate(*allocator_, layout_for(count)));
+        layout wanted{0, alignof(T)};
+        if (!checked_multiply(count, sizeof(T), wanted.size)) detail::throw_refusal({refusal::over_limit});
+        return static_cast<T*>(pointers::allocate(*allocator_, wanted));
     }
     /// Takes bytes back, with the count that was asked for.
     void deallocate(T* address, std::size_t count) noexcept {
-        pointers::deallocate(*allocator_, address, layout_for(count));
+        pointers::deallocate(*allocator_, address, {count * sizeof(T), alignof(T)});
     }
 
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
@@ -56,13 +58,6 @@ public:
     }
 
 private:
-    /// A count whose bytes do not fit becomes a size that no allocator has.
-    [[nodiscard]] static constexpr layout layout_for(std::size_t count) noexcept {
-        layout wanted{std::numeric_limits<std::size_t>::max(), alignof(T)};
-        static_cast<void>(checked_multiply(count, sizeof(T), wanted.size));
-        return wanted;
-    }
-
     Allocator* allocator_;
 };
 
