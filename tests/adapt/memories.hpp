@@ -34,11 +34,11 @@ struct one_region {
     using type = allot::arena<allot::host::heap, Strategy, allot::growth::none, Options, helpers::noted>;
     static constexpr bool bounded = true;
     type memory{{}, 256_KiB};
-    std::size_t free_at_first = largest();
+    std::uint64_t free_at_first = largest();
     [[nodiscard]] bool is_all_back() { return largest() == free_at_first && helpers::noted::take().empty(); }
 
 private:
-    [[nodiscard]] std::size_t largest() { return memory.diagnose({.size = huge}).largest_hole; }
+    [[nodiscard]] std::uint64_t largest() { return memory.diagnose({.size = huge}).largest_hole; }
 };
 
 /// Several regions: everything is back when all of them can be given up.

@@ -10,6 +10,18 @@ using namespace allot::literals;
 using fast_arena = allot::arena<allot::host::static_storage<1_KiB>, allot::best_fit<>>;
 using slow_arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
 
+template <class Strategy>
+using window = allot::arena<allot::host::static_storage<64>, Strategy>;
+template <class First, class Second>
+constexpr allot::reclaim back = allot::fallback<window<First>, window<Second>>::reclaims;
+static_assert(back<allot::best_fit<>, allot::best_fit<>> == allot::reclaim::any);
+static_assert(back<allot::bump<>, allot::best_fit<>> == allot::reclaim::any);
+static_assert(back<allot::best_fit<>, allot::bump<>> == allot::reclaim::any);
+static_assert(back<allot::bump<>, allot::bump<>> == allot::reclaim::never);
+static_assert(back<allot::stack<>, allot::best_fit<>> == allot::reclaim::lifo);
+static_assert(back<allot::best_fit<>, allot::ring<>> == allot::reclaim::fifo);
+static_assert(back<allot::bump<>, allot::stack<>> == allot::reclaim::lifo);
+
 }  // namespace
 
 TEST_CASE("fallback takes fast memory first, and gives every block back to where it came from") {

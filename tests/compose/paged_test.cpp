@@ -23,6 +23,15 @@ using offset_table = allot::pointer_table<row_bytes, allot::row_offset<Integer>,
 template <class Integer>
 using index_table = allot::pointer_table<row_bytes, allot::row_index<Integer>, allot::handle_offset<int>>;
 
+template <class Rows, class Tables>
+constexpr allot::reclaim back =
+    allot::paged<allot::arena<allot::host::heap, Rows>, allot::arena<allot::host::heap, Tables>, pointers>::reclaims;
+static_assert(back<allot::best_fit<>, allot::best_fit<>> == allot::reclaim::any);
+static_assert(back<allot::best_fit<>, allot::bump<>> == allot::reclaim::never);
+static_assert(back<allot::bump<>, allot::best_fit<>> == allot::reclaim::never);
+static_assert(back<allot::stack<>, allot::best_fit<>> == allot::reclaim::lifo);
+static_assert(back<allot::best_fit<>, allot::ring<>> == allot::reclaim::fifo);
+
 /// All of an arena that takes blocks back is one hole again.
 template <class Arena>
 bool is_whole(const Arena& arena) {
