@@ -16,6 +16,7 @@
 #pragma once
 
 #include <allot/strategy/in_band.hpp>
+#include <allot/strategy/placement.hpp>
 #include <allot/strategy/side_table.hpp>
 #include <allot/strategy/size_bins.hpp>
 
@@ -96,7 +97,7 @@ public:
             return nodes_.offset(n) == usable.offset && nodes_.size(n) == usable.size;
         });
         if (hole == none) return false;
-        unlink(hole, usable.size);
+        unlink(hole, bin_of(usable.size));
         nodes_.remove(hole);
         return true;
     }
@@ -112,12 +113,12 @@ public:
         if (now.size > had.size) {
             const auto more = static_cast<Offset>(now.size - had.size);
             if (hole == none && (more < nodes_type::min_hole || !nodes_.room(1))) return false;
-            if (hole != none) unlink(hole, size_of_hole);
+            if (hole != none) unlink(hole, bin_of(size_of_hole));
             link(nodes_.extend(had, more), static_cast<Offset>(size_of_hole + more));
         } else if (now.size < had.size) {
             const auto less = static_cast<Offset>(had.size - now.size);
-            if (size_of_hole < less || !is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
-            unlink(hole, size_of_hole);
+            if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
+            unlink(hole, bin_of(size_of_hole));
             if (const node left = nodes_.shorten(had, less); left != none) link(left, static_cast<Offset>(size_of_hole - less));
         }
         return true;
@@ -134,17 +135,15 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        const Offset need = wanted.is_valid() ? nodes_type::node_size(wanted.size) : 0;
-        if (need == 0) return {};
-        if (!is_anywhere(wanted)) return give(find(wanted, need), wanted.size);
-        if (const bin b = bin_of(need); bins::is_exact(b) && bins_.head(b) != none) {
-            const node hole = bins_.head(b), next = nodes_.next(hole);
-            bins_.pop(b, next);
-            if (next != none) nodes_.set_prev(next, none);
-            nodes_.mark_used(hole, need);
-            return {{static_cast<Offset>(nodes_.offset(hole) + header), wanted.size}, nodes_.ticket(hole)};
-        }
-        return give(find(need), wanted.size);
+        const Offset need = nodes_type::node_size(wanted.size);
+        if (need == 0 || !is_alignment(wanted.align)) return {};
+        if (!is_anywhere(wanted)) return give(find(wanted, need), need, wanted.size);
+        const bin own = bins::of(need / nodes_type::granule);
+        if (!bins::is_exact(own) || bins_.head(own) == none) return give(find(own, need), need, wanted.size);
+        const node hole = bins_.head(own);
+        pop(own, hole);
+        nodes_.mark_used(hole, need);
+        return {{static_cast<Offset>(nodes_.offset(hole) + header), wanted.size}, nodes_.ticket(hole)};
     }
 
     constexpr void deallocate(grant_type grant) noexcept {
@@ -154,7 +153,7 @@ public:
         size = static_cast<Offset>(size + absorb_above(freed));
         if (below != none) {
             const Offset more = nodes_.size(below);
-            unlink(below, more);
+            unlink(below, bin_of(more));
             nodes_.join(below, freed);
             size = static_cast<Offset>(size + more);
             freed = below;
@@ -165,15 +164,15 @@ public:
     /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
     /// multiple of two words and the word before it is free. O(holes).
     constexpr grant_type claim(extent_type wanted) noexcept {
-        return give(around(wanted), wanted.size);
+        return give(around(wanted), nodes_type::node_size(wanted.size), wanted.size);
     }
 
     /// Why `claim` would refuse. O(holes).
     [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept {
         if (wanted.size == 0) return {refusal::empty_layout};
-        const placement found = around(wanted);
+        const place found = around(wanted);
         if (found.hole == none) return {refusal::not_free};
-        return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records};
+        return {has_room(found, nodes_type::node_size(wanted.size)) ? refusal::none : refusal::out_of_records};
     }
 
     /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
@@ -211,8 +210,8 @@ public:
         }
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
         if (const Offset need = nodes_type::node_size(wanted.size); need != 0)
-            if (const placement found = is_anywhere(wanted) ? find(need) : find(wanted, need); found.hole != none)
-                return {nodes_.has_room(cuts(found)) ? refusal::none : refusal::out_of_records, largest};
+            if (const place found = is_anywhere(wanted) ? find(bin_of(need), need) : find(wanted, need); found.hole != none)
+                return {has_room(found, need) ? refusal::none : refusal::out_of_records, largest};
         if (!exact && largest >= wanted.size) return {refusal::misaligned, largest};
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
@@ -222,17 +221,17 @@ public:
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         if (!each.is_valid() || count == 0) return 0;
         const Offset need = nodes_type::node_size(each.size);
-        const Offset first = place_low(align_up<Offset>(header, nodes_type::granule) - header, each.align);
+        const Offset first = places::lowest(align_up<Offset>(header, nodes_type::granule) - header, each.align);
         Offset second = 0, total = 0;
-        if (need == 0 || first == no_place || !checked_add<Offset>(first, need, second)) return 0;
+        if (need == 0 || first == nowhere || !checked_add<Offset>(first, need, second)) return 0;
         if (count > 1) {
             // From the top, a block takes in what is too small for a hole behind it; from below, it keeps off further.
             if (!is_large(each.size)) {
-                second = place_low(second, each.align);
+                second = places::lowest(second, each.align);
             } else if (!checked_align_up<Offset>(need, each.align, second) || !checked_add<Offset>(first, second, second)) {
                 return 0;
             }
-            if (second == no_place || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
+            if (second == nowhere || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
         }
         if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
             !checked_add<Offset>(total, nodes_type::tail, total))
@@ -243,125 +242,93 @@ public:
 private:
     using bins = size_bins<Offset, node, none>;
     using bin = typename bins::bin;
-    static constexpr Offset no_place = std::numeric_limits<Offset>::max();
+    using places = placement<nodes_type, Offset>;
+    static constexpr Offset nowhere = places::nowhere;
 
-    /// Where in a hole a node is cut out.
-    struct placement {
+    /// Where a node is to be cut out of a hole.
+    struct place {
         node hole = none;
-        Offset front = 0;   // of the hole, that stays one
-        Offset need = 0;    // of the node
-        Offset behind = 0;  // that stays a hole, when it is large enough
+        bin from = 0;       // the hole's bin
+        Offset at = nowhere;
     };
 
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
-    [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept {
-        return gap == 0 || gap >= nodes_type::min_hole;
-    }
 
     [[nodiscard]] static constexpr bool is_large(Offset size) noexcept {
         return Options.large != 0 && size >= Options.large;
     }
-
     /// Whether any hole that is large enough serves it, at its front.
     [[nodiscard]] static constexpr bool is_anywhere(layout_type wanted) noexcept {
         return wanted.align <= nodes_type::granule && !is_large(wanted.size);
     }
-    /// The lowest start of a node at or after `low` whose holder's bytes are aligned; `no_place` when it would wrap.
-    [[nodiscard]] static constexpr Offset place_low(Offset low, Offset align) noexcept {
-        const auto mask = static_cast<Offset>(align - 1);
-        const Offset step = static_cast<Offset>(0 - (low + header)) & mask;
-        const Offset gap = is_hole_or_nothing(step) ? step : static_cast<Offset>(step + align);
-        return gap < step || gap > no_place - low ? no_place : static_cast<Offset>(low + gap);
-    }
-    /// The highest start of a node in [low, high] whose holder's bytes are aligned; `no_place` when there is none.
-    [[nodiscard]] static constexpr Offset place_high(Offset low, Offset high, Offset align) noexcept {
-        const Offset at = static_cast<Offset>(align_down<Offset>(high + header, align) - header);
-        if (at > high || at < low) return no_place;
-        if (is_hole_or_nothing(static_cast<Offset>(at - low))) return at;
-        return align <= at - low ? low : no_place;
-    }
 
-    /// Where a node is best cut out that any hole serves which is large enough, at its front.
-    [[nodiscard]] constexpr placement find(Offset need) const noexcept {
-        const bin b = bins_.next(bin_of(need));
-        if (b == bins::count) return {};
-        if (bins::is_exact(b)) {
-            const Offset size = static_cast<Offset>(b * nodes_type::granule);
-            return {bins_.head(b), 0, need, static_cast<Offset>(size - need)};
-        }
-        return search<false>(b, need, [&](node hole) -> placement {
-            const Offset size = nodes_.size(hole);
-            return size < need ? placement{} : placement{hole, 0, need, static_cast<Offset>(size - need)};
-        });
+    /// Where a node is best cut out that any hole serves which is large enough, at its front. `own` is the bin of its size.
+    [[nodiscard]] constexpr place find(bin own, Offset need) const noexcept {
+        const bin first = bins_.next(own);
+        if (first == bins::count) return {};
+        if (bins::is_exact(first)) return {bins_.head(first), first, nodes_.offset(bins_.head(first))};
+        return search<false>(first, need, [&](node hole) { return nodes_.size(hole) < need ? nowhere : nodes_.offset(hole); });
     }
-    /// Where a node is best cut out. Precondition: `wanted` is valid and `need` its node's size.
-    [[nodiscard]] constexpr placement find(layout_type wanted, Offset need) const noexcept {
-        const bin b = bins_.next(bin_of(need));
-        if (b == bins::count) return {};
-        // A hole that is so much larger has a place wherever it begins.
-        const Offset slack = static_cast<Offset>(nodes_type::min_hole - nodes_type::granule);
-        Offset enough = 0;
-        if (!checked_add<Offset>(need, wanted.align, enough) || !checked_add<Offset>(enough, slack, enough)) enough = no_place;
-        const auto place = [&](node hole, auto choose) -> placement {
+    /// Where a node is best cut out.
+    [[nodiscard]] constexpr place find(layout_type wanted, Offset need) const noexcept {
+        const bin first = bins_.next(bin_of(need));
+        if (first == bins::count) return {};
+        const auto place_in = [&](node hole, auto choose) {
             const Offset size = nodes_.size(hole), low = nodes_.offset(hole);
-            if (size < need) return {};
-            const auto spare = static_cast<Offset>(size - need);
-            const Offset at = choose(low, static_cast<Offset>(low + spare));
-            if (at == no_place || at > low + spare) return {};
-            const auto front = static_cast<Offset>(at - low);
-            return {hole, front, need, static_cast<Offset>(spare - front)};
+            if (size < need) return nowhere;
+            const auto high = static_cast<Offset>(low + (size - need));
+            const Offset at = choose(low, high);
+            return at > high ? nowhere : at;
         };
+        const Offset enough = places::enough(need, wanted.align);
         if (is_large(wanted.size))
-            return search<true>(b, enough, [&](node hole) {
-                return place(hole, [&](Offset low, Offset high) { return place_high(low, high, wanted.align); });
+            return search<true>(first, enough, [&](node hole) {
+                return place_in(hole, [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
             });
-        return search<false>(b, enough, [&](node hole) {
-            return place(hole, [&](Offset low, Offset) { return place_low(low, wanted.align); });
+        return search<false>(first, enough, [&](node hole) {
+            return place_in(hole, [&](Offset low, Offset) { return places::lowest(low, wanted.align); });
         });
     }
 
-    /// Looks from the bin `first`, which holds something. `place` says where in a hole the node would be cut out; a hole of
-    /// the size `enough` has a place.
-    template <bool FromTop, class Place>
-    [[nodiscard]] constexpr placement search(bin first, Offset enough, Place place) const noexcept {
-        if (const placement found = best_of<FromTop>(first, place); found.hole != none) return found;
+    /// Looks from the bin `first`, which holds something. `place_in` says where in a hole the node would begin, or nowhere;
+    /// a hole of the size `enough` has a place.
+    template <bool FromTop, class PlaceIn>
+    [[nodiscard]] constexpr place search(bin first, Offset enough, PlaceIn place_in) const noexcept {
+        if (const place found = best_of<FromTop>(first, place_in); found.hole != none) return found;
         const bin sure = bin_of(enough) + (bins::is_exact(bin_of(enough)) ? 0 : 1);
         if (const bin b = sure < bins::count ? bins_.next(sure) : bins::count; b != bins::count)
-            return best_of<FromTop>(b, place);
+            return best_of<FromTop>(b, place_in);
         std::size_t left = Options.probes;
         for (bin b = first; b != bins::count; b = bins_.after(b))
             for (node hole = bins_.head(b); hole != none; hole = nodes_.next(hole)) {
                 if (left-- == 0) return {};
-                if (const placement found = place(hole); found.hole != none) return found;
+                if (const Offset at = place_in(hole); at != nowhere) return {hole, b, at};
             }
         return {};
     }
-    /// The lowest, or the highest, of the first few holes of a bin that holds some.
-    template <bool FromTop, class Place>
-    [[nodiscard]] constexpr placement best_of(bin b, Place place) const noexcept {
-        const auto at = [&](placement p) { return static_cast<Offset>(nodes_.offset(p.hole) + p.front); };
-        placement best;
+    /// The lowest, or the highest, place in the first few holes of a bin that holds some.
+    template <bool FromTop, class PlaceIn>
+    [[nodiscard]] constexpr place best_of(bin b, PlaceIn place_in) const noexcept {
+        place best{none, b};
         node hole = bins_.head(b);
         for (unsigned left = Options.candidates;;) {
-            const placement found = place(hole);
-            if (found.hole != none && (best.hole == none || (FromTop ? at(found) > at(best) : at(found) < at(best)))) best = found;
+            const Offset at = place_in(hole);
+            if (FromTop ? at != nowhere && (best.at == nowhere || at > best.at) : at < best.at) best.hole = hole, best.at = at;
             if (--left == 0 || (hole = nodes_.next(hole)) == none) return best;
         }
     }
 
-    /// The hole in which all of this extent lies, with the header in front of it.
-    [[nodiscard]] constexpr placement around(extent_type wanted) const noexcept {
-        const Offset need = wanted.size == 0 ? 0 : nodes_type::node_size(wanted.size);
+    /// The place of exactly this extent, with the header in front of it.
+    [[nodiscard]] constexpr place around(extent_type wanted) const noexcept {
+        const Offset need = nodes_type::node_size(wanted.size);
         if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
         const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
         for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.after(b)) {
             const node hole = first_hole(b, [&](node n) {
                 return extent_type{nodes_.offset(n), nodes_.size(n)}.contains(cut) &&
-                       is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
+                       places::is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes_.offset(n)));
             });
-            if (hole == none) continue;
-            const auto front = static_cast<Offset>(cut.offset - nodes_.offset(hole));
-            return {hole, front, need, static_cast<Offset>(nodes_.size(hole) - front - need)};
+            if (hole != none) return {hole, b, cut.offset};
         }
         return {};
     }
@@ -374,35 +341,39 @@ private:
         return hole;
     }
 
-    constexpr grant_type give(placement found, Offset size) noexcept {
-        if (found.hole == none || !nodes_.room(cuts(found))) return {};
-        const node block = carve(found);
-        return {{static_cast<Offset>(nodes_.offset(block) + header), size}, nodes_.ticket(block)};
+    /// Whether there are records for the holes that would be left in front and behind.
+    [[nodiscard]] constexpr bool has_room(place found, Offset need) const noexcept {
+        const Offset low = nodes_.offset(found.hole), end = static_cast<Offset>(low + nodes_.size(found.hole));
+        return nodes_.has_room((found.at != low ? 1U : 0U) + (end - found.at - need >= nodes_type::min_hole ? 1U : 0U));
     }
-    /// How many new nodes cutting it out makes: a hole in front, a hole behind.
-    [[nodiscard]] static constexpr unsigned cuts(placement found) noexcept {
-        return (found.front != 0 ? 1U : 0U) + (found.behind >= nodes_type::min_hole ? 1U : 0U);
-    }
-    /// Cuts a used node out of a hole; what is left on either side stays a hole. Precondition: room for the cuts.
-    [[nodiscard]] constexpr node carve(placement found) noexcept {
+
+    /// Cuts a used node out of a hole; what is left on either side stays a hole. Nothing without records for these.
+    constexpr grant_type give(place found, Offset need, Offset size) noexcept {
         const node hole = found.hole;
-        const auto rest_size = static_cast<Offset>(found.need + found.behind), size = static_cast<Offset>(found.front + rest_size);
-        if (found.front == 0 && found.behind >= nodes_type::min_hole) {
-            const auto [block, rest] = nodes_.cut_front(hole, found.need, found.behind);
-            if (rest == hole && bin_of(found.behind) == bin_of(size)) return block;
-            unlink(hole, size);
-            put(rest, found.behind);
-            return block;
+        if (hole == none) return {};
+        const Offset low = nodes_.offset(hole), had = nodes_.size(hole);
+        const auto front = static_cast<Offset>(found.at - low), behind = static_cast<Offset>(had - front - need);
+        node block = hole;
+        if (front != 0) {
+            if (!nodes_.room(behind >= nodes_type::min_hole ? 2 : 1)) return {};
+            unlink(hole, found.from);
+            block = nodes_.split(hole, front);
+            link(hole, front);
+            keep_front(block, static_cast<Offset>(need + behind), need);
+        } else if (behind < nodes_type::min_hole) {
+            unlink(hole, found.from);
+            nodes_.mark_used(hole, had);
+        } else {
+            if (!nodes_.room(1)) return {};
+            const bin to = bin_of(behind);
+            const auto [cut, rest] = nodes_.cut_front(hole, need, behind);
+            block = cut;
+            if (rest != hole || to != found.from) {
+                unlink(hole, found.from);
+                put(rest, to);
+            }
         }
-        unlink(hole, size);
-        if (found.front == 0) {
-            nodes_.mark_used(hole, size);
-            return hole;
-        }
-        const node block = nodes_.split(hole, found.front);
-        link(hole, found.front);
-        keep_front(block, rest_size, found.need);
-        return block;
+        return {{static_cast<Offset>(found.at + header), size}, nodes_.ticket(block)};
     }
     /// Marks a node that is no hole as used, and makes a hole of what is over `need`.
     constexpr void keep_front(node n, Offset size, Offset need) noexcept {
@@ -417,30 +388,35 @@ private:
         const node above = nodes_.hole_after(n);
         if (above == none) return 0;
         const Offset size = nodes_.size(above);
-        unlink(above, size);
+        unlink(above, bin_of(size));
         nodes_.join(n, above);
         return size;
     }
 
     constexpr void link(node hole, Offset size) noexcept {
         nodes_.mark_hole(hole, size);
-        put(hole, size);
+        put(hole, bin_of(size));
     }
     // The holes of a bin are a list, newest first.
-    constexpr void put(node hole, Offset size) noexcept {
-        const bin b = bin_of(size);
-        const node second = bins_.head(b);
+    constexpr void put(node hole, bin to) noexcept {
+        const node second = bins_.head(to);
         nodes_.set_next(hole, second);
         nodes_.set_prev(hole, none);
-        bins_.push(b, hole, second);
+        bins_.push(to, hole, second);
         if (second != none) nodes_.set_prev(second, hole);
     }
-    /// Precondition: the hole is in the bin of `size`.
-    constexpr void unlink(node hole, Offset size) noexcept {
+    /// Precondition: the hole is the head of this bin.
+    constexpr void pop(bin from, node hole) noexcept {
+        const node next = nodes_.next(hole);
+        bins_.pop(from, next);
+        if (next != none) nodes_.set_prev(next, none);
+    }
+    /// Precondition: the hole is in this bin.
+    constexpr void unlink(node hole, bin from) noexcept {
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
         if (next != none) nodes_.set_prev(next, prev);
         if (prev != none) nodes_.set_next(prev, next);
-        else bins_.pop(bin_of(size), next);
+        else bins_.pop(from, next);
     }
 
     nodes_type nodes_;

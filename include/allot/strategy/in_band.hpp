@@ -42,8 +42,9 @@ public:
     static constexpr unsigned extent_records = 0;
 
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        Offset whole = 0;
-        if (!checked_add<Offset>(size, header, whole) || !checked_align_up<Offset>(whole, granule, whole)) return 0;
+        constexpr Offset most = none - header - granule;
+        if (static_cast<Offset>(size - 1) >= most) return 0;  // size 0 too
+        const Offset whole = align_up<Offset>(size + header, granule);
         return whole < min_hole ? min_hole : whole;
     }
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {

@@ -39,10 +39,9 @@ public:
     static constexpr Offset tail = 0;            // bytes lost at the end of an extent
     static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
 
-    /// The size of the node that serves `size`; 0 when there is none.
+    /// The size of the node that serves `size`; 0 when there is none, or `size` is 0.
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        Offset whole = 0;
-        return checked_align_up<Offset>(size, granule, whole) ? whole : Offset{0};
+        return align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
     }
     /// The part of an extent that can be cut; empty when it is too small.
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
