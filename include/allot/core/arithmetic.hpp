@@ -24,6 +24,11 @@ template <std::unsigned_integral T>
     return static_cast<std::size_t>(__builtin_ctzll(bits));
 }
 
+/// The place of the highest one, counted from 0. Precondition: there is a one.
+[[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
+    return 63U ^ static_cast<unsigned>(__builtin_clzll(bits));
+}
+
 /// `a + b`, or false and `sum` untouched when that does not fit.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool checked_add(T a, T b, T& sum) noexcept {

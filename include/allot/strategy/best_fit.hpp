@@ -97,7 +97,7 @@ public:
             return nodes_.offset(n) == usable.offset && nodes_.size(n) == usable.size;
         });
         if (hole == none) return false;
-        unlink(hole, bin_of(usable.size));
+        unlink(hole, [&] { return bin_of(usable.size); });
         nodes_.remove(hole);
         return true;
     }
@@ -113,12 +113,12 @@ public:
         if (now.size > had.size) {
             const auto more = static_cast<Offset>(now.size - had.size);
             if (hole == none && (more < nodes_type::min_hole || !nodes_.room(1))) return false;
-            if (hole != none) unlink(hole, bin_of(size_of_hole));
+            if (hole != none) unlink(hole, [&] { return bin_of(size_of_hole); });
             link(nodes_.extend(had, more), static_cast<Offset>(size_of_hole + more));
         } else if (now.size < had.size) {
             const auto less = static_cast<Offset>(had.size - now.size);
             if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
-            unlink(hole, bin_of(size_of_hole));
+            unlink(hole, [&] { return bin_of(size_of_hole); });
             if (const node left = nodes_.shorten(had, less); left != none) link(left, static_cast<Offset>(size_of_hole - less));
         }
         return true;
@@ -153,7 +153,7 @@ public:
         size = static_cast<Offset>(size + absorb_above(freed));
         if (below != none) {
             const Offset more = nodes_.size(below);
-            unlink(below, bin_of(more));
+            unlink(below, [&] { return bin_of(more); });
             nodes_.join(below, freed);
             size = static_cast<Offset>(size + more);
             freed = below;
@@ -267,7 +267,7 @@ private:
         const bin first = bins_.next(own);
         if (first == bins::count) return {};
         if (bins::is_exact(first)) return {bins_.head(first), first, nodes_.offset(bins_.head(first))};
-        return search<false>(first, need, [&](node hole) { return nodes_.size(hole) < need ? nowhere : nodes_.offset(hole); });
+        return search<false>(first, need, [this, need](node hole) { return nodes_.size(hole) < need ? nowhere : nodes_.offset(hole); });
     }
     /// Where a node is best cut out.
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need) const noexcept {
@@ -356,12 +356,12 @@ private:
         node block = hole;
         if (front != 0) {
             if (!nodes_.room(behind >= nodes_type::min_hole ? 2 : 1)) return {};
-            unlink(hole, found.from);
+            unlink(hole, [&] { return found.from; });
             block = nodes_.split(hole, front);
             link(hole, front);
             keep_front(block, static_cast<Offset>(need + behind), need);
         } else if (behind < nodes_type::min_hole) {
-            unlink(hole, found.from);
+            unlink(hole, [&] { return found.from; });
             nodes_.mark_used(hole, had);
         } else {
             if (!nodes_.room(1)) return {};
@@ -369,7 +369,7 @@ private:
             const auto [cut, rest] = nodes_.cut_front(hole, need, behind);
             block = cut;
             if (rest != hole || to != found.from) {
-                unlink(hole, found.from);
+                unlink(hole, [&] { return found.from; });
                 put(rest, to);
             }
         }
@@ -384,21 +384,21 @@ private:
         link(rest, left);
     }
     /// Takes in the hole above, and says how large that was.
-    constexpr Offset absorb_above(node n) noexcept {
+    [[gnu::always_inline]] constexpr Offset absorb_above(node n) noexcept {
         const node above = nodes_.hole_after(n);
         if (above == none) return 0;
         const Offset size = nodes_.size(above);
-        unlink(above, bin_of(size));
+        unlink(above, [&] { return bin_of(size); });
         nodes_.join(n, above);
         return size;
     }
 
-    constexpr void link(node hole, Offset size) noexcept {
+    [[gnu::always_inline]] constexpr void link(node hole, Offset size) noexcept {
         nodes_.mark_hole(hole, size);
         put(hole, bin_of(size));
     }
     // The holes of a bin are a list, newest first.
-    constexpr void put(node hole, bin to) noexcept {
+    [[gnu::always_inline]] constexpr void put(node hole, bin to) noexcept {
         const node second = bins_.head(to);
         nodes_.set_next(hole, second);
         nodes_.set_prev(hole, none);
@@ -411,12 +411,13 @@ private:
         bins_.pop(from, next);
         if (next != none) nodes_.set_prev(next, none);
     }
-    /// Precondition: the hole is in this bin.
-    constexpr void unlink(node hole, bin from) noexcept {
+    /// `its_bin` is asked when the hole is the head.
+    template <class Bin>
+    [[gnu::always_inline]] constexpr void unlink(node hole, Bin its_bin) noexcept {
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
         if (next != none) nodes_.set_prev(next, prev);
         if (prev != none) nodes_.set_next(prev, next);
-        else bins_.pop(from, next);
+        else bins_.pop(its_bin(), next);
     }
 
     nodes_type nodes_;

@@ -49,7 +49,7 @@ public:
     [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
 
     /// At least `wanted` records, or false and nothing changed.
-    [[nodiscard]] constexpr bool grow(record_index wanted) noexcept {
+    [[nodiscard, gnu::cold]] constexpr bool grow(record_index wanted) noexcept {
         constexpr record_index most = no_record - 1;
         record_index larger = capacity_ > most / 2 ? most : capacity_ * 2;
         if (larger < wanted) larger = wanted;

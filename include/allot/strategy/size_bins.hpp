@@ -31,7 +31,7 @@ public:
     /// The bin of a size. Larger sizes never have a lower bin.
     [[nodiscard]] static constexpr bin of(Size size) noexcept {
         if (size < exact) return static_cast<bin>(size);
-        const auto shift = static_cast<unsigned>(std::bit_width(size)) - 1 - octave_bits;
+        const unsigned shift = highest_one(size) - octave_bits;
         return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
     }
     /// Whether all that a bin holds is of one size.
@@ -58,11 +58,11 @@ public:
     [[nodiscard]] constexpr bin next(bin from) const noexcept {
         bin at = from / word_bits;
         const word rest = words_[at] & ~word{0} << from % word_bits;
-        if (rest != 0) return at * word_bits + static_cast<bin>(std::countr_zero(rest));
+        if (rest != 0) return at * word_bits + static_cast<bin>(lowest_one(rest));
         const word later = summary_ & ~word{1} << at;
         if (later == 0) return count;
-        at = static_cast<bin>(std::countr_zero(later));
-        return at * word_bits + static_cast<bin>(std::countr_zero(words_[at]));
+        at = static_cast<bin>(lowest_one(later));
+        return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
     }
     [[nodiscard]] constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
 
