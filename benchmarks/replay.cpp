@@ -18,10 +18,14 @@
 // counts misaligned ones. Times are CPU time by Google Benchmark: subjects take turns at random, and the empty replay is
 // subtracted. A subject in an arena has twice the bytes that live at most, or more where it needs them.
 #include "replay_allot.hpp"
+#include "replay_arguments.hpp"
 #include "replay_by_hand.hpp"
 #include "replay_peers.hpp"
 #include "replay_table.hpp"
 #include "trace_files.hpp"
+#ifdef ALLOT_MORE_SUBJECTS
+#include ALLOT_MORE_SUBJECTS
+#endif
 
 #include <benchmark/benchmark.h>
 
@@ -42,7 +46,7 @@ void use_each(Use use) {
     (use.template operator()<Subjects>(), ...);
 }
 
-/// Groups stand together, each with the one that others are compared with in front.
+/// In each group, the one that others are compared with is in front.
 template <class Use>
 void for_each_subject(Use use) {
     using store = allot::pool_store;
@@ -57,7 +61,7 @@ void for_each_subject(Use use) {
     use_each<index_stack_by_hand<64>, index_stack_by_hand<65'536>, allot_pool_beside<64, store::index_stack>,
                     allot_pool_beside<65'536, store::index_stack>, bitmap_by_hand<64>, bitmap_by_hand<65'536>,
                     allot_pool_beside<64, store::bitmap>, allot_pool_beside<65'536, store::bitmap>>(use);
-    use_each<allot_in_band, glibc_malloc>(use);
+    use_each<allot_in_band, allot_memory_resource, allot_standard_allocator, glibc_malloc>(use);
 #ifdef ALLOT_MIMALLOC
     use_each<mimalloc>(use);
 #endif
@@ -73,6 +77,9 @@ void for_each_subject(Use use) {
 #endif
     use_each<interprocess_best_fit>(use);
     use_each<allot_side_table, allot_side_table_granule<16>, allot_side_table_granule<256>, set_best_fit>(use);
+#ifdef ALLOT_MORE_SUBJECTS
+    for_each_more_subject(use);
+#endif
 }
 
 /// Keeps what Google Benchmark measured, by name: ns an operation of every repetition.
@@ -105,16 +112,6 @@ void enlist(const workload& of, std::uint64_t bytes) {
         ->Unit(benchmark::kNanosecond);
 }
 
-struct choice {
-    std::string allocator, group;
-    template <class Subject>
-    [[nodiscard]] bool has(const workload& of) const {
-        const bool grouped = group.empty() || std::string_view{group_names[static_cast<int>(Subject::group)]} == group;
-        return Subject::serves(of) && grouped && (allocator.empty() || allocator == Subject::name);
-    }
-    static constexpr const char* group_names[] = {"", "bump", "pool", "pool", "best_fit", "best_fit"};
-};
-
 /// The smallest of these memories in which the trace can be replayed, and what the check saw there.
 template <class Subject>
 verdict checked(const workload& of, std::uint64_t& bytes) {
@@ -127,19 +124,21 @@ verdict checked(const workload& of, std::uint64_t& bytes) {
     return seen;
 }
 
-std::vector<row> run(const workload& of, const choice& chosen) {
+std::vector<row> run(const workload& of, const replay_arguments& asked) {
     std::vector<row> rows;
     benchmark::ClearRegisteredBenchmarks();
     enlist<empty_replay>(of, 0);
     for_each_subject([&]<class Subject>() {
-        if (!chosen.has<Subject>(of)) return;
+        if (!Subject::serves(of) || !asked.has(Subject::name, Subject::group)) return;
         std::uint64_t bytes = 0;
         rows.push_back({.trace = of.name, .name = Subject::name, .honours = Subject::honours, .group = Subject::group,
                         .seen = checked<Subject>(of, bytes)});
         if (!rows.back().seen.complete) return;
         if constexpr (Subject::bounded) rows.back().extent = extent_over_peak<Subject>(of);
+        if constexpr (!Subject::in_memory) rows.back().records = record_bytes<Subject>(of, bytes);
         enlist<Subject>(of, bytes);
     });
+    std::ranges::stable_sort(rows, {}, &row::group);
     keeper kept;
     benchmark::RunSpecifiedBenchmarks(&kept);
     const auto operations = static_cast<double>(of.trace.operations.size());
@@ -188,13 +187,14 @@ int write(const std::string& name, const std::string& from) {
     return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() ? 0 : 1;
 }
 
-int usage() {
-    std::fprintf(stderr, "usage: replay [--allocator NAME] [--group bump|pool|best_fit] [TRACE…] | --count NAME TRACE | --write TRACE SEED | --list\n");
-    return 2;
+bool comes_from(void* function, std::string_view library) {
+    Dl_info where{};
+    return ::dladdr(function, &where) != 0 && std::string_view{where.dli_fname}.find(library) != std::string_view::npos;
 }
 
 int run(int argc, char** argv) {
-    std::vector<std::string> arguments(argv + 1, argv + argc), names;
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    std::vector<std::string> names;
     for_each_subject([&]<class Subject>() { if (std::ranges::find(names, Subject::name) == names.end()) names.emplace_back(Subject::name); });
     if (arguments.size() == 3 && arguments[0] == "--count") return count(arguments[1], arguments[2]);
     if (arguments.size() == 3 && arguments[0] == "--write") return write(arguments[1], arguments[2]);
@@ -202,28 +202,19 @@ int run(int argc, char** argv) {
         for (const std::string& name : names) std::printf("%s\n", name.c_str());
         return 0;
     }
-    choice chosen;
-    std::vector<std::string> traces;
-    for (std::size_t i = 0; i != arguments.size(); ++i) {
-        std::string* const value = arguments[i] == "--allocator" ? &chosen.allocator : arguments[i] == "--group" ? &chosen.group : nullptr;
-        if (value == nullptr && arguments[i].starts_with("-")) return usage();
-        if (value == nullptr) traces.push_back(arguments[i]);
-        else if (++i == arguments.size()) return usage();
-        else *value = arguments[i];
-    }
-    if (!chosen.allocator.empty() && std::ranges::find(names, chosen.allocator) == names.end())
-        throw std::runtime_error{chosen.allocator + ": there is no such allocator, or it is not installed; --list names them"};
-    if (traces.empty()) traces = all_traces();
+    replay_arguments asked = parse(arguments, names);
+    if (!asked.wrong.empty()) throw std::runtime_error{asked.wrong};
+    if (asked.traces.empty()) asked.traces = all_traces();
 
-    // A library that replaced malloc would be measured in glibc's place.
-    Dl_info where{};
-    if (::dladdr(reinterpret_cast<void*>(&std::malloc), &where) == 0 || std::string_view{where.dli_fname}.find("libc.so") == std::string_view::npos)
-        throw std::runtime_error{"malloc is not glibc's"};
+    // A library that replaced these would be measured in the place of others.
+    if (!comes_from(reinterpret_cast<void*>(&std::malloc), "libc.so")) throw std::runtime_error{"malloc is not glibc's"};
+    void* (*const plain_new)(std::size_t) = &::operator new;
+    if (!comes_from(reinterpret_cast<void*>(plain_new), "libstdc++.so")) throw std::runtime_error{"operator new is not libstdc++'s"};
 
     std::vector<row> rows;
-    for (const std::string& name : traces) {
+    for (const std::string& name : asked.traces) {
         const workload of = closed(std::filesystem::path{name}.stem().stem(), trace_of(name));
-        const auto found = run(of, chosen);
+        const auto found = run(of, asked);
         if (found.empty()) continue;
         print_trace(of, found);
         rows.insert(rows.end(), found.begin(), found.end());

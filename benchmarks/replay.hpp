@@ -15,12 +15,14 @@
 
 #include <allot/inspect/trace.hpp>
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstring>
 #include <map>
 #include <new>
 #include <string>
+#include <thread>
 
 namespace benchmarks {
 
@@ -66,6 +68,39 @@ inline std::byte* host_memory() {
     if (memory == MAP_FAILED) throw std::bad_alloc{};
     return static_cast<std::byte*>(memory);
 }
+
+/// What many subjects have in common: blocks are pointers.
+struct pointer_subject {
+    using block = void*;
+    static constexpr bool in_memory = true;
+    static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
+};
+/// A general one that takes its memory from the system.
+struct heap_subject : pointer_subject {
+    static constexpr subject_group group = subject_group::best_fit;
+    static constexpr const char* honours = "as asked";
+    static constexpr bool bounded = false;
+    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
+};
+
+/// A memory resource: called through its base class, as its users do.
+template <class Interface>
+struct resource_subject : heap_subject {
+    bool allocate(std::uint64_t size, std::size_t align, block& to) {
+        to = through_->allocate(size, align);
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation& of) { through_->deallocate(held, of.size, of.align()); }
+
+protected:
+    void call(Interface& resource) {
+        through_ = &resource;
+        asm volatile("" : "+r"(through_));  // the compiler does not know to what it points
+    }
+
+private:
+    Interface* through_ = nullptr;
+};
 
 /// False when the subject refuses. Not inlined: callgrind counts what happens inside.
 template <class Subject>
@@ -129,6 +164,34 @@ verdict check(const workload& of, std::uint64_t bytes) {
     }
     seen.complete = true;
     return seen;
+}
+
+/// The most bytes that a subject with records beside the memory takes, of those looked at: its own, and those from the heap.
+template <class Subject>
+std::size_t record_bytes(const workload& of, std::uint64_t bytes) {
+    const auto taken = [] {
+        const auto now = ::mallinfo2();
+        return now.uordblks + now.hblkhd;
+    };
+    const std::size_t looks = 256;
+    std::size_t most = 0;
+    // A thread of its own keeps no freed memory from before, which counts as taken.
+    std::thread{[&] {
+        std::vector<typename Subject::block> blocks(of.trace.slots);
+        const std::size_t before = taken();
+        Subject on{bytes, of.trace};
+        std::size_t at = 0;
+        for (const allot::trace_operation& each : of.trace.operations) {
+            if (each.action == allot::trace_action::allocate) {
+                if (!on.allocate(each.size, each.align(), blocks[each.slot])) break;
+            } else if (each.action == allot::trace_action::deallocate) {
+                on.deallocate(blocks[each.slot], each);
+            }
+            if (at++ % (of.trace.operations.size() / looks + 1) == 0) most = std::max(most, taken() - before);
+        }
+        most += sizeof on;
+    }}.join();
+    return most;
 }
 
 /// The smallest memory, within a thousandth, in which the trace can be replayed, over the most bytes that live; by

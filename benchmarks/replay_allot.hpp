@@ -3,6 +3,8 @@
 
 #include "replay.hpp"
 
+#include <allot/adapt/memory_resource.hpp>
+#include <allot/adapt/standard_allocator.hpp>
 #include <allot/allot.hpp>
 
 namespace benchmarks {
@@ -73,6 +75,37 @@ struct allot_in_band : allot_arena<allot::best_fit<>, subject_group::best_fit> {
     static constexpr const char* name = "allot_in_band";
     static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
     using allot_arena::allot_arena;
+};
+
+/// Adaptors, before an arena that grows: what would be in the place of a pool resource.
+using growing_arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
+struct allot_memory_resource : resource_subject<std::pmr::memory_resource> {
+    static constexpr const char* name = "allot_memory_resource";
+    allot_memory_resource(std::uint64_t, const allot::trace&) { call(resource_); }
+
+private:
+    growing_arena memory_;
+    allot::memory_resource<growing_arena> resource_{memory_};
+};
+/// As a container does: it is asked for units of 16 bytes.
+struct allot_standard_allocator : heap_subject {
+    struct alignas(16) unit {
+        std::byte bytes[16];
+    };
+    static constexpr const char* name = "allot_standard_allocator";
+    static constexpr const char* honours = "16";
+    static bool serves(const workload& of) { return heap_subject::serves(of) && of.trace.most_align <= 16; }
+    allot_standard_allocator(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t, block& to) {
+        to = from_.allocate(units(size));
+        return true;
+    }
+    void deallocate(block held, const allot::trace_operation& of) { from_.deallocate(static_cast<unit*>(held), units(of.size)); }
+
+private:
+    static constexpr std::size_t units(std::uint64_t size) { return (size + 15) / 16; }
+    growing_arena memory_;
+    allot::standard_allocator<unit, growing_arena> from_{memory_};
 };
 
 struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {

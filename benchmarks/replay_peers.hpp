@@ -28,20 +28,6 @@
 
 namespace benchmarks {
 
-/// What they have in common: blocks are pointers.
-struct pointer_subject {
-    using block = void*;
-    static constexpr bool in_memory = true;
-    static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
-};
-/// A general one that takes its memory from the system.
-struct heap_subject : pointer_subject {
-    static constexpr subject_group group = subject_group::best_fit;
-    static constexpr const char* honours = "as asked";
-    static constexpr bool bounded = false;
-    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
-};
-
 struct glibc_malloc : heap_subject {
     static constexpr const char* name = "glibc_malloc";
     glibc_malloc(std::uint64_t, const allot::trace&) {}
@@ -77,27 +63,21 @@ struct jemalloc : heap_subject {
 };
 #endif
 
-/// A pool resource with new and delete behind it.
-template <class Resource>
-struct pool_resource : heap_subject {
-    pool_resource(std::uint64_t, const allot::trace&) {}
-    bool allocate(std::uint64_t size, std::size_t align, block& to) {
-        to = on_.allocate(size, align);
-        return true;
-    }
-    void deallocate(block held, const allot::trace_operation& of) { on_.deallocate(held, of.size, of.align()); }
+/// Pool resources, with new and delete behind them.
+struct std_pmr_pool : resource_subject<std::pmr::memory_resource> {
+    static constexpr const char* name = "std_pmr_pool";
+    std_pmr_pool(std::uint64_t, const allot::trace&) { call(on_); }
 
 private:
-    Resource on_;
-};
-struct std_pmr_pool : pool_resource<std::pmr::unsynchronized_pool_resource> {
-    static constexpr const char* name = "std_pmr_pool";
-    using pool_resource::pool_resource;
+    std::pmr::unsynchronized_pool_resource on_;
 };
 #ifdef ALLOT_BOOST_CONTAINER
-struct boost_pmr_pool : pool_resource<boost::container::pmr::unsynchronized_pool_resource> {
+struct boost_pmr_pool : resource_subject<boost::container::pmr::memory_resource> {
     static constexpr const char* name = "boost_pmr_pool";
-    using pool_resource::pool_resource;
+    boost_pmr_pool(std::uint64_t, const allot::trace&) { call(on_); }
+
+private:
+    boost::container::pmr::unsynchronized_pool_resource on_;
 };
 #endif
 

@@ -13,6 +13,7 @@ struct row {
     subject_group group = subject_group::nothing;
     double least = 0, median = 0;  // ns an operation, net of the empty replay
     double extent = 0;             // over peak; 0 where it has none
+    std::size_t records = 0;       // the most bytes beside the memory
     verdict seen{};
 };
 
@@ -38,17 +39,19 @@ inline void print_trace(const workload& of, const std::vector<row>& rows) {
     for (const row& each : rows) {
         if (first == nullptr || first->group != each.group) {
             first = &each;
-            std::printf("\n| %s | alignment | ns, median | ns, least | to the first | extent over peak |\n",
+            std::printf("\n| %s | alignment | ns, median | ns, least | to the first | extent over peak | records, B a block |\n",
                         group_titles[static_cast<int>(each.group)]);
-            rule(6);
+            rule(7);
         }
         if (!each.seen.complete) {
-            std::printf("| %s | %s | refused | | | |\n", each.name.c_str(), each.honours.c_str());
+            std::printf("| %s | %s | refused | | | | |\n", each.name.c_str(), each.honours.c_str());
             continue;
         }
         std::printf("| %s | %s", each.name.c_str(), each.honours.c_str());
         if (each.seen.misaligned != 0) std::printf("; **not for %zu blocks**", each.seen.misaligned);
-        std::printf(" | %.2f | %.2f | %.2fx | %s |\n", each.median, each.least, ratio(each.least, first->least), number(each.extent, 4).c_str());
+        const double records = static_cast<double>(each.records) / of.trace.slots;
+        std::printf(" | %.2f | %.2f | %.2fx | %s | %s |\n", each.median, each.least, ratio(each.least, first->least),
+                    number(each.extent, 4).c_str(), number(records, 1).c_str());
     }
     std::fflush(stdout);
 }
