@@ -6,8 +6,8 @@
 //     replay --write TRACE SEED      a synthetic trace, to standard output
 //     replay --list                  the names of allocators
 //
-// TRACE: a file, plain or packed by xz, or the name of a synthetic trace (synthetic_traces.hpp). Without one: all synthetic ones,
-// and those of real programs where the folder ../shared/data/traces is.
+// TRACE: a file, plain or packed by xz, or the name of a synthetic trace (synthetic_traces.hpp), with another seed as logn1k:7.
+// Without one: all synthetic ones, and those of real programs where the folder ../shared/data/traces is.
 //
 // Allot's bump against bump allocators: by hand, std::pmr's monotonic resource, foonathan's memory_stack. Its pools against
 // a free list, an index stack and a bitmap by hand, Boost.Pool, foonathan's memory_pool. Its best_fit in band against glibc,
@@ -182,7 +182,7 @@ int count(const std::string& name, const std::string& trace) {
 
 int write(const std::string& name, const std::string& from) {
     allot::trace_writer made;
-    if (!write_synthetic(made, name, std::strtoull(from.c_str(), nullptr, 10))) throw std::runtime_error{name + ": there is no such trace"};
+    if (!write_synthetic(made, name, seed_of(from))) throw std::runtime_error{name + ": there is no such trace"};
     const auto bytes = made.bytes();
     return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() ? 0 : 1;
 }

@@ -149,7 +149,7 @@ verdict check(const workload& of, std::uint64_t bytes) {
                 (at != live.begin() && std::prev(at)->second > begin))
                 ++seen.overlaps;
             if (begin % each.align() != 0) ++seen.misaligned;
-            if constexpr (Subject::in_memory) std::memset(reinterpret_cast<void*>(begin), tag, each.size);
+            if constexpr (Subject::in_memory) std::memset(reinterpret_cast<void*>(begin), tag, static_cast<std::size_t>(each.size));
         } else if (each.action == allot::trace_action::deallocate) {
             const std::uint64_t begin = begins[each.slot];
             if constexpr (Subject::in_memory) {

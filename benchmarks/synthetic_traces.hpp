@@ -46,7 +46,7 @@ void churn(allot::trace_writer& to, random& draw, std::size_t live, std::size_t 
         if (blocks.size() < live) {
             blocks.push_back(to.allocate(size(), align));
         } else {
-            std::swap(blocks[draw(live)], blocks.back());
+            std::swap(blocks[static_cast<std::size_t>(draw(live))], blocks.back());
             to.deallocate(blocks.back());
             blocks.pop_back();
         }

@@ -1,8 +1,10 @@
-// Traces by name: files, plain or packed by xz, and synthetic ones, made here from the repository's own seed.
+// Traces by name: files, plain or packed by xz, and synthetic ones, made from the repository's own seed or, as logn1k:7, from
+// another.
 #pragma once
 
 #include "synthetic_traces.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +15,13 @@
 namespace benchmarks {
 
 inline constexpr std::uint64_t seed = 20261121;
+
+inline std::uint64_t seed_of(const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (wrong != std::errc{} || end != text.data() + text.size()) throw std::runtime_error{text + ": a seed is a number"};
+    return value;
+}
 
 inline std::vector<std::byte> unpacked(const std::string& path) {
     std::string quoted = "xz -dc -- '";
@@ -39,8 +48,10 @@ inline std::vector<std::byte> contents(const std::string& path) {
 
 /// A file or, where there is no such file, a synthetic trace.
 inline allot::trace trace_of(const std::string& name) {
+    const std::size_t colon = name.find(':');
     allot::trace_writer made;
-    const bool synthetic = !std::filesystem::exists(name) && write_synthetic(made, name, seed);
+    const bool synthetic = !std::filesystem::exists(name) &&
+                           write_synthetic(made, name.substr(0, colon), colon == std::string::npos ? seed : seed_of(name.substr(colon + 1)));
     auto read = allot::read_trace(synthetic ? made.bytes() : contents(name));
     if (!read) throw std::runtime_error{name + ": " + read.error().what() + ", at byte " + std::to_string(read.error().position)};
     return *std::move(read);

@@ -1,0 +1,41 @@
+// The reader of allocation traces, on whatever bytes. What is read can be replayed: every block is allocated in a slot that
+// holds none, given back once as it was allocated, and the numbers about the trace are those of its operations.
+#include <allot/inspect/trace.hpp>
+
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const auto require = [](bool right) {
+        if (!right) std::abort();
+    };
+    const auto read = allot::read_trace(std::as_bytes(std::span{bytes, size}));
+    if (!read) {
+        require(read.error().position <= size && !std::string_view{read.error().what()}.empty());
+        return 0;
+    }
+    std::vector<allot::trace_operation> held(read->slots);  // size 0 where no block lives
+    std::uint64_t live = 0, peak = 0, largest = 0;
+    for (const allot::trace_operation& each : read->operations) {
+        if (each.action == allot::trace_action::reset) {
+            require(live == 0);
+            continue;
+        }
+        require(each.slot < read->slots && each.size != 0);
+        allot::trace_operation& slot = held[each.slot];
+        if (each.action == allot::trace_action::allocate) {
+            require(slot.size == 0 && each.align() >= read->least_align && each.align() <= read->most_align);
+            slot = each;
+            live += each.size;
+            peak = std::max(peak, live);
+            largest = std::max(largest, each.size);
+        } else {
+            require(slot.size == each.size && slot.align_log2 == each.align_log2);
+            slot.size = 0;
+            live -= each.size;
+        }
+    }
+    require(peak == read->peak && largest == read->largest);
+    return 0;
+}
