@@ -167,17 +167,18 @@ std::vector<std::string> all_traces() {
 
 int count(const std::string& name, const std::string& trace) {
     const workload of = closed(trace, trace_of(trace));
-    bool found = false;
+    const char* group = nullptr;
     const auto one = [&]<class Subject>() {
-        if (found || name != Subject::name || !Subject::serves(of)) return;
+        if (group != nullptr || name != Subject::name || !Subject::serves(of)) return;
         std::vector<typename Subject::block> blocks(of.trace.slots);
         Subject on{of.trace.peak * 4 + 65'536, of.trace};
-        found = replay(on, of.trace, blocks.data());
+        if (replay(on, of.trace, blocks.data())) group = group_titles[static_cast<int>(Subject::group)];
     };
     use_each<empty_replay>(one);
     for_each_subject(one);
-    if (found) std::printf("%zu operations\n", of.trace.operations.size());
-    return found ? 0 : 1;
+    if (group == nullptr) return 1;
+    std::printf("%zu operations: %s\n", of.trace.operations.size(), group);
+    return 0;
 }
 
 int write(const std::string& name, const std::string& from) {

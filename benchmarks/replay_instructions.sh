@@ -1,21 +1,30 @@
 #!/bin/bash
 # Instructions an operation of a trace's replay takes, counted by callgrind, less those of the empty replay; and the ratio to
-# the first allocator of allot that takes it in each table of replay. For every allocator that can replay the trace.
+# the first of each group. For every allocator that can replay the trace, as many at a time as there are processors.
 # usage: replay_instructions.sh REPLAY TRACE...
 set -euo pipefail
-program=$1
+program=$1 counts=$(mktemp -d)
+trap 'rm -r "$counts"' EXIT
 
-count() { # ALLOCATOR TRACE: operations and instructions; nothing when it cannot replay the trace
+count() { # PROGRAM TRACE DIRECTORY ALLOCATOR: operations, instructions and group; nothing when it cannot replay the trace
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no '--toggle-collect=*benchmarks::replay<*' \
-        "$program" --count "$1" "$2" 2>&1 | awk '/ operations$/ { n = $1 } /Collected/ { if (n) print n, $NF }'
+        "$1" --count "$4" "$2" 2>&1 |
+        awk '/ operations: / { n = $1; sub(/.* operations: /, ""); group = $0 } /Collected/ { if (n) print n, $NF, group }' >"$3/$4"
 }
+export -f count
 
 for trace in "${@:2}"; do
-    read -r operations empty < <(count empty "$trace")
-    printf '\n| %s | instructions an operation |\n|---|--:|\n' "$(basename "${trace%%.altr*}")"
-    for name in $("$program" --list); do
-        if read -r operations all < <(count "$name" "$trace"); then
-            awk -v name="$name" -v n="$operations" -v net=$((all - empty)) 'BEGIN { printf "| %s | %.1f |\n", name, net / n }'
-        fi
-    done
+    { echo empty && "$program" --list; } |
+        xargs -P "$(nproc)" -I ALLOCATOR bash -c 'count "$@"' count "$program" "$trace" "$counts" ALLOCATOR
+    for name in empty $("$program" --list); do sed "s/^/$name /" "$counts/$name"; done |
+        awk -v trace="$(basename "${trace%%.altr*}")" '{
+            net = $3 - empty
+            if ($1 == "empty") { empty = $3; next }
+            name = $1; operations = $2; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "")
+            if (!($0 in first)) { first[$0] = net; groups[++count] = $0 }
+            rows[$0] = rows[$0] sprintf("| %s | %.1f | %.2fx |\n", name, net / operations, first[$0] > 0 ? net / first[$0] : 1)
+        } END {
+            for (i = 1; i <= count; ++i)
+                printf "\n| %s: %s | instructions an operation | to the first |\n|---|--:|--:|\n%s", trace, groups[i], rows[groups[i]]
+        }'
 done
