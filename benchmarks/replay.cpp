@@ -116,7 +116,7 @@ void enlist(const workload& of, std::uint64_t bytes) {
 template <class Subject>
 verdict checked(const workload& of, std::uint64_t& bytes) {
     verdict seen;
-    for (const std::uint64_t times : {2, 4, 8}) {
+    for (const std::uint64_t times : {2u, 4u, 8u}) {
         bytes = (of.trace.peak * times + 4095) / 4096 * 4096 + 65'536;
         if (seen = check<Subject>(of, bytes); seen.complete) break;
     }
