@@ -4,7 +4,7 @@
 //     replay [--allocator NAME] [--group bump|pool|best_fit] [TRACE…]
 //     replay --count NAME TRACE      one replay alone, for callgrind to count; see replay_instructions.sh
 //     replay --write TRACE SEED      a synthetic trace, to standard output
-//     replay --list                  the names of allocators
+//     replay --list [GROUP]          the names of allocators
 //
 // TRACE: a file, plain or packed by xz, or the name of a synthetic trace (synthetic_traces.hpp), with another seed as logn1k:7.
 // Without one: all synthetic ones, and those of real programs where the folder ../shared/data/traces is.
@@ -195,14 +195,18 @@ bool comes_from(void* function, std::string_view library) {
 
 int run(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const bool list = !arguments.empty() && arguments[0] == "--list" && arguments.size() <= 2;
+    const replay_arguments listed{.group = list && arguments.size() == 2 ? arguments[1] : ""};
     std::vector<std::string> names;
-    for_each_subject([&]<class Subject>() { if (std::ranges::find(names, Subject::name) == names.end()) names.emplace_back(Subject::name); });
-    if (arguments.size() == 3 && arguments[0] == "--count") return count(arguments[1], arguments[2]);
-    if (arguments.size() == 3 && arguments[0] == "--write") return write(arguments[1], arguments[2]);
-    if (arguments.size() == 1 && arguments[0] == "--list") {
+    for_each_subject([&]<class Subject>() {
+        if (listed.has(Subject::name, Subject::group) && std::ranges::find(names, Subject::name) == names.end()) names.emplace_back(Subject::name);
+    });
+    if (list) {
         for (const std::string& name : names) std::printf("%s\n", name.c_str());
         return 0;
     }
+    if (arguments.size() == 3 && arguments[0] == "--count") return count(arguments[1], arguments[2]);
+    if (arguments.size() == 3 && arguments[0] == "--write") return write(arguments[1], arguments[2]);
     replay_arguments asked = parse(arguments, names);
     if (!asked.wrong.empty()) throw std::runtime_error{asked.wrong};
     if (asked.traces.empty()) asked.traces = all_traces();

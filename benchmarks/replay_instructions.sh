@@ -1,9 +1,10 @@
 #!/bin/bash
 # Instructions an operation of a trace's replay takes, counted by callgrind, less those of the empty replay; and the ratio to
-# the first of each group. For every allocator that can replay the trace, as many at a time as there are processors.
-# usage: replay_instructions.sh REPLAY TRACE...
+# the first of each table. For every allocator of a group (bump, pool or best_fit) that can replay the trace, as many at a time
+# as there are processors.
+# usage: replay_instructions.sh REPLAY GROUP TRACE...
 set -euo pipefail
-program=$1 counts=$(mktemp -d)
+program=$1 group=$2 counts=$(mktemp -d)
 trap 'rm -r "$counts"' EXIT
 
 count() { # PROGRAM TRACE DIRECTORY ALLOCATOR: operations, instructions and group; nothing when it cannot replay the trace
@@ -13,10 +14,10 @@ count() { # PROGRAM TRACE DIRECTORY ALLOCATOR: operations, instructions and grou
 }
 export -f count
 
-for trace in "${@:2}"; do
-    { echo empty && "$program" --list; } |
+for trace in "${@:3}"; do
+    { echo empty && "$program" --list "$group"; } |
         xargs -P "$(nproc)" -I ALLOCATOR bash -c 'count "$@"' count "$program" "$trace" "$counts" ALLOCATOR
-    for name in empty $("$program" --list); do sed "s/^/$name /" "$counts/$name"; done |
+    for name in empty $("$program" --list "$group"); do sed "s/^/$name /" "$counts/$name"; done |
         awk -v trace="$(basename "${trace%%.altr*}")" '{
             net = $3 - empty
             if ($1 == "empty") { empty = $3; next }
