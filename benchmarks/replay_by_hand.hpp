@@ -105,7 +105,7 @@ private:
     std::size_t top_ = 0;
 };
 
-/// A bit for each slot, set where it is free; the lowest is found from the word where one was last freed or found.
+/// A bit for each slot, set where it is free, and one for each word of them that has any: the lowest slot is given.
 template <std::uint64_t Slot>
 struct bitmap_by_hand {
     using block = std::uint64_t;
@@ -114,30 +114,32 @@ struct bitmap_by_hand {
     static constexpr subject_group group = subject_group::pool_beside;
     static constexpr bool bounded = true, in_memory = false;
     static bool serves(const workload& of) { return of.size == Slot; }
-    bitmap_by_hand(std::uint64_t bytes, const allot::trace&) : words_((bytes / Slot + 63) / 64) {
-        for (std::uint64_t i = 0; i != bytes / Slot; ++i) words_[i / 64] |= std::uint64_t{1} << i % 64;
+    bitmap_by_hand(std::uint64_t bytes, const allot::trace&)
+        : words_((bytes / Slot + 63) / 64), summary_((words_.size() + 63) / 64) {
+        for (std::uint64_t i = 0; i != bytes / Slot; ++i) set(i);
     }
     bool allocate(std::uint64_t size, std::size_t, block& to) {
         if (size > Slot) return false;
-        for (; first_ != words_.size(); ++first_) {
-            std::uint64_t& word = words_[first_];
-            if (word == 0) continue;
-            to = (first_ * 64 + static_cast<std::uint64_t>(std::countr_zero(word))) * Slot;
-            word &= word - 1;
-            return true;
-        }
-        return false;
+        while (first_ != summary_.size() && summary_[first_] == 0) ++first_;
+        if (first_ == summary_.size()) return false;
+        const std::size_t at = first_ * 64 + static_cast<std::size_t>(std::countr_zero(summary_[first_]));
+        std::uint64_t& word = words_[at];
+        to = (at * 64 + static_cast<std::uint64_t>(std::countr_zero(word))) * Slot;
+        word &= word - 1;
+        if (word == 0) summary_[first_] &= summary_[first_] - 1;
+        return true;
     }
-    void deallocate(block held, const allot::trace_operation&) {
-        const std::uint64_t index = held / Slot;
-        words_[index / 64] |= std::uint64_t{1} << index % 64;
-        first_ = std::min<std::size_t>(first_, index / 64);
-    }
+    void deallocate(block held, const allot::trace_operation&) { set(held / Slot); }
     static std::uint64_t position(block held) { return held; }
 
 private:
-    std::vector<std::uint64_t> words_;
-    std::size_t first_ = 0;  // no slot before this word is free
+    void set(std::uint64_t index) {
+        words_[index / 64] |= std::uint64_t{1} << index % 64;
+        summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
+        first_ = std::min<std::size_t>(first_, index / 4096);
+    }
+    std::vector<std::uint64_t> words_, summary_;
+    std::size_t first_ = 0;  // no bit of the summary before this word is set
 };
 
 /// Exact best fit: the smallest hole that serves, at the lowest offset among equals. Sizes are rounded up to the trace's

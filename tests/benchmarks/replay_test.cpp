@@ -3,6 +3,8 @@
 #include "../../benchmarks/replay_by_hand.hpp"
 #include "../../benchmarks/trace_files.hpp"
 
+#include "../plan/problems.hpp"
+
 #include <doctest/doctest.h>
 
 namespace {
@@ -115,14 +117,6 @@ TEST_CASE("replay: the check sees overlaps, misaligned blocks and refusals") {
     CHECK(good.complete);
     CHECK(good.overlaps == 0);
     CHECK(good.misaligned == 0);
-    CHECK(check<free_list_by_hand>(closed("slots", [] {
-        allot::trace_writer writer;
-        const auto first = writer.allocate(64);
-        writer.allocate(64);
-        writer.deallocate(first);
-        writer.allocate(64);
-        return *allot::read_trace(writer.bytes());
-    }()), 128).complete);
     CHECK_FALSE(check<set_best_fit>(of, 4095).complete);
     CHECK_FALSE(check<made_up<refuses>>(of, 4096).complete);
     CHECK(check<made_up<gives_the_same_twice>>(of, 0).overlaps > 0);
@@ -130,6 +124,30 @@ TEST_CASE("replay: the check sees overlaps, misaligned blocks and refusals") {
     const verdict odd = check<made_up<gives_odd_offsets>>(of, 0);
     CHECK(odd.overlaps == 0);
     CHECK(odd.misaligned == 4);
+}
+
+TEST_CASE("replay: slots by hand, to the last one") {
+    allot::trace_writer writer;
+    std::vector<std::uint64_t> held;
+    problems::random random{3};
+    for (int i = 0; i != 20'000; ++i) {
+        if (held.size() < 5000) {
+            held.push_back(writer.allocate(64));
+        } else {
+            std::swap(held[random.index(held.size())], held.back());
+            writer.deallocate(held.back());
+            held.pop_back();
+        }
+    }
+    const workload of = workload_of(writer);
+    const auto is_tight = [&](verdict all, verdict one_less) {
+        CHECK(all.complete);
+        CHECK(all.overlaps + all.misaligned == 0);
+        CHECK_FALSE(one_less.complete);
+    };
+    is_tight(check<free_list_by_hand>(of, 5000 * 64), check<free_list_by_hand>(of, 4999 * 64));
+    is_tight(check<index_stack_by_hand<64>>(of, 5000 * 64), check<index_stack_by_hand<64>>(of, 4999 * 64));
+    is_tight(check<bitmap_by_hand<64>>(of, 5000 * 64), check<bitmap_by_hand<64>>(of, 4999 * 64));
 }
 
 TEST_CASE("replay: what is asked for on the command line, and what is wrong with it") {
