@@ -61,7 +61,8 @@ void for_each_subject(Use use) {
     use_each<index_stack_by_hand<64>, index_stack_by_hand<65'536>, allot_pool_beside<64, store::index_stack>,
                     allot_pool_beside<65'536, store::index_stack>, bitmap_by_hand<64>, bitmap_by_hand<65'536>,
                     allot_pool_beside<64, store::bitmap>, allot_pool_beside<65'536, store::bitmap>>(use);
-    use_each<allot_in_band, allot_memory_resource, allot_standard_allocator, glibc_malloc>(use);
+    use_each<allot_in_band, allot_deferred, allot_memory_resource<false>, allot_memory_resource<true>, allot_deferred_std_allocator,
+                    glibc_malloc>(use);
 #ifdef ALLOT_MIMALLOC
     use_each<mimalloc>(use);
 #endif
@@ -76,7 +77,8 @@ void for_each_subject(Use use) {
     use_each<foonathan_collection>(use);
 #endif
     use_each<interprocess_best_fit>(use);
-    use_each<allot_side_table, allot_side_table_granule<16>, allot_side_table_granule<256>, set_best_fit>(use);
+    use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>, allot_side_table_granule<16, 4>,
+                    allot_side_table_granule<256, 4>, set_best_fit>(use);
 #ifdef ALLOT_MORE_SUBJECTS
     for_each_more_subject(use);
 #endif

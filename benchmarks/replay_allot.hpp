@@ -4,7 +4,7 @@
 #include "replay.hpp"
 
 #include <allot/adapt/memory_resource.hpp>
-#include <allot/adapt/standard_allocator.hpp>
+#include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
 
 namespace benchmarks {
@@ -77,25 +77,33 @@ struct allot_in_band : allot_arena<allot::best_fit<>, subject_group::best_fit> {
     using allot_arena::allot_arena;
 };
 
+struct allot_deferred : allot_arena<allot::deferred<allot::best_fit<>>, subject_group::best_fit> {
+    static constexpr const char* name = "allot_deferred";
+    static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
+    using allot_arena::allot_arena;
+};
+
 /// Adaptors, before an arena that grows: what would be in the place of a pool resource.
-using growing_arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
+template <bool Deferred>
 struct allot_memory_resource : resource_subject<std::pmr::memory_resource> {
-    static constexpr const char* name = "allot_memory_resource";
+    static constexpr const char* name = Deferred ? "allot_deferred_memory_resource" : "allot_memory_resource";
     allot_memory_resource(std::uint64_t, const allot::trace&) { call(resource_); }
 
 private:
+    using strategy = std::conditional_t<Deferred, allot::deferred<allot::best_fit<>>, allot::best_fit<>>;
+    using growing_arena = allot::arena<allot::host::heap, strategy, allot::growth::geometric<>>;
     growing_arena memory_;
     allot::memory_resource<growing_arena> resource_{memory_};
 };
 /// As a container does: it is asked for units of 16 bytes.
-struct allot_standard_allocator : heap_subject {
+struct allot_deferred_std_allocator : heap_subject {
     struct alignas(16) unit {
         std::byte bytes[16];
     };
-    static constexpr const char* name = "allot_standard_allocator";
+    static constexpr const char* name = "allot_deferred_std_allocator";
     static constexpr const char* honours = "16";
     static bool serves(const workload& of) { return heap_subject::serves(of) && of.trace.most_align <= 16; }
-    allot_standard_allocator(std::uint64_t, const allot::trace&) {}
+    allot_deferred_std_allocator(std::uint64_t, const allot::trace&) {}
     bool allocate(std::uint64_t size, std::size_t, block& to) {
         to = from_.allocate(units(size));
         return true;
@@ -103,9 +111,10 @@ struct allot_standard_allocator : heap_subject {
     void deallocate(block held, const allot::trace_operation& of) { from_.deallocate(static_cast<unit*>(held), units(of.size)); }
 
 private:
+    using growing_arena = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>, allot::growth::geometric<>>;
     static constexpr std::size_t units(std::uint64_t size) { return (size + 15) / 16; }
     growing_arena memory_;
-    allot::standard_allocator<unit, growing_arena> from_{memory_};
+    allot::std_allocator<unit, growing_arena> from_{memory_};
 };
 
 struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {
@@ -113,11 +122,12 @@ struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
 };
-/// Sizes and offsets are multiples of the least alignment that the trace asks for.
-template <std::size_t Granule>
+/// Sizes and offsets are multiples of the least alignment that the trace asks for. The more candidates, the tighter.
+template <std::size_t Granule, unsigned Candidates>
 struct allot_side_table_granule
-    : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule}, std::uint64_t>, subject_group::best_fit_beside> {
-    static constexpr const char* name = "allot_side_table_granule";
+    : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,
+                    subject_group::best_fit_beside> {
+    static constexpr const char* name = Candidates == 1 ? "allot_side_table_fast" : "allot_side_table_tight";
     static bool serves(const workload& of) { return Granule == (of.trace.least_align >= 256 ? 256 : 16); }
     using allot_side_table_granule::allot_offsets::allot_offsets;
 };
