@@ -14,10 +14,9 @@ struct of_malloc {
     void deallocate(void* pointer, std::size_t) { std::free(pointer); }
 };
 
-template <allot::node_store Store>
+template <allot::best_fit_options Options>
 struct best_fit {
-    using arena_type = allot::arena<storage, allot::best_fit<allot::best_fit_options{
-                                             .store = Store, .records = Store == allot::node_store::in_band ? 0 : 8192}>>;
+    using arena_type = allot::arena<storage, allot::best_fit<Options>>;
     using ticket = typename arena_type::ticket_type;
     arena_type arena;
     auto allocate(std::size_t size) {
@@ -31,8 +30,11 @@ struct best_fit {
         else arena.deallocate({held.pointer, size, held.ticket});
     }
 };
-using best_fit_in_band = best_fit<allot::node_store::in_band>;
-using best_fit_beside = best_fit<allot::node_store::side_table>;
+using enum allot::node_store;
+using best_fit_in_band = best_fit<allot::best_fit_options{.store = in_band}>;
+using best_fit_beside = best_fit<allot::best_fit_options{.store = side_table, .records = 8192}>;
+using best_fit_granules = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16}>;  // what all are aligned to
+using best_fit_fast = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16, .candidates = 1}>;
 
 }  // namespace
 
@@ -41,6 +43,8 @@ std::vector<instructions_case> best_fit_cases() {
         {"best_fit/malloc", churn<of_malloc, 1024, any_size>},
         {"best_fit/allot_in_band", churn<best_fit_in_band, 1024, any_size>},
         {"best_fit/allot_side_table", churn<best_fit_beside, 1024, any_size>},
+        {"best_fit/allot_side_table_granules", churn<best_fit_granules, 1024, any_size>},
+        {"best_fit/allot_side_table_fast", churn<best_fit_fast, 1024, any_size>},
         {"best_fit_exact/malloc", churn<of_malloc, 1024, one_size>},
         {"best_fit_exact/allot_in_band", churn<best_fit_in_band, 1024, one_size>},
         {"best_fit_exact/allot_side_table", churn<best_fit_beside, 1024, one_size>},
