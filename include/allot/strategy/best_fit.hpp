@@ -36,7 +36,8 @@ struct best_fit_options {
     std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none
 };
 
-template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t, class Memory = addressed_memory>
+template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
+          class Memory = addressed_memory>
 class best_fit {
     static_assert(Options.candidates > 0, "allot: best_fit compares at least one candidate");
     static_assert(Options.store != node_store::in_band || Options.records == 0,
@@ -119,7 +120,8 @@ public:
             const auto less = static_cast<Offset>(had.size - now.size);
             if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
             unlink(hole, [&] { return bin_of(size_of_hole); });
-            if (const node left = nodes_.shorten(had, less); left != none) link(left, static_cast<Offset>(size_of_hole - less));
+            if (const node left = nodes_.shorten(had, less); left != none)
+                link(left, static_cast<Offset>(size_of_hole - less));
         }
         return true;
     }
@@ -188,7 +190,7 @@ public:
     /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
     /// False, and nothing changed, when the space above is taken, `size` is 0 or no record is left.
     constexpr bool resize(grant_type grant, Offset size) noexcept {
-        const Offset need = size == 0 ? 0 : nodes_type::node_size(size);
+        const Offset need = nodes_type::node_size(size);
         const node held = nodes_.find(grant);
         const Offset had = nodes_.size(held);
         if (need == 0) return false;
@@ -298,8 +300,6 @@ private:
             return at > high ? nowhere : at;
         };
         const Offset enough = places::enough(need, wanted.align);
-        if (is_anywhere(wanted))
-            return search<false>(first, need, [&](node hole) { return nodes_.size(hole) < need ? nowhere : nodes_.offset(hole); });
         if (is_large(wanted.size))
             return search<true>(first, enough, [&](node hole) {
                 return place_in(hole, [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
@@ -328,11 +328,11 @@ private:
     /// The lowest, or the highest, place in the first few holes of a bin that holds some.
     template <bool FromTop, class PlaceIn>
     [[nodiscard]] constexpr place best_of(bin b, PlaceIn place_in) const noexcept {
-        place best{none, b};
+        place best;
         node hole = bins_.head(b);
         for (unsigned left = Options.candidates;;) {
             const Offset at = place_in(hole);
-            if (FromTop ? at != nowhere && (best.at == nowhere || at > best.at) : at < best.at) best.hole = hole, best.at = at;
+            if (FromTop ? at != nowhere && (best.at == nowhere || at > best.at) : at < best.at) best = {hole, b, at};
             if (--left == 0 || (hole = nodes_.next(hole)) == none) return best;
         }
     }
