@@ -39,6 +39,7 @@ struct best_fit_options {
 template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
           class Memory = addressed_memory>
 class best_fit {
+    // Small functions on the way of every call are marked as always inlined: in a large source file compilers stop to.
     static_assert(Options.candidates > 0, "allot: best_fit compares at least one candidate");
     static_assert(Options.store != node_store::in_band || Options.records == 0,
                   "allot: records counts the side table's records; an in-band best_fit keeps none");
@@ -275,7 +276,7 @@ private:
     }
 
     /// The lowest of the first few holes of a bin that are large enough; `none` when none of them is.
-    [[nodiscard]] constexpr node lowest_of(bin b, Offset need) const noexcept {
+    [[nodiscard, gnu::always_inline]] constexpr node lowest_of(bin b, Offset need) const noexcept {
         node best = none;
         Offset lowest = nowhere;
         node hole = bins_.head(b);
@@ -369,6 +370,7 @@ private:
     [[nodiscard]] constexpr grant_type grant_of_node(node n, Offset size) const noexcept {
         return {{static_cast<Offset>(nodes_.offset(n) + header), size}, nodes_.ticket(n)};
     }
+    /// Apart, so that `allocate` needs no registers for it.
     [[gnu::noinline]] constexpr grant_type allocate_placed(layout_type wanted, Offset need) noexcept {
         return give(find(wanted, need), need, wanted.size);
     }
@@ -387,7 +389,7 @@ private:
         return grant_of_node(block, size);
     }
     /// The same from the front of a hole of the size `had`.
-    constexpr grant_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
+    [[gnu::always_inline]] constexpr grant_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
         const auto behind = static_cast<Offset>(had - need);
         if (behind < nodes_type::min_hole) {
             unlink(hole, [&] { return from; });
@@ -434,7 +436,7 @@ private:
         if (second != none) nodes_.set_prev(second, hole);
     }
     /// Precondition: the hole is the head of this bin.
-    constexpr void pop(bin from, node hole) noexcept {
+    [[gnu::always_inline]] constexpr void pop(bin from, node hole) noexcept {
         const node next = nodes_.next(hole);
         bins_.pop(from, next);
         if (next != none) nodes_.set_prev(next, none);
