@@ -77,8 +77,8 @@ void for_each_subject(Use use) {
     use_each<foonathan_collection>(use);
 #endif
     use_each<interprocess_best_fit>(use);
-    use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>, allot_side_table_granule<16, 4>,
-                    allot_side_table_granule<256, 4>, set_best_fit>(use);
+    use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>, allot_side_table_granule<16, 8>,
+                    allot_side_table_granule<256, 8>, set_best_fit>(use);
 #ifdef ALLOT_MORE_SUBJECTS
     for_each_more_subject(use);
 #endif
