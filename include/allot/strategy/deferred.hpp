@@ -88,11 +88,7 @@ public:
     grant_type allocate(layout_type wanted) noexcept {
         if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
             offset_type& first = waiting_.first[list_for(wanted.size)];
-            if (first != none) {
-                const offset_type at = first;
-                std::memcpy(&first, memory_.at(at), sizeof first);
-                return {{at, wanted.size}, {}};
-            }
+            if (first != none) return {{take(first), wanted.size}, {}};
         }
         return or_joined([&] { return strategy_.allocate(wanted); });
     }
@@ -141,6 +137,13 @@ private:
         return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
     }
 
+    /// Takes the first block out of a list that has one.
+    offset_type take(offset_type& first) const noexcept {
+        const offset_type taken = first;
+        std::memcpy(&first, memory_.at(taken), sizeof first);
+        return taken;
+    }
+
     /// What `ask` answers; when it refuses, once more with all joined.
     template <class Ask>
     auto or_joined(Ask ask) noexcept {
@@ -153,9 +156,7 @@ private:
         bool any = false;
         for (offset_type& first : waiting_.first) {
             while (first != none) {
-                const offset_type at = first;
-                std::memcpy(&first, memory_.at(at), sizeof first);
-                strategy_.deallocate({{at, 0}, {}});
+                strategy_.deallocate({{take(first), 0}, {}});
                 any = true;
             }
         }
