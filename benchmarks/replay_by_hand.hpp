@@ -79,15 +79,22 @@ private:
     std::byte *fresh_, *end_;
 };
 
-/// Numbers of slots beside them: a stack of the free ones.
+/// What both ways beside the slots are alike in: a block is where its slot lies.
 template <std::uint64_t Slot>
-struct index_stack_by_hand {
+struct slots_by_hand {
     using block = std::uint64_t;
-    static constexpr const char* name = "index_stack_by_hand";
     static constexpr const char* honours = "the slot's";
     static constexpr subject_group group = subject_group::pool_beside;
     static constexpr bool bounded = true, in_memory = false;
     static bool serves(const workload& of) { return of.size == Slot; }
+    static std::uint64_t position(block held) { return held; }
+};
+
+/// Numbers of slots beside them: a stack of the free ones.
+template <std::uint64_t Slot>
+struct index_stack_by_hand : slots_by_hand<Slot> {
+    using typename slots_by_hand<Slot>::block;
+    static constexpr const char* name = "index_stack_by_hand";
     index_stack_by_hand(std::uint64_t bytes, const allot::trace&) {
         for (std::uint64_t i = bytes / Slot; i != 0; --i) free_.push_back(static_cast<std::uint32_t>(i - 1));
         top_ = free_.size();
@@ -98,7 +105,6 @@ struct index_stack_by_hand {
         return true;
     }
     void deallocate(block held, const allot::trace_operation&) { free_[top_++] = static_cast<std::uint32_t>(held / Slot); }
-    static std::uint64_t position(block held) { return held; }
 
 private:
     std::vector<std::uint32_t> free_;
@@ -107,13 +113,9 @@ private:
 
 /// A bit for each slot, set where it is free, and one for each word of them that has any: the lowest slot is given.
 template <std::uint64_t Slot>
-struct bitmap_by_hand {
-    using block = std::uint64_t;
+struct bitmap_by_hand : slots_by_hand<Slot> {
+    using typename slots_by_hand<Slot>::block;
     static constexpr const char* name = "bitmap_by_hand";
-    static constexpr const char* honours = "the slot's";
-    static constexpr subject_group group = subject_group::pool_beside;
-    static constexpr bool bounded = true, in_memory = false;
-    static bool serves(const workload& of) { return of.size == Slot; }
     bitmap_by_hand(std::uint64_t bytes, const allot::trace&)
         : words_((bytes / Slot + 63) / 64), summary_((words_.size() + 63) / 64) {
         for (std::uint64_t i = 0; i != bytes / Slot; ++i) set(i);
@@ -130,7 +132,6 @@ struct bitmap_by_hand {
         return true;
     }
     void deallocate(block held, const allot::trace_operation&) { set(held / Slot); }
-    static std::uint64_t position(block held) { return held; }
 
 private:
     void set(std::uint64_t index) {
