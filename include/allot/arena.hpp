@@ -15,17 +15,13 @@
 
 #include <allot/arena_regions.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/options.hpp>
 #include <allot/hardening.hpp>
 
 #include <cstring>
 #include <utility>
 
 namespace allot::inline v1 {
-
-struct arena_options {
-    allot::hardening hardening = allot::hardening::none;
-    std::size_t align = 1;  // what every region's base is asked to be aligned to, at least
-};
 
 /// What an arena remembers in a mark.
 template <class Mark>

@@ -52,11 +52,16 @@ consteval memory_traits region_traits(std::size_t align) {
         using model = typename Device::address_model;
         memory.host_pointers = Device::host_accessible && std::same_as<model, raw_pointer>;
         memory.grows = Growth::regions > 1;
+        memory.extends = Growth::in_place;
         // Offsets that are no addresses count from the base: the first is 0.
         memory.base_align = !model::absolute           ? ~(~std::size_t{0} >> 1)
                             : Device::min_align < align ? align
                                                         : Device::min_align;
         memory.end_align = Device::granularity < memory.base_align ? Device::granularity : memory.base_align;
+        memory.largest = Growth::limit;
+        if constexpr (requires { typename std::bool_constant<(Device::capacity() > 0)>; }) {
+            if (Device::capacity() < memory.largest) memory.largest = Device::capacity();
+        }
     }
     return memory;
 }

@@ -11,15 +11,9 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/literals.hpp>
+#include <allot/core/options.hpp>
 
 namespace allot::inline v1 {
-
-struct growth_options {
-    std::size_t step = 1_MiB;                                    // bytes
-    std::size_t limit = std::numeric_limits<std::size_t>::max();  // bytes held in all, over every region
-    std::size_t regions = 64;                                     // a power of two
-};
 
 /// How many regions an arena may hold, how many bytes in all, whether it is the one region that grows, and how many bytes
 /// the next growth is to bring.

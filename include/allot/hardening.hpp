@@ -11,6 +11,7 @@
 #pragma once
 
 #include <allot/core/block.hpp>
+#include <allot/core/options.hpp>
 
 #include <boost/intrusive/set.hpp>
 
@@ -19,8 +20,6 @@
 #include <utility>
 
 namespace allot::inline v1 {
-
-enum class hardening : unsigned char { none, checked, debug };
 
 enum class misuse : unsigned char {
     foreign_block,  // the block lies in no region of this arena

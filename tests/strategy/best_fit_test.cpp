@@ -1,4 +1,4 @@
-#include <allot/strategy/best_fit.hpp>
+#include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
 
@@ -74,6 +74,49 @@ TEST_CASE("best_fit tells fragmented from exhausted, with the largest hole") {
     CHECK(strategy.diagnose({60, 1}) == allot::diagnosis{allot::refusal::fragmented, 40});
     CHECK(strategy.diagnose({90, 1}) == allot::diagnosis{allot::refusal::exhausted, 40});
     CHECK(strategy.diagnose({40, 1}) == allot::diagnosis{allot::refusal::none, 40});
+}
+
+TEST_CASE("bins are no more than the largest extent needs, and a larger extent or request is refused") {
+    constexpr std::size_t most = 4000;
+    constexpr best_fit_options bounded{.records = 64, .largest_extent = most};
+    static_assert(sizeof(allot::best_fit<bounded>) < sizeof(allot::best_fit<best_fit_options{.records = 64}>));
+    allot::best_fit<bounded> strategy;
+    CHECK_FALSE(strategy.insert({0, most + 1}));
+    REQUIRE(strategy.insert({100'000, most}));
+    for (const std::size_t size : {most + 1, most * 2, ~std::size_t{0} / 2, ~std::size_t{0} - 1, ~std::size_t{0}}) {
+        CHECK_FALSE(strategy.allocate({size, 1}));
+        CHECK_FALSE(strategy.claim({100'000, size}));
+        CHECK(strategy.diagnose({size, 1}) == allot::diagnosis{allot::refusal::exhausted, most});
+        CHECK(decltype(strategy)::bytes_for(1, {size, 1}) == 0);
+    }
+    CHECK(decltype(strategy)::bytes_for(4, {most / 4, 1}) == most);
+    CHECK(decltype(strategy)::bytes_for(5, {most / 4, 1}) == 0);
+    const auto all = strategy.allocate({most, 1});
+    REQUIRE(all);
+    CHECK_FALSE(strategy.resize(all, most + 1));
+    CHECK_FALSE(strategy.resize_extent({100'000, most}, most + 1));
+    REQUIRE(strategy.resize(all, 1));
+    for (const std::size_t size : {most - 1, std::size_t{63}, std::size_t{64}, std::size_t{1}}) {  // a hole of each kind
+        const auto block = strategy.allocate({size, 1});
+        REQUIRE(block);
+        strategy.deallocate(block);
+    }
+}
+
+TEST_CASE("an arena's bins are bounded by what its device has, or by its growth's limit") {
+    using namespace allot::literals;
+    allot::arena<allot::host::static_storage<4_KiB>, allot::best_fit<>> small;
+    allot::arena<allot::host::static_storage<4_KiB>, allot::deferred<allot::best_fit<>>> waiting;
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.limit = 4_KiB}>> limited;
+    allot::arena<allot::host::heap, allot::best_fit<>> any{{}, 4_KiB};
+    CHECK(sizeof small.strategy() < sizeof any.strategy() / 4);
+    CHECK(sizeof limited.strategy() == sizeof small.strategy());
+    CHECK(sizeof waiting.strategy() < sizeof any.strategy());
+    CHECK(small.allocate({.size = 4_KiB - 64}));
+    CHECK_FALSE(small.allocate({.size = 5_KiB}));
+    CHECK(limited.allocate({.size = 4_KiB - 64}));
+    CHECK_FALSE(limited.allocate({.size = 5_KiB}));
+    CHECK(limited.diagnose({.size = 5_KiB}).why == allot::refusal::over_limit);
 }
 
 TEST_CASE("two-ended best_fit places large blocks at the top of the highest hole") {

@@ -36,13 +36,6 @@ namespace allot::inline v1 {
 
 enum class reclaim : unsigned char { never, lifo, fifo, any };
 
-/// Where a strategy keeps its records.
-enum class node_store : unsigned char {
-    automatic,   // in band where the host can reach the memory by pointer, beside it otherwise
-    in_band,     // inside the free memory
-    side_table,  // beside it
-};
-
 /// The memory type of a strategy that touches no memory.
 struct no_memory {};
 
@@ -81,8 +74,10 @@ concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
 struct memory_traits {
     bool host_pointers = false;  // offsets are addresses, and the host may read and write there
     bool grows = false;          // regions come and go
+    bool extends = false;        // a region's end moves
     std::size_t base_align = 1;  // what the first offset of every region is a multiple of
     std::size_t end_align = 1;   // and the end of every region
+    std::size_t largest = std::numeric_limits<std::size_t>::max();  // bytes of the largest region, as far as it is known
 };
 
 /// What a strategy becomes in such memory: itself, unless its author specialises this, as those with a choice of node

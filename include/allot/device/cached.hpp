@@ -13,15 +13,11 @@
 #pragma once
 
 #include <allot/core/device.hpp>
+#include <allot/core/options.hpp>
 
 #include <utility>
 
 namespace allot::inline v1 {
-
-struct cached_options {
-    std::size_t regions = 64;  // how many are kept at most
-    std::size_t waste = 2;     // a region serves a request of at least its size divided by this
-};
 
 template <device Device, cached_options Options = cached_options{}>
 class cached : public traits_of<Device> {

@@ -11,10 +11,12 @@
 // Complexity: allocate and deallocate are O(1) as long as there is a hole in a bin where all fit. When there is none, those
 // that may be too small or too badly aligned are looked through, at most `probes`, so that by default a request is refused
 // only when no hole fits. Alignments up to the granule's (two words in band) never fail for alignment. `claim`, `remove` and
-// `diagnose` look through the holes. Memory: 4.3 KiB of bins in band, 2.2 KiB with a side table, 1.1 KiB for
-// 32-bit offsets, beside what the node store says. Not synchronised.
+// `diagnose` look through the holes. Memory: 4.1 KiB of bins in band, 2.2 KiB with a side table, 1.1 KiB for
+// 32-bit offsets, and less where the largest extent is known: 320 bytes for 4 KiB on a Cortex-M; beside what the node store
+// says. Not synchronised.
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/strategy/in_band.hpp>
 #include <allot/strategy/placement.hpp>
 #include <allot/strategy/side_table.hpp>
@@ -23,18 +25,6 @@
 #include <utility>
 
 namespace allot::inline v1 {
-
-/// Every hole is looked at before a request is refused.
-inline constexpr std::size_t all_holes = std::numeric_limits<std::size_t>::max();
-
-struct best_fit_options {
-    node_store store = node_store::automatic;  // used on its own: beside the memory unless in_band is asked for
-    std::size_t records = 0;                   // of a side table: 0 grows on the heap, otherwise as many and no heap
-    std::size_t granule = 1;                   // of a side table: offsets and sizes are multiples of it, a power of two
-    unsigned candidates = 4;                   // holes of a bin compared for the lowest offset: fewer is faster, more is tighter
-    std::size_t probes = all_holes;            // holes that are looked at before a request is refused, as misaligned
-    std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none
-};
 
 template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
           class Memory = addressed_memory>
@@ -47,6 +37,8 @@ class best_fit {
                   "allot: best_fit_options::granule is a power of two that the offsets can tell");
     static_assert(Options.store != node_store::in_band || Options.granule == 1,
                   "allot: the granule of an in-band best_fit is two words");
+    static_assert(Options.large <= Options.largest_extent,
+                  "allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top");
 
 public:
     static constexpr bool in_band = Options.store == node_store::in_band;
@@ -57,6 +49,9 @@ private:
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
+    /// Bytes of the largest extent, and so of the largest hole.
+    static constexpr auto largest_extent = static_cast<Offset>(
+        Options.largest_extent < std::numeric_limits<Offset>::max() ? Options.largest_extent : std::numeric_limits<Offset>::max());
 
 public:
     using offset_type = Offset;
@@ -78,10 +73,10 @@ public:
         return *this;
     }
 
-    /// Adds offsets to manage. False when the extent wraps, is too small for one hole, or no record is to be had.
-    /// Precondition: it overlaps none inserted before.
+    /// Adds offsets to manage. False when the extent wraps, is too small for one hole or larger than `largest_extent`, or no
+    /// record is to be had. Precondition: it overlaps none inserted before.
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
-        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
+        if (where.size > std::numeric_limits<Offset>::max() - where.offset || where.size > largest_extent) return false;
         const extent_type usable = nodes_type::usable(where);
         if (!usable || !nodes_.room(nodes_type::extent_records)) return false;
         link(nodes_.insert(usable, memory), usable.size);
@@ -107,7 +102,7 @@ public:
     /// Moves the end of the one extent that was inserted. False, and nothing changed, when a block lies there, the rest of
     /// a hole could not be kept, or no record is left.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
-        if (size > std::numeric_limits<Offset>::max() - inserted.offset) return false;
+        if (size > std::numeric_limits<Offset>::max() - inserted.offset || size > largest_extent) return false;
         const extent_type had = nodes_type::usable(inserted), now = nodes_type::usable({inserted.offset, size});
         if (!had || !now) return false;
         const node hole = nodes_.last_hole(had);
@@ -138,7 +133,7 @@ public:
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
-        const Offset need = nodes_type::node_size(wanted.size);
+        const Offset need = size_of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
         if (!is_anywhere(wanted)) [[unlikely]] return allocate_placed(wanted, need);
         // What is asked for most, without the detours of `find`: a hole of just this size, or the front of a larger one.
@@ -177,7 +172,7 @@ public:
     /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
     /// multiple of two words and the word before it is free. O(holes).
     constexpr grant_type claim(extent_type wanted) noexcept {
-        return give(around(wanted), nodes_type::node_size(wanted.size), wanted.size);
+        return give(around(wanted), size_of_node(wanted.size), wanted.size);
     }
 
     /// Why `claim` would refuse. O(holes).
@@ -185,13 +180,13 @@ public:
         if (wanted.size == 0) return {refusal::empty_layout};
         const place found = around(wanted);
         if (found.hole == none) return {refusal::not_free};
-        return {has_room(found, nodes_type::node_size(wanted.size)) ? refusal::none : refusal::out_of_records};
+        return {has_room(found, size_of_node(wanted.size)) ? refusal::none : refusal::out_of_records};
     }
 
     /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
     /// False, and nothing changed, when the space above is taken, `size` is 0 or no record is left.
     constexpr bool resize(grant_type grant, Offset size) noexcept {
-        const Offset need = nodes_type::node_size(size);
+        const Offset need = size_of_node(size);
         const node held = nodes_.find(grant);
         const Offset had = nodes_.size(held);
         if (need == 0) return false;
@@ -222,7 +217,7 @@ public:
             }
         }
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
-        if (const Offset need = nodes_type::node_size(wanted.size); need != 0)
+        if (const Offset need = size_of_node(wanted.size); need != 0)
             if (const place found = find(wanted, need); found.hole != none)
                 return {has_room(found, need) ? refusal::none : refusal::out_of_records, largest};
         if (!exact && largest >= wanted.size) return {refusal::misaligned, largest};
@@ -233,7 +228,7 @@ public:
     /// the layout's alignment and of two words; 0 when no extent does.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         if (!each.is_valid() || count == 0) return 0;
-        const Offset need = nodes_type::node_size(each.size);
+        const Offset need = size_of_node(each.size);
         const Offset first = places::lowest(align_up<Offset>(header, nodes_type::granule) - header, each.align);
         Offset second = 0, total = 0;
         if (need == 0 || first == nowhere || !checked_add<Offset>(first, need, second)) return 0;
@@ -249,11 +244,11 @@ public:
         if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
             !checked_add<Offset>(total, nodes_type::tail, total))
             return 0;
-        return total;
+        return total > largest_extent ? 0 : total;
     }
 
 private:
-    using bins = size_bins<Offset, node, none>;
+    using bins = size_bins<Offset, node, none, largest_extent / nodes_type::granule>;
     using bin = typename bins::bin;
     using places = placement<nodes_type, Offset>;
     static constexpr Offset nowhere = places::nowhere;
@@ -265,6 +260,13 @@ private:
         Offset at = nowhere;
     };
 
+    /// Bytes that a node takes for a block of `size`; 0 when no extent has them.
+    [[nodiscard]] static constexpr Offset size_of_node(Offset size) noexcept {
+        const Offset need = nodes_type::node_size(size);
+        if constexpr (largest_extent != std::numeric_limits<Offset>::max())
+            if (need > largest_extent) return 0;
+        return need;
+    }
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
 
     [[nodiscard]] static constexpr bool is_large(Offset size) noexcept {
@@ -340,7 +342,7 @@ private:
 
     /// The place of exactly this extent, with the header in front of it.
     [[nodiscard]] constexpr place around(extent_type wanted) const noexcept {
-        const Offset need = nodes_type::node_size(wanted.size);
+        const Offset need = size_of_node(wanted.size);
         if (need == 0 || wanted.offset < header || wanted.offset % nodes_type::granule != 0) return {};
         const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
         for (bin b = bins_.next(bin_of(need)); b != bins::count; b = bins_.after(b)) {
@@ -459,11 +461,15 @@ private:
 /// same everywhere.
 template <best_fit_options Options, class Offset, class Memory, memory_traits Where>
 struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
+    static_assert(Options.largest_extent >= Where.largest || !(Where.grows || Where.extends),
+                  "allot: this arena grows beyond best_fit_options::largest_extent: say growth_options::limit instead, by "
+                  "which the bins are bounded as well");
     static constexpr best_fit_options settle(best_fit_options options) noexcept {
         if (options.store == node_store::automatic)
             options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band
                                                                                                  : node_store::side_table;
         if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
+        if (Where.largest < options.largest_extent) options.largest_extent = Where.largest;
         return options;
     }
     using type = best_fit<settle(Options), Offset, Memory>;

@@ -12,16 +12,10 @@
 // upward ten. Memory: three offsets, and what alignment skips. Not synchronised.
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 namespace allot::inline v1 {
-
-enum class direction : unsigned char { up, down };
-
-struct bump_options {
-    allot::direction direction = allot::direction::down;
-    std::size_t limit_align = 1;  // what the limit is a multiple of: downward the first offset, upward the end
-};
 
 template <bump_options Options = bump_options{}, std::unsigned_integral Offset = std::size_t>
 class bump {

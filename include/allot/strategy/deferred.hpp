@@ -18,16 +18,13 @@
 // ("Quick Fit").
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <cstring>
 #include <utility>
 
 namespace allot::inline v1 {
-
-struct deferred_options {
-    std::size_t largest = 1024;  // blocks of more bytes never wait
-};
 
 template <class Strategy, deferred_options Options = deferred_options{}>
 class deferred {

@@ -10,23 +10,10 @@
 // Not synchronised.
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/strategy/slot_stores.hpp>
 
 namespace allot::inline v1 {
-
-enum class pool_store : unsigned char {
-    automatic,    // in band where the host has pointers, an index stack otherwise; used on its own: an index stack
-    in_band,      // a free list in the free slots
-    bitmap,       // a bit for each slot: the least memory beside, the lowest slot first, `claim`
-    index_stack,  // where each slot lies, in 1 to 8 bytes: the fewest instructions beside the memory
-};
-
-struct pool_options {
-    std::size_t slot = 0;                            // bytes of a slot; rounded up to a multiple of `align`
-    std::size_t count = 0;                           // slots of one extent at most; 0, in band only, for no limit
-    std::size_t align = alignof(std::max_align_t);   // what every slot is aligned to
-    pool_store store = pool_store::automatic;
-};
 
 template <pool_options Options, std::unsigned_integral Offset = std::size_t>
 class pool {

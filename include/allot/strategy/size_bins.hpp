@@ -6,15 +6,15 @@
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
 //
-// A list begins at its bin's head and ends with None. Every operation is O(1). Memory: 528 bins for 64-bit sizes, 272 for
-// 32-bit ones, a bit and a head each.
+// A list begins at its bin's head and ends with None. Every operation is O(1). Memory: a bit and a head for each bin, as
+// many as sizes up to Largest need: 528 for all 64-bit sizes, 272 for 32-bit ones, 96 up to 1000.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
 
 namespace allot::inline v1 {
 
-template <std::unsigned_integral Size, class Node, Node None>
+template <std::unsigned_integral Size, class Node, Node None, Size Largest>
 class size_bins {
     using word = std::conditional_t<(sizeof(Size) > 4), std::uint64_t, std::uint32_t>;
     static constexpr unsigned word_bits = std::numeric_limits<word>::digits;
@@ -22,18 +22,19 @@ class size_bins {
 
 public:
     using bin = unsigned;
-    static constexpr bin count = exact + ((std::numeric_limits<Size>::digits - exact_bits) << octave_bits);
 
     constexpr size_bins() noexcept {
         for (Node& head : heads_) head = None;
     }
 
-    /// The bin of a size. Larger sizes never have a lower bin.
+    /// The bin of a size; of one beyond the largest, perhaps none that is there. Larger sizes never have a lower bin.
     [[nodiscard, gnu::always_inline]] static constexpr bin of(Size size) noexcept {
         if (size < exact) return static_cast<bin>(size);
         const unsigned shift = highest_one(size) - octave_bits;
         return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
     }
+    static constexpr bin count = of(Largest) + 1;
+
     /// Whether all that a bin holds is of one size.
     [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return at < exact; }
 

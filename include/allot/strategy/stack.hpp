@@ -8,15 +8,12 @@
 // operation is O(1). Memory: four offsets, and one in every ticket. Not synchronised.
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <utility>
 
 namespace allot::inline v1 {
-
-struct stack_options {
-    std::size_t large = 0;  // sizes from this on are stacked down from the top; 0 for none
-};
 
 /// Where the end of the stack stood before this block.
 template <std::unsigned_integral Offset>

@@ -1,0 +1,13 @@
+// Options that contradict each other: no size would ever be placed from the top.
+// refused: allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top
+#include <allot/strategy/best_fit.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr std::size_t large = 5000;
+#else
+    constexpr std::size_t large = 500;
+#endif
+    allot::best_fit<allot::best_fit_options{.large = large, .largest_extent = 4096}> strategy;
+    return strategy.insert({0, 4096}) ? 0 : 1;
+}
