@@ -49,9 +49,9 @@ private:
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
-    /// Bytes of the largest extent, and so of the largest hole.
-    static constexpr auto largest_extent = static_cast<Offset>(
-        Options.largest_extent < std::numeric_limits<Offset>::max() ? Options.largest_extent : std::numeric_limits<Offset>::max());
+    static constexpr Offset last_offset = std::numeric_limits<Offset>::max();
+    static constexpr bool is_bounded = Options.largest_extent < last_offset / 2;  // beyond, bounds save nothing
+    static constexpr Offset largest_extent = is_bounded ? static_cast<Offset>(Options.largest_extent) : last_offset;
 
 public:
     using offset_type = Offset;
@@ -76,7 +76,7 @@ public:
     /// Adds offsets to manage. False when the extent wraps, is too small for one hole or larger than `largest_extent`, or no
     /// record is to be had. Precondition: it overlaps none inserted before.
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
-        if (where.size > std::numeric_limits<Offset>::max() - where.offset || where.size > largest_extent) return false;
+        if (where.size > last_offset - where.offset || where.size > largest_extent) return false;
         const extent_type usable = nodes_type::usable(where);
         if (!usable || !nodes_.room(nodes_type::extent_records)) return false;
         link(nodes_.insert(usable, memory), usable.size);
@@ -102,7 +102,7 @@ public:
     /// Moves the end of the one extent that was inserted. False, and nothing changed, when a block lies there, the rest of
     /// a hole could not be kept, or no record is left.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
-        if (size > std::numeric_limits<Offset>::max() - inserted.offset || size > largest_extent) return false;
+        if (size > last_offset - inserted.offset || size > largest_extent) return false;
         const extent_type had = nodes_type::usable(inserted), now = nodes_type::usable({inserted.offset, size});
         if (!had || !now) return false;
         const node hole = nodes_.last_hole(had);
@@ -248,7 +248,12 @@ public:
     }
 
 private:
-    using bins = size_bins<Offset, node, none, largest_extent / nodes_type::granule>;
+    /// Bytes that a node takes for a block of `size`; 0 when no extent has them.
+    [[nodiscard]] static constexpr Offset size_of_node(Offset size) noexcept {
+        return nodes_type::template node_size<largest_extent>(size);
+    }
+
+    using bins = size_bins<Offset, node, none, (is_bounded ? size_of_node(largest_extent) : last_offset) / nodes_type::granule>;
     using bin = typename bins::bin;
     using places = placement<nodes_type, Offset>;
     static constexpr Offset nowhere = places::nowhere;
@@ -260,13 +265,6 @@ private:
         Offset at = nowhere;
     };
 
-    /// Bytes that a node takes for a block of `size`; 0 when no extent has them.
-    [[nodiscard]] static constexpr Offset size_of_node(Offset size) noexcept {
-        const Offset need = nodes_type::node_size(size);
-        if constexpr (largest_extent != std::numeric_limits<Offset>::max())
-            if (need > largest_extent) return 0;
-        return need;
-    }
     [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bins::of(size / nodes_type::granule); }
 
     [[nodiscard]] static constexpr bool is_large(Offset size) noexcept {

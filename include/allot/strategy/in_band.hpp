@@ -41,8 +41,10 @@ public:
     static constexpr Offset tail = word;
     static constexpr unsigned extent_records = 0;
 
+    /// Bytes of a node for a block of `size`; 0 for none, and for more than `Largest`, which is not much less.
+    template <Offset Largest = none>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        constexpr Offset most = none - header - granule;
+        constexpr Offset most = Largest < none - header - granule ? Largest : none - header - granule;
         if (static_cast<Offset>(size - 1) >= most) return 0;  // size 0 too
         const Offset whole = align_up<Offset>(size + header, granule);
         return whole < min_hole ? min_hole : whole;

@@ -40,8 +40,11 @@ public:
     static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
 
     /// The size of the node that serves `size`; 0 when there is none, or `size` is 0.
+    /// Bytes of a node for a block of `size`; 0 for none, and for more than `Largest`.
+    template <Offset Largest = std::numeric_limits<Offset>::max()>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        return align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
+        const Offset whole = align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
+        return Largest != std::numeric_limits<Offset>::max() && whole > Largest ? 0 : whole;
     }
     /// The part of an extent that can be cut; empty when it is too small.
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
