@@ -8,6 +8,7 @@
 #include <allot/arena.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
+#include <allot/compose/synchronized.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/device/cached.hpp>
 #include <allot/device/host.hpp>

@@ -10,7 +10,7 @@
 // says how regions lie in the strategy's offsets.
 //
 // Complexity: the strategy's; a few instructions more where regions are several. Memory: the strategy, the device, and
-// 24 bytes a region. Not synchronised.
+// 24 bytes a region. As synchronised as the strategy: not at all, but with pool_store::atomic_bitmap.
 #pragma once
 
 #include <allot/arena_regions.hpp>
@@ -42,6 +42,9 @@ public:
 
 private:
     static_assert(is_alignment(Options.align), "allot: arena_options::align is a power of two");
+    static_assert(!concurrent<strategy_type> || Options.hardening == hardening::none,
+                  "allot: what a hardened arena knows of its blocks is not for several threads at once: use hardening::none, or "
+                  "synchronized over a pool with another store");
 
     using regions_type = arena_regions<Device, strategy_type, Growth, Options.align>;
     using space = typename regions_type::space_type;

@@ -93,7 +93,8 @@ using both = fallback_subject<arena_over<uneven_pages, First, none, plain, 1500>
 // ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 using enum whereabouts;
-inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack;
+inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack,
+                      atomic_bitmap = allot::pool_store::atomic_bitmap;
 
 /// One: host memory, records in band where the strategy has any.
 template <class = void>
@@ -120,6 +121,7 @@ inline constexpr row host_memory[] = {
     {"pool, automatic, aligned slots, uneven pages", make<on<uneven_pages, pool_aligned<allot::pool_store::automatic, 0>>>},
     {"pool, bitmap, tightly coupled", make<on<allot::tightly_coupled, pool<bitmap>>>},
     {"pool, index stack, static storage", make<on<storage, pool<index_stack>>>, false, false},
+    {"pool, atomic bitmap, odd pages", make<on<odd_pages, pool<atomic_bitmap>>>},
     {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>>},
     {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>>},
     {"best fit, deferred, debug", make<on<uneven_pages, in_band_deferred, none, debug>>},
@@ -158,6 +160,7 @@ inline constexpr row handle_memory[] = {
     {"stack, two ends, handles", make<on<even_handles, stack_two_ends>>},
     {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>>},
     {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>>},
+    {"pool, atomic bitmap, handles", make<on<even_handles, pool<atomic_bitmap>>>},
 };
 
 /// Four: paged, tables in one arena and rows in another.
@@ -241,6 +244,7 @@ inline constexpr row offsets_alone[] = {
     {"alone: pool, bitmap", make<alone<pool<bitmap>>>},
     {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>>},
     {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>>},
+    {"alone: pool, atomic bitmap, 32 bits, at the last offset", make<alone<pool_narrow<atomic_bitmap>, top>>},
 };
 
 /// Combined.

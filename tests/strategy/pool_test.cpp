@@ -51,8 +51,10 @@ TEST_CASE("a pool says whether a request is too large, too aligned or one too ma
     CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::exhausted, 0});
 }
 
-TEST_CASE("a pool with a bitmap gives exactly the slot that is claimed, if it is free") {
-    using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = pool_store::bitmap}>;
+TEST_CASE_TEMPLATE("a pool with a bitmap gives exactly the slot that is claimed, if it is free", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
+    using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = store::value}>;
     static_assert(allot::claimable<pool>);
     static_assert(!allot::claimable<allot::pool<pool_options{.slot = 10, .count = 200, .store = pool_store::index_stack}>>);
     pool strategy;

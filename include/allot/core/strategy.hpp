@@ -116,6 +116,10 @@ concept markable = resettable<Strategy> && requires(Strategy strategy, const Str
     { strategy.rollback(constant.mark()) } noexcept;
 };
 
+/// May be asked to allocate, claim, deallocate and diagnose by threads, cores and interrupts at once.
+template <class Strategy>
+concept concurrent = strategy<Strategy> && Strategy::concurrent;
+
 /// Gives an inserted extent up again, when all of it is free.
 template <class Strategy>
 concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<Strategy> inserted) {

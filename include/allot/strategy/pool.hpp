@@ -7,7 +7,10 @@
 // Which slots are free is kept in the free slots themselves, or beside them (slot_stores.hpp). Every request up to the
 // slot's size and alignment gets a whole slot; others are refused as over the limit or misaligned. Allocate and
 // deallocate are O(1). Memory: none in band; a bit or an index a slot beside. With a bitmap, a given slot can be claimed.
-// Not synchronised.
+//
+// Not synchronised, but with pool_store::atomic_bitmap: then allocate, claim, deallocate and diagnose may be called by threads,
+// cores and interrupts at once, also of an arena that does not grow. No call ever waits for another, so that an interrupt may
+// come at any instruction. O(count / bits of a word).
 #pragma once
 
 #include <allot/core/options.hpp>
@@ -22,16 +25,21 @@ class pool {
 
 public:
     static constexpr bool in_band = Options.store == pool_store::in_band;
+    static constexpr bool concurrent = Options.store == pool_store::atomic_bitmap;
 
 private:
     static constexpr Offset align = static_cast<Offset>(Options.align);
     static constexpr Offset slot = static_cast<Offset>(align_up(Options.slot, Options.align));
     static constexpr std::size_t beside = Options.count > 0 ? Options.count : 1;
-    using store_type = std::conditional_t<
-        in_band, slot_free_list<Offset, slot, align>,
-        std::conditional_t<Options.store == pool_store::bitmap, slot_bitmap<Offset, slot, beside>,
-                           slot_index_stack<Offset, slot, beside>>>;
-    static constexpr bool can_claim = Options.store == pool_store::bitmap;
+    // Chosen before it is instantiated: a core without atomic operations has the others.
+    static constexpr auto choose_store() noexcept {
+        if constexpr (in_band) return std::type_identity<slot_free_list<Offset, slot, align>>{};
+        else if constexpr (Options.store == pool_store::bitmap) return std::type_identity<slot_bitmap<Offset, slot, beside>>{};
+        else if constexpr (concurrent) return std::type_identity<slot_atomic_bitmap<Offset, slot, beside>>{};
+        else return std::type_identity<slot_index_stack<Offset, slot, beside>>{};
+    }
+    using store_type = typename decltype(choose_store())::type;
+    static constexpr bool can_claim = Options.store == pool_store::bitmap || concurrent;
 
 public:
     using offset_type = Offset;

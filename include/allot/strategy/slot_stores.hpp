@@ -5,16 +5,19 @@
 //     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
 //     slot_index_stack    beside: where each slot lies, in as few bytes as the farthest needs. Newest first, the fewest
 //                         instructions.
+//     slot_atomic_bitmap  beside: one bit a slot, taken and given by one atomic operation each. About lowest slot first.
 //
 // `take` is false when no slot is free. Taking and giving are O(1); the bitmap looks through one summary word per 4096
-// slots. In band, slots that were never used are not touched. The two beside the memory run in constant expressions.
-// Not synchronised.
+// slots, the atomic one through one word for as many slots as a word has bits. In band, slots that were never used are not
+// touched. Bitmap and index stack run in constant expressions. Not synchronised, but for `take`, `take_at`, `give`, `is_free`
+// and `empty` of the atomic bitmap: threads, cores and interrupts may call these at once, and none of them ever waits.
 #pragma once
 
 #include <allot/core/strategy.hpp>
 
 #include <boost/intrusive/slist.hpp>
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -195,6 +198,94 @@ private:
     basic_extent<Offset> whole_;
     std::size_t free_count_ = 0;
     place free_[Count]{};  // where the free slots lie, from the first slot on; the next one last
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+class slot_atomic_bitmap {
+    using word = std::size_t;
+    static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
+    static_assert(std::atomic<word>::is_always_lock_free,
+                  "allot: this core has no instructions for exclusive access (a Cortex-M0 or M0+, or RISC-V without A), which "
+                  "pool_store::atomic_bitmap needs: use synchronized<arena, a critical section> over another store");
+
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    slot_atomic_bitmap() noexcept = default;
+    /// Precondition: nobody else uses either.
+    slot_atomic_bitmap(slot_atomic_bitmap&& other) noexcept { *this = std::move(other); }
+    slot_atomic_bitmap& operator=(slot_atomic_bitmap&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        for (std::size_t i = 0; i != word_count; ++i) words_[i] = other.words_[i].exchange(0);
+        return *this;
+    }
+
+    bool insert(basic_extent<Offset> slots) noexcept {
+        if (whole_ || slots.size / Slot > Count) return false;
+        whole_ = slots;
+        for (std::size_t i = 0; i != slots.size / Slot; ++i) words_[i / word_bits] |= bit_of(i);
+        return true;
+    }
+    bool remove(basic_extent<Offset> slots) noexcept {
+        std::size_t free = 0;
+        for (const std::atomic<word>& each : words_) free += static_cast<std::size_t>(std::popcount(each.load()));
+        if (slots != whole_ || free != whole_.size / Slot) return false;
+        *this = slot_atomic_bitmap{};
+        return true;
+    }
+    [[nodiscard]] bool empty() const noexcept {
+        for (const std::atomic<word>& each : words_)
+            if (each.load(std::memory_order_relaxed) != 0) return false;
+        return true;
+    }
+    /// False when no slot was free in any word as it was looked at: one that comes back meanwhile may be missed.
+    [[nodiscard]] bool take(Offset& at) noexcept {
+        for (std::size_t i = 0; i != word_count; ++i) {
+            word free = words_[i].load(std::memory_order_relaxed);
+            while (free != 0) {
+                const std::size_t index = i * word_bits + lowest_one(free);
+                // What its last holder wrote comes before what the next one does.
+                if (words_[i].compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
+                                                    std::memory_order_relaxed)) {
+                    at = static_cast<Offset>(whole_.offset + index * Slot);
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+    void give(Offset at) noexcept {
+        const std::size_t index = index_of(at);
+        words_[index / word_bits].fetch_or(bit_of(index), std::memory_order_release);
+    }
+    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    [[nodiscard]] bool take_at(Offset at) noexcept {
+        if (!is_slot(at)) return false;
+        const std::size_t index = index_of(at);
+        std::atomic<word>& in = words_[index / word_bits];
+        word free = in.load(std::memory_order_relaxed);
+        while ((free & bit_of(index)) != 0)
+            if (in.compare_exchange_weak(free, free ^ bit_of(index), std::memory_order_acquire, std::memory_order_relaxed))
+                return true;
+        return false;
+    }
+    [[nodiscard]] bool is_free(Offset at) const noexcept {
+        return is_slot(at) && (words_[index_of(at) / word_bits].load(std::memory_order_relaxed) & bit_of(index_of(at))) != 0;
+    }
+
+private:
+    static constexpr std::size_t word_count = Count / word_bits + (Count % word_bits != 0);
+
+    [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
+    [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(at - whole_.offset) / Slot; }
+    [[nodiscard]] bool is_slot(Offset at) const noexcept {
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        return distance < whole_.size && distance % Slot == 0;
+    }
+
+    basic_extent<Offset> whole_;
+    std::atomic<word> words_[word_count]{};  // a set bit is a free slot
 };
 
 }  // namespace allot::inline v1

@@ -1,0 +1,16 @@
+// What a hardened arena keeps of its blocks is a tree, and not for several threads at once.
+// refused: allot: what a hardened arena knows of its blocks is not for several threads at once: use hardening::none
+#include <allot/allot.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr auto hardening = allot::hardening::checked;
+#else
+    constexpr auto hardening = allot::hardening::none;
+#endif
+    constexpr allot::pool_options options{.slot = 64, .count = 10, .store = allot::pool_store::atomic_bitmap};
+    allot::arena<allot::host::static_storage<640>, allot::pool<options>, allot::growth::none,
+                 allot::arena_options{.hardening = hardening}>
+        arena;
+    return arena.allocate({.size = 64}) ? 0 : 1;
+}
