@@ -8,6 +8,7 @@
 #include <allot/plan/planned.hpp>
 #include <allot/plan/replan.hpp>
 #include <allot/plan/spill.hpp>
+#include <allot/plan/static_memories.hpp>
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_pages.hpp>
 #include <allot/plan/validate_moves.hpp>

@@ -3,9 +3,15 @@
 //     host::heap                      regions from operator new
 //     host::buffer{bytes}             bytes of the caller's: an array, a linker section between two symbols, a mapping
 //     host::static_storage<64_KiB>    an array inside the device object, so inside the arena that holds it
+//     host::static_buffer<object>     an object with static storage duration, wherever the linker puts it
 //
 // Where an arena with static storage lies is where its array lies: as a global it is .bss, as a local it is on the
 // stack; `__attribute__((section("…")))` on the arena moves it. It cannot be moved or copied.
+// A linker section that nobody zeroes or copies at start-up holds bytes alone, and the arena lies elsewhere:
+//
+//     struct alignas(32) slow_memory { std::byte bytes[48_KiB]; };
+//     [[gnu::section(".arena")]] slow_memory slow;
+//     arena<host::static_buffer<slow>, bump> memory;          // the compiler knows the size and the alignment
 //
 // Nothing here allocates behind the caller's back but `heap`. Thread safety: none, but that of operator new.
 #pragma once
@@ -131,6 +137,40 @@ public:
 
 private:
     alignas(Align) std::byte bytes_[Size];
+    bool in_use_ = false;
+};
+
+/// All bytes of `Object`, which has static storage duration and nothing else in it. One arena takes it.
+template <auto& Object>
+class static_buffer {
+    using object = std::remove_reference_t<decltype(Object)>;
+    static_assert(std::is_trivially_default_constructible_v<object> && !std::is_const_v<object>,
+                  "allot: a static buffer is of bytes that nobody has to construct");
+
+public:
+    using address_model = raw_pointer;
+    using error = window_error;
+    static constexpr bool host_accessible = true;
+    static constexpr offset_use offsets = offset_use::arithmetic;
+    static constexpr std::size_t min_align = alignof(object);
+    static constexpr std::size_t granularity = alignment_of(sizeof(object) | alignof(object));
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
+
+    static_buffer() noexcept = default;
+    static_buffer(const static_buffer&) = delete;
+    static_buffer& operator=(const static_buffer&) = delete;
+
+    [[nodiscard]] static constexpr std::size_t capacity() noexcept { return sizeof(object); }
+    [[nodiscard]] acquired<static_buffer> acquire(layout wanted) noexcept {
+        if (in_use_) return acquired<static_buffer>::failure(window_error::in_use);
+        if (!wanted.is_valid() || wanted.size > sizeof(object) || wanted.align > alignof(object))
+            return acquired<static_buffer>::failure(window_error::too_small);
+        in_use_ = true;
+        return region<void*>{&Object, sizeof(object), alignof(object)};
+    }
+    void release(region<void*>) noexcept { in_use_ = false; }
+
+private:
     bool in_use_ = false;
 };
 
