@@ -6,8 +6,7 @@
 #include "networks.hpp"
 
 #include <allot/core/layout.hpp>
-#include <allot/core/literals.hpp>
-#include <allot/strategy/pool.hpp>
+#include <allot/core/options.hpp>
 
 namespace firmware {
 
