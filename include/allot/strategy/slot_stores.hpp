@@ -200,9 +200,10 @@ private:
     place free_[Count]{};  // where the free slots lie, from the first slot on; the next one last
 };
 
-template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count,
+          class Word = std::size_t>  // a parameter, so that nothing is asked of a core where nobody uses this
 class slot_atomic_bitmap {
-    using word = std::size_t;
+    using word = Word;
     static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
     static_assert(std::atomic<word>::is_always_lock_free,
                   "allot: this core has no instructions for exclusive access (a Cortex-M0 or M0+, or RISC-V without A), which "
