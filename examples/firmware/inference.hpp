@@ -1,7 +1,7 @@
 // inference: one run of the network, and what has to come out of it. An operator does not compute what its name says: it
 // reads every byte of its input and writes every byte of its output, mixed with position and content, as the demo's
-// operators do (../networks/mix.hpp). One byte that two tensors shared, or that lay outside its memory, changes all that
-// is computed from it, up to the digest.
+// operators do (../networks/mix.hpp). And when a tensor's life ends, every byte of it is read again: an operator that writes
+// over its own input is found too. One byte that two tensors shared, or that lay outside its memory, changes the digest.
 //
 //     infer      tensors in memory, where they were planned: input ─► read ─► sum ─► key ─► written ─► read ─► …
 //     expected   the same numbers without any memory: what a tensor's word would be follows from its key and position,
@@ -21,10 +21,12 @@ template <class Fill, class Sum>
 [[nodiscard]] std::uint64_t digest(const network& net, Fill&& fill, Sum&& sum) {
     const std::size_t last = net.tensors.size() - 1;
     fill(0, mix::key_of(0, mix::salt_of(last, 0)));
-    for (std::size_t step = 0; step != last; ++step) fill(step + 1, mix::key_of(sum(step, 0), mix::salt_of(step, 0)));
     std::uint64_t kept = 0;
-    for (std::size_t t = 0; t <= last; ++t)
-        if (net.tensors[t].live.until == net.tensors[last].live.until) kept += sum(t, t);
+    for (std::size_t step = 0; step != net.steps(); ++step) {
+        if (step < last) fill(step + 1, mix::key_of(sum(step, 0), mix::salt_of(step, 0)));
+        for (std::size_t t = 0; t <= last; ++t)
+            if (net.tensors[t].live.until == static_cast<std::int64_t>(step) + 1) kept += sum(t, t);
+    }
     return mix::key_of(kept, 0);
 }
 }  // namespace detail

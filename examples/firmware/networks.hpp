@@ -14,6 +14,10 @@ namespace firmware {
 struct network {
     const char* name;
     std::span<const allot::plan_buffer> tensors;  // in the order of the steps
+
+    [[nodiscard]] constexpr std::size_t steps() const noexcept {
+        return static_cast<std::size_t>(tensors.back().live.until);
+    }
 };
 
 namespace detail {

@@ -6,14 +6,16 @@
 //                     ▲                    │
 //     main loop   deallocate ◄─ read ◄─ take
 //
-// The pool is the only thing that both change, each in a critical section. The mailbox has one writer and one reader, who
-// each move an index of their own: loads and stores, which every core has. It has room for as many as there are slots.
+// The pool is what both change. Its slots are in an atomic bitmap, or, where the core has no instructions for that, each
+// call is made with interrupts off. The mailbox has one writer and one reader, who each move an index of their own: loads
+// and stores, which every core has. It has room for as many as there are slots.
 #pragma once
 
 #include "board/interrupts.hpp"
 #include "config.hpp"
 
 #include <allot/arena.hpp>
+#include <allot/compose/synchronized.hpp>
 #include <allot/device/host.hpp>
 #include <allot/strategy/pool.hpp>
 
@@ -24,15 +26,17 @@ namespace firmware {
 
 template <options Options>
 class packets {
-    using pool = allot::arena<allot::host::static_storage<Options.packets.slot * Options.packets.count,
-                                                          Options.packets.align>,
-                              allot::pool<Options.packets>>;
+    using slots = allot::arena<allot::host::static_storage<Options.packets.slot * Options.packets.count,
+                                                           Options.packets.align>,
+                               allot::pool<Options.packets>>;
+    using pool = std::conditional_t<Options.packets.store == allot::pool_store::atomic_bitmap, slots,
+                                    allot::synchronized<slots, board::interrupts_off>>;
     using slot = typename pool::block_type;
 
 public:
     /// One interrupt.
     void receive() noexcept {
-        const slot taken = guarded([&] { return pool_.allocate({sizeof(packet), alignof(packet)}); });
+        const slot taken = pool_.allocate({sizeof(packet), alignof(packet)});
         if (!taken) {
             lost_ = lost_ + 1;
             return;
@@ -50,7 +54,7 @@ public:
             for (std::uint32_t i = 0; i != std::size(given.words); ++i)
                 if (given.words[i] != word(given.number, i)) ++wrong_;
             ++taken_;
-            guarded([&] { pool_.deallocate(taken); });
+            pool_.deallocate(taken);
         }
     }
 
@@ -92,11 +96,6 @@ private:
         std::atomic<std::uint32_t> written_{0}, read_{0};
     };
 
-    template <class Call>
-    auto guarded(Call call) noexcept {
-        const board::critical_section guard;
-        return call();
-    }
     [[nodiscard]] static std::uint32_t word(std::uint32_t number, std::uint32_t i) noexcept {
         return (number * 16 + i) * 0x9E37'79B1U;
     }

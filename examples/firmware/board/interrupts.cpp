@@ -9,8 +9,12 @@ volatile std::uint32_t& system_register(std::uintptr_t address) noexcept {
 
 }  // namespace
 
-critical_section::critical_section() noexcept { asm volatile("mrs %0, primask\n cpsid i" : "=r"(before_)::"memory"); }
-critical_section::~critical_section() { asm volatile("msr primask, %0" ::"r"(before_) : "memory"); }
+void interrupts_off::lock() noexcept {
+    std::uint32_t mask;
+    asm volatile("mrs %0, primask\n cpsid i" : "=r"(mask)::"memory");
+    before_ = mask;
+}
+void interrupts_off::unlock() noexcept { asm volatile("msr primask, %0" ::"r"(before_) : "memory"); }
 
 // SysTick, which is optional on a Cortex-M0: QEMU's nRF51822 has one, the real one takes a TIMER or RTC for this.
 void start_ticks(std::uint32_t cycles) noexcept {

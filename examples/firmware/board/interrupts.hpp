@@ -5,16 +5,14 @@
 
 namespace board {
 
-/// While there is one, no interrupt comes. They may be nested.
-class critical_section {
+/// A lock for allot::synchronized: while it is held, no interrupt comes.
+class interrupts_off {
 public:
-    critical_section() noexcept;
-    ~critical_section();
-    critical_section(const critical_section&) = delete;
-    critical_section& operator=(const critical_section&) = delete;
+    void lock() noexcept;
+    void unlock() noexcept;
 
 private:
-    std::uint32_t before_;
+    std::uint32_t before_ = 0;  // written while they are off
 };
 
 /// From now on `system_tick` interrupts the program each time when the core has done so many cycles.

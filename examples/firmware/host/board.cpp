@@ -35,8 +35,11 @@ void print(const char* text) noexcept { std::fputs(text, stdout); }
 void print(std::uint64_t number) noexcept { std::printf("%llu", static_cast<unsigned long long>(number)); }
 void exit(int code) noexcept { std::exit(code); }
 
-critical_section::critical_section() noexcept : before_{block_ticks(true)} {}
-critical_section::~critical_section() {
+void interrupts_off::lock() noexcept {
+    const bool before = block_ticks(true);
+    before_ = before;
+}
+void interrupts_off::unlock() noexcept {
     if (before_ == 0) block_ticks(false);
 }
 
