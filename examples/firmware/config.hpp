@@ -19,24 +19,25 @@ struct packet {
 };
 
 struct options {
-    const network* runs = &person_detection;   // or &keyword_spotting: networks.hpp
-    std::size_t fast_bytes = 32_KiB;      // of the section .fast that tensors may take
-    std::size_t slow_bytes = 45_KiB;      // of the section .arena
-    std::size_t tensor_align = 16;        // of every tensor; what the widest instruction that reads one asks for
-    std::uint64_t planning_effort = 100;  // more plans better, and compiles longer
-    allot::pool_options packets{.slot = sizeof(packet),  // any other store is called with interrupts off
+    const network* runs = &person_detection;  // or &keyword_spotting: networks.hpp
+    std::size_t fast_bytes = 32_KiB;          // of the section .fast, for tensors
+    std::size_t slow_bytes = 45_KiB;          // of the section .arena, for tensors
+    std::size_t tensor_align = 16;            // of every tensor; what the widest instruction that reads one asks for
+    std::uint64_t planning_effort = 100;      // more plans better, and compiles longer
+    allot::pool_options packets{.slot = sizeof(packet),  // a store that is not atomic is used with interrupts off
                                 .count = 8,
                                 .align = alignof(packet),
                                 .store = allot::pool_store::atomic_bitmap};
-    std::uint32_t packets_wanted = 64;    // the program ends when it has them
-    std::uint32_t tick_cycles = 20'000;   // of the core, from one interrupt to the next; SysTick counts to 2^24
+    std::uint32_t packets_wanted = 64;        // the program ends when it has them
+    std::uint32_t tick_cycles = 20'000;       // of the core, from one interrupt to the next; SysTick counts to 2^24
 };
 
 namespace boards {
 
 inline constexpr options mps2_an385{}, mps2_an386{}, mps2_an500{}, mps2_an505{}, host{};
-/// 64 KiB of memory in all: one byte more than the larger network and its stack would be too many.
+/// 64 KiB of memory in all, of which the larger network would leave 1 KiB for everything else.
 inline constexpr options lm3s6965evb{.runs = &keyword_spotting, .fast_bytes = 4_KiB, .slow_bytes = 4_KiB};
+/// 16 KiB in all, and no instructions for an atomic bitmap.
 inline constexpr options microbit{.runs = &keyword_spotting,
                                   .fast_bytes = 4_KiB,
                                   .slow_bytes = 4_KiB,

@@ -140,12 +140,13 @@ private:
     bool in_use_ = false;
 };
 
-/// All bytes of `Object`, which has static storage duration and nothing else in it. One arena takes it.
+/// All bytes of `Object`, which has static storage duration and nothing else in it. Two devices of one object would both
+/// hand out its bytes: one arena takes it, and is there for good.
 template <auto& Object>
 class static_buffer {
     using object = std::remove_reference_t<decltype(Object)>;
     static_assert(std::is_trivially_default_constructible_v<object> && !std::is_const_v<object>,
-                  "allot: a static buffer is of bytes that nobody has to construct");
+                  "allot: a static buffer is of bytes that nobody has to construct, and that may be written");
 
 public:
     using address_model = raw_pointer;

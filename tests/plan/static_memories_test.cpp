@@ -1,0 +1,85 @@
+// The compiler plans for several memories, and an arena for each follows it.
+#include <allot/allot.hpp>
+#include <allot/plan/static_memories.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace {
+
+using allot::plan_buffer;
+using allot::plan_memory;
+
+constexpr plan_buffer buffers[] = {{.size = 40, .live = {0, 3}, .align = 8},
+                                   {.size = 40, .live = {2, 5}, .align = 4},
+                                   {.size = 0, .live = {0, 5}},
+                                   {.size = 16, .live = {0, 5}, .align = 16}};
+constexpr plan_memory unbounded[] = {{.capacity = 64}, {.cost = 1}};
+constexpr allot::memories_problem problem{.buffers = {.buffers = buffers}, .memories = unbounded};
+constexpr auto layout = allot::plan_memories<problem>();
+constexpr auto in_fast = layout.in(0), in_slow = layout.in(1);
+static_assert(layout.homeless == 0 && layout.spilled == 40);
+static_assert(in_fast.peak == layout.needs[0].peak && in_fast.peak <= 64 && in_fast.align == 16);
+static_assert(in_slow.peak == 40);
+
+struct alignas(16) fast_bytes {
+    std::byte bytes[64];
+};
+struct alignas(16) slow_bytes {
+    std::byte bytes[layout.needs[1].peak];
+};
+fast_bytes fast;
+slow_bytes slow;
+
+}  // namespace
+
+TEST_CASE("a buffer has a block in the memory where it lives, and none in the other") {
+    allot::arena<allot::host::static_buffer<fast>, allot::planned<in_fast>> fast_memory;
+    allot::arena<allot::host::static_buffer<slow>, allot::planned<in_slow>> slow_memory;
+    REQUIRE(fast_memory.diagnose().why == allot::refusal::none);
+    REQUIRE(slow_memory.diagnose().why == allot::refusal::none);
+    for (std::size_t i = 0; i != std::size(buffers); ++i) {
+        const auto here = fast_memory.at(i), there = slow_memory.at(i);
+        CHECK((here.size != 0) + (there.size != 0) == (buffers[i].size != 0));
+        if (buffers[i].size == 0) continue;
+        const std::size_t memory = layout.places[i].memory;
+        CHECK((memory == 0 ? here : there).size == buffers[i].size);
+        const std::byte* const base = memory == 0 ? fast.bytes : slow.bytes;
+        CHECK((memory == 0 ? here : there).address == base + layout.places[i].offset);
+    }
+}
+
+TEST_CASE("what the compiler plans for several memories is what the program plans") {
+    const auto made = allot::plan_memories(problem, allot::memories_at_compile_time);
+    REQUIRE(made);
+    CHECK(static_cast<const allot::memories_summary&>(*made) == static_cast<const allot::memories_summary&>(layout));
+    CHECK(made->places == std::vector(layout.places.begin(), layout.places.end()));
+    CHECK(made->needs == std::vector(layout.needs.begin(), layout.needs.end()));
+}
+
+TEST_CASE("the bytes that are missing are the fewest that suffice") {
+    static constexpr plan_memory none[] = {{.capacity = 64}, {.capacity = 0, .cost = 1}},
+                                 most[] = {{.capacity = 64}, {.capacity = 39, .cost = 1}},
+                                 some[] = {{.capacity = 64}, {.capacity = 17, .cost = 1}};
+    static constexpr allot::memories_problem without{.buffers = {.buffers = buffers}, .memories = none},
+        with_most{.buffers = {.buffers = buffers}, .memories = most},
+        with_some{.buffers = {.buffers = buffers}, .memories = some};
+    static_assert(allot::detail::missing_bytes<without, allot::memories_at_compile_time>() == 40);
+    static_assert(allot::detail::missing_bytes<with_most, allot::memories_at_compile_time>() == 1);
+    CHECK(allot::detail::missing_bytes<with_some, allot::memories_at_compile_time>() == 23);
+}
+
+TEST_CASE("an object where the linker put it is acquired once, as large and as aligned as it is") {
+    allot::host::static_buffer<fast> device;
+    CHECK(device.capacity() == sizeof(fast));
+    CHECK_FALSE(device.acquire({.size = sizeof(fast) + 1, .align = 1}));
+    CHECK_FALSE(device.acquire({.size = 1, .align = 32}));
+    const auto all = device.acquire({.size = 1, .align = 16});
+    REQUIRE(all);
+    CHECK(all->base == &fast);
+    CHECK(all->size == sizeof(fast));
+    CHECK_FALSE(device.acquire({.size = 1, .align = 1}));
+    device.release(*all);
+    CHECK(device.acquire({.size = 1, .align = 1}));
+}
