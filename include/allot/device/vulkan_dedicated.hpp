@@ -53,6 +53,16 @@ public:
         return take({size_ == 0 ? wanted.size : size_, wanted.align}, &of, true, true);
     }
 
+    /// As in all memory, and refused for any resource but the one.
+    template <class Block>
+    [[nodiscard]] VkResult bind_buffer(VkBuffer buffer, const Block& to) const noexcept {
+        return buffer == buffer_ ? allocations::bind_buffer(buffer, to) : VK_ERROR_VALIDATION_FAILED_EXT;
+    }
+    template <class Block>
+    [[nodiscard]] VkResult bind_image(VkImage image, const Block& to) const noexcept {
+        return image == image_ ? allocations::bind_image(image, to) : VK_ERROR_VALIDATION_FAILED_EXT;
+    }
+
 private:
     dedicated(logical_device& gpu, VkBuffer buffer, VkImage image, const requirements& of,
               VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred, VkMemoryAllocateFlags flags) noexcept
