@@ -1,6 +1,7 @@
 // Vulkan on the driver that is installed, with its validation layer listening: buffers and images in one allocation.
 #include <allot/allot.hpp>
 #include <allot/device/vulkan.hpp>
+#include <allot/device/vulkan_buffer.hpp>
 #include <allot/device/vulkan_dedicated.hpp>
 #include <allot/device/vulkan_import.hpp>
 
@@ -136,6 +137,24 @@ TEST_CASE_FIXTURE(validated, "vulkan: buffers and images in one allocation, and 
 
     for (const VkBuffer each : {first, a, b, back}) ::vkDestroyBuffer(device, each, nullptr);
     ::vkDestroyImage(device, image, nullptr);
+}
+
+TEST_CASE_FIXTURE(validated, "vulkan: one buffer over a region serves every block in it, at its offset") {
+    arena memory{{*gpu, type()}, 10'000};
+    const auto& all = memory.regions()[0];
+    const auto buffer = allot::vulkan::buffer_over(memory.device(), all.base, all.size, every_use);
+    REQUIRE(buffer);
+    const auto before = memory.allocate({100, 4}), from = memory.allocate({400, 4}), to = memory.allocate({400, 4});
+    REQUIRE((before && from && to));
+    std::memset(memory.device().host_pointer(all.base, all.size), 0xEE, all.size);
+    for (std::uint32_t i = 0; i != 100; ++i) words_of(memory, from)[i] = i * i;
+    REQUIRE(memory.device().flush(all.base, all.size) == VK_SUCCESS);
+    const auto word = [&](const auto& block) { return static_cast<std::uint32_t>(buffer->offset_of(block.address) / 4); };
+    tests::multiply_add{.to_first = word(to), .from_first = word(from), .count = 100, .factor = 2}(
+        vulkan, buffer->handle(), buffer->handle());
+    REQUIRE(memory.device().invalidate(all.base, all.size) == VK_SUCCESS);
+    for (std::uint32_t i = 0; i != 100; ++i) REQUIRE(words_of(memory, to)[i] == i * i * 2 + i);
+    for (std::uint32_t i = 0; i != 25; ++i) REQUIRE(words_of(memory, before)[i] == 0xEEEEEEEE);
 }
 
 TEST_CASE_FIXTURE(validated, "vulkan: what would be bound wrongly is refused, and the driver is not asked") {

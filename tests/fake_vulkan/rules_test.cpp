@@ -2,6 +2,7 @@
 #include "driver.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/device/vulkan_buffer.hpp>
 #include <allot/device/vulkan_dedicated.hpp>
 #include <allot/device/vulkan_import.hpp>
 
@@ -131,7 +132,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: buffers and images never share a page, whatev
 }
 
 TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to nothing, unless one kind alone lies there") {
-    arena mixed{{gpu, fake::local}, 10'000}, buffers{{gpu, fake::local, resources::buffers}, 64 << 10},
+    arena mixed{{gpu, fake::local}, 9472}, buffers{{gpu, fake::local, resources::buffers}, 64 << 10},
         images{{gpu, fake::local, resources::optimal_images}, 64 << 10};
     const VkBuffer buffer = fake::buffer(64);
     const VkImage image = fake::image(64);
@@ -140,7 +141,8 @@ TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to n
     const auto begins_inside = mixed.allocate({1024, 64});
     REQUIRE(begins_inside);
     if (begins_inside.address.offset % 1024 != 0) CHECK(mixed.device().bind_image(image, begins_inside) == invalid);
-    const auto at_end = mixed.claim({9216, 784});  // the region's last page is not a whole one
+    CHECK(mixed.device().bind_image(image, mixed.claim({8192, 1000})) == invalid);
+    const auto at_end = mixed.claim({9216, 256});  // the region's last page is not a whole one
     REQUIRE(at_end);
     CHECK(mixed.device().bind_image(image, at_end) == VK_SUCCESS);
 
@@ -150,7 +152,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to n
 }
 
 TEST_CASE_FIXTURE(driven, "vulkan: what is not coherent is flushed in whole atoms, and a block's neighbours keep what they have") {
-    arena memory{{gpu, fake::visible, resources::buffers}, 5000};
+    arena memory{{gpu, fake::visible, resources::buffers}, 5120};
     const device_memory& device = memory.device();
     const VkBuffer small = fake::buffer(100);
     const auto wanted = device.buffer_layout(small);
@@ -172,13 +174,13 @@ TEST_CASE_FIXTURE(driven, "vulkan: what is not coherent is flushed in whole atom
     CHECK(now.invalidations == 1);
     CHECK(*static_cast<std::byte*>(device.host_pointer(b)) == std::byte{0x77});
 
-    CHECK(device.flush({a.address.handle, 4900}, 10) == VK_SUCCESS);  // a part: from its atom to the end
+    CHECK(device.flush({a.address.handle, 4900}, 10) == VK_SUCCESS);  // a part: its atom
     CHECK(now.last_range.offset == 4864);
-    CHECK(now.last_range.size == 136);
+    CHECK(now.last_range.size == 256);
     CHECK(device.flush({a.address.handle, 300}, 10) == VK_SUCCESS);
     CHECK(now.last_range.offset == 256);
     CHECK(now.last_range.size == 256);
-    CHECK(device.flush({a.address.handle, 4990}, 11) == VK_ERROR_MEMORY_MAP_FAILED);
+    CHECK(device.flush({a.address.handle, 5110}, 11) == VK_ERROR_MEMORY_MAP_FAILED);
     CHECK(device.invalidate({a.address.handle, ~std::size_t{0}}, 2) == VK_ERROR_MEMORY_MAP_FAILED);
     CHECK(now.flushes == 3);
 
@@ -209,10 +211,10 @@ TEST_CASE_FIXTURE(driven, "vulkan: what the driver does not allow is refused, an
     CHECK(code(memory, now.largest + 1) == VK_ERROR_OUT_OF_DEVICE_MEMORY);
     CHECK(now.allocations_asked == 0);
     const auto a = memory.acquire({now.largest, 1});
-    const auto b = other.acquire({now.largest - 100, 1});
+    const auto b = other.acquire({now.largest - 256, 1});
     REQUIRE((a && b));
-    CHECK(code(other, 101) == VK_ERROR_OUT_OF_DEVICE_MEMORY);  // both of one heap
-    CHECK(code(elsewhere, 101) == VK_SUCCESS);                 // which is another's
+    CHECK(code(other, 257) == VK_ERROR_OUT_OF_DEVICE_MEMORY);  // both of one heap
+    CHECK(code(elsewhere, 257) == VK_SUCCESS);                 // which is another's
     CHECK(code(other, 100) == VK_SUCCESS);
     const auto c = elsewhere.acquire({1, 1}), d = elsewhere.acquire({1, 1});
     REQUIRE((c && d));
@@ -262,6 +264,39 @@ TEST_CASE_FIXTURE(driven, "vulkan: a resource that requires a dedicated allocati
     const VkBuffer of_one_type = fake::make<VkBuffer>({10, false, 1u << fake::visible});
     CHECK(memory.device().buffer_layout(of_one_type).error() == VK_ERROR_FEATURE_NOT_PRESENT);
     CHECK(memory.device().bind_buffer(of_one_type, memory.allocate({1024, 1024})) == VK_ERROR_FEATURE_NOT_PRESENT);
+}
+
+TEST_CASE_FIXTURE(driven, "vulkan: a buffer over bytes of a memory is bound to them, and goes with its object") {
+    arena memory{{gpu, fake::local}, 5000};
+    const auto& all = memory.regions()[0];
+    CHECK(all.size == 5120);
+    const std::size_t before = now.resources.size();
+    {
+        auto made = allot::vulkan::buffer_over(memory.device(), all.base, all.size, 1);
+        REQUIRE(made);
+        CHECK(fake::of(made->handle()).bound_to == all.base.handle);
+        const auto part = memory.claim({1024, 2048});
+        auto over_part = allot::vulkan::buffer_over(memory.device(), part.address, part.size, 1);
+        REQUIRE(over_part);
+        CHECK(fake::of(over_part->handle()).at == 1024);
+        CHECK(over_part->contains(part.address, 2048));
+        CHECK_FALSE(over_part->contains(part.address, 2049));
+        CHECK_FALSE(over_part->contains(all.base, 1));
+        CHECK_FALSE(over_part->contains({VK_NULL_HANDLE, 1024}, 1));
+        CHECK(over_part->offset_of({all.base.handle, 1100}) == 76);
+        *made = *std::move(over_part);
+        CHECK(fake::of(made->handle()).at == 1024);
+        CHECK(made->size() == 2048);
+    }
+    CHECK(now.resources.size() == before);
+    const auto refused = [&](std::size_t offset, std::size_t size) {
+        return allot::vulkan::buffer_over(memory.device(), {all.base.handle, offset}, size, 1).error();
+    };
+    CHECK(refused(0, 0) == invalid);
+    CHECK(refused(0, 5121) == invalid);
+    CHECK(refused(512, 1024) == invalid);
+    CHECK(refused(0, 1000) == invalid);
+    CHECK(now.resources.size() == before);  // what was made for nothing is gone
 }
 
 TEST_CASE_FIXTURE(driven, "vulkan: memory for buffers that have addresses is allocated for that") {

@@ -10,7 +10,7 @@
 //
 //     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: a driver has few (often 4096)
 //
-// A resource that prefers an allocation of its own, or requires one, gets it from vulkan_dedicated.hpp; bytes of the
+// One buffer over a whole region, for kernels that take offsets, is made by vulkan_buffer.hpp. A resource that prefers an allocation of its own, or requires one, gets it from vulkan_dedicated.hpp; bytes of the
 // host become device memory by vulkan_import.hpp. Memory of a type that the host sees is mapped from the start.
 //
 // Refusals, limits, padding, mapping: vulkan_logical_device.hpp and vulkan_allocations.hpp. The logical_device, and the
@@ -29,6 +29,8 @@ class basic_device_memory : public detail::allocations<Regions> {
     using allocations = detail::allocations<Regions>;
 
 public:
+    static constexpr std::size_t granularity = 256;  // no driver has larger atoms, or rounds a buffer up to more
+
     /// Memory of a type, by its index. `flags` as VkMemoryAllocateFlagsInfo has them: for buffers whose addresses are
     /// asked for, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
     basic_device_memory(logical_device& gpu, std::uint32_t type, resources holds = resources::mixed,
@@ -41,6 +43,8 @@ public:
         VkMemoryAllocateFlagsInfo with{};
         with.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
         with.flags = flags_;
+        if (!checked_align_up(wanted.size, granularity, wanted.size))
+            return acquired<basic_device_memory>::failure(VK_ERROR_OUT_OF_DEVICE_MEMORY);
         return allocations::take(wanted, flags_ == 0 ? nullptr : &with);
     }
 

@@ -68,6 +68,8 @@ public:
     static constexpr std::size_t min_align = std::size_t{1} << 20;  // offset 0: no resource is known to ask for more
     static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::vulkan;
+    /// What buffers and images that are bound here are made for, beside their uses.
+    static constexpr VkExternalMemoryHandleTypeFlags external_handles = 0;
 
     allocations(allocations&& other) noexcept
         : gpu_{other.gpu_}, type_{other.type_}, holds_{other.holds_}, held_{std::exchange(other.held_, 0)} {

@@ -9,8 +9,8 @@
 //     VkDeviceMemory  │ … block at its offset …                    │
 //
 // The bytes are the caller's: they outlive the arena and all work on them. A buffer that is bound in them was made with a
-// VkExternalMemoryBufferCreateInfo of handle type VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, an image
-// likewise. While the device works on them the host keeps away, as with any mapped memory, and says flush and
+// VkExternalMemoryBufferCreateInfo of handle type VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, as buffer_over
+// (vulkan_buffer.hpp) makes it; an image likewise. While the device works on them the host keeps away, as with any mapped memory, and says flush and
 // invalidate: where the memory is coherent, which is preferred, they cost nothing.
 //
 // Rules of Vulkan's that this relies on (VK_EXT_external_memory_host): the first byte and the size are multiples of
@@ -26,6 +26,9 @@ namespace allot::inline v1::vulkan {
 
 class imported : public detail::allocations<1> {
 public:
+    static constexpr VkExternalMemoryHandleTypeFlags external_handles =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+
     /// The `size` bytes from `first` on.
     imported(logical_device& gpu, void* first, std::size_t size, resources holds = resources::mixed) noexcept
         : imported{gpu, first, size, holds, import(gpu, first, size)} {}
