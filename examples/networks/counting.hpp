@@ -40,6 +40,9 @@ public:
         device_.release(held);
     }
 
+    /// What is counted.
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+
 private:
     Device device_;
     tally* counts_;

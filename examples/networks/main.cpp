@@ -13,6 +13,9 @@
 #ifdef ALLOT_DEMO_OPENCL
 #include "opencl_memory.hpp"
 #endif
+#ifdef ALLOT_DEMO_VULKAN
+#include "vulkan_memory.hpp"
+#endif
 
 #include <filesystem>
 #include <iostream>
@@ -27,7 +30,7 @@ Runs each network in each kind of memory. Every operator reads every byte of its
 outputs, mixed with position and content, so that all memories come to the same digest only when no two tensors ever
 shared a byte, and no offset and no row was wrong.
 
-  --memory NAME   host, opencl, tightly_coupled or separate; may be given again (default: all)
+  --memory NAME   host, opencl, vulkan, tightly_coupled or separate; may be given again (default: all)
   --svg DIR       write a picture of each network: time across, addresses up, a rectangle for each tensor
   --json FILE     write the table as a list of objects
   --help          this text
@@ -35,7 +38,7 @@ shared a byte, and no offset and no row was wrong.
 Columns of the table, sizes in bytes:
   sum of sizes    all tensors, as if each had memory of its own
   lower bound     most bytes live at once: no placement can need less
-  arena used      most memory that the tensors took, fast and slow together (opencl: and 1 KiB of partial sums)
+  arena used      most memory that the tensors took, fast and slow together (opencl, vulkan: and 1 KiB of sums)
   peak in fast    of it, in the fast memory, in whole rows
   spilled         tensors that found no place in the fast memory
   acquired        regions acquired from devices, as counted by a device in between
@@ -46,7 +49,7 @@ Exits with 1 when two digests of a network differ or a memory fails, and with 2 
 network.
 )";
 
-const std::vector<std::string> all_memories{"host", "opencl", "tightly_coupled", "separate"};
+const std::vector<std::string> all_memories{"host", "opencl", "vulkan", "tightly_coupled", "separate"};
 
 struct options {
     std::vector<std::string> files, memories;
@@ -160,6 +163,8 @@ private:
                                net.lower_bound()});
         } else if (name == "opencl") {
             in_opencl(net, counts);
+        } else if (name == "vulkan") {
+            in_vulkan(net, counts);
         } else if (name == "tightly_coupled") {
             demo::tightly_coupled_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
@@ -191,6 +196,25 @@ private:
     void in_opencl(const demo::network&, demo::tally&) {
         missing_.insert("opencl");
         throw demo::unavailable{"this program was built without OpenCL and its C++ header"};
+    }
+#endif
+
+#ifdef ALLOT_DEMO_VULKAN
+    void in_vulkan(const demo::network& net, demo::tally& counts) {
+        try {
+            if (!vulkan_) vulkan_.emplace();
+        } catch (const demo::unavailable&) {
+            missing_.insert("vulkan");
+            throw;
+        }
+        demo::vulkan_memory memory{net, counts, *vulkan_};
+        finish(net, "vulkan", memory, counts).arena = memory.arena_bytes();
+    }
+    std::optional<demo::vulkan::system> vulkan_;
+#else
+    void in_vulkan(const demo::network&, demo::tally&) {
+        missing_.insert("vulkan");
+        throw demo::unavailable{"this program was built without Vulkan or without glslangValidator"};
     }
 #endif
 

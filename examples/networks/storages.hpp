@@ -62,6 +62,7 @@ public:
     }
     [[nodiscard]] std::size_t arena_bytes() const { return storage_.size(); }
     [[nodiscard]] const placement& places() const { return plan_; }
+    [[nodiscard]] const Device& device() const { return memory_.device().device(); }
 
 private:
     const network& net_;

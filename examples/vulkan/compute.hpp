@@ -53,6 +53,9 @@ public:
                                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     }
 
+    /// The most bytes of a buffer that a kernel reaches.
+    [[nodiscard]] std::size_t most_bytes() const { return most_bytes_; }
+
     /// Does what `record(VkCommandBuffer)` says, and waits: the host sees what was written.
     template <class Record>
     void submit(Record&& record) const {
@@ -111,6 +114,7 @@ private:
         while (family != count && (families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) ++family;
         if (family == count) return false;
 
+        most_bytes_ = about.limits.maxStorageBufferRange;
         const float priority = 1;
         VkDeviceQueueCreateInfo one{};
         one.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -142,6 +146,7 @@ private:
         if (instance_ != VK_NULL_HANDLE) ::vkDestroyInstance(instance_, nullptr);
     }
 
+    std::size_t most_bytes_ = 0;
     VkInstance instance_ = VK_NULL_HANDLE;
     VkDevice device_ = VK_NULL_HANDLE;
     VkQueue queue_ = VK_NULL_HANDLE;
