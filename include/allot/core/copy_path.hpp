@@ -3,6 +3,8 @@
 //     opencl::queue_copy{queue}        host ◄──► buffers ◄──► buffers      mapped where the host has them, or transferred
 //     opencl::import_copy{queue}       host ◄──► buffers                   the device works in the host's bytes
 //     opencl::svm_copy{queue}          host ◄──► shared virtual memory
+//     vulkan::mapped_copy{device}      host ◄──► mapped device memory
+//     vulkan::command_copy{commands…}  device memory ◄──► device memory    recorded; submitted by the caller
 //     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer
 //     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
 //     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
