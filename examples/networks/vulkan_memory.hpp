@@ -42,6 +42,7 @@ struct system {
 class vulkan_memory {
     static constexpr std::size_t items = 64, group = 8;  // invocations of a kernel; each has a partial sum
     static constexpr std::size_t sums_bytes = items * sizeof(std::uint64_t);
+    static constexpr VkBufferUsageFlags uses = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     using device_memory = allot::vulkan::device_memory;
 
 public:
@@ -50,7 +51,7 @@ public:
           step_sums_{net.tensors.size()},
           final_sums_{net.tensors.size() + 1},
           net_{with_sums(net)},
-          places_{net_, counts, device_memory{system.compute.gpu(), system.compute.type()}},
+          places_{net_, counts, device_memory{system.compute.gpu(), system.compute.type(uses)}},
           tensors_(net_.tensors.size()) {
         if (places_.arena_bytes() > system.compute.most_bytes())
             throw unavailable{"the device's kernels reach no more than " + std::to_string(system.compute.most_bytes()) +
@@ -60,7 +61,7 @@ public:
         // Regions are whole granules, and a storage straight from a device has one for itself.
         const std::size_t region = allot::align_up(places_.arena_bytes(), device_memory::granularity);
         auto made = allot::vulkan::buffer_over(places_.device(), {tensors_[step_sums_].data(), 0}, region,
-                                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+                                               uses);
         compute::check(made.error(), "making a buffer");
         buffer_ = *std::move(made);
     }

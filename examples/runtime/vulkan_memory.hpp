@@ -39,7 +39,7 @@ class vulkan_memory : public host_access {
         }
     }
     [[nodiscard]] device_arena arena_of_bytes(std::size_t size) const {
-        return arena_of<device_arena>({system_->gpu(), system_->type()}, size);
+        return arena_of<device_arena>({system_->gpu(), system_->type(uses)}, size);
     }
     /// A buffer over all of an arena.
     [[nodiscard]] static allot::vulkan::bound_buffer buffer_of(const device_arena& of) {

@@ -2,7 +2,7 @@
 // work that is waited for.
 //
 //     compute::system system;                                   // throws `missing` where there is no device
-//     allot::arena<allot::vulkan::device_memory, …> memory{{system.gpu(), system.type()}, 1_MiB};
+//     allot::arena<allot::vulkan::device_memory, …> memory{{system.gpu(), system.type(uses)}, 1_MiB};
 //     compute::kernel add{system, add_spirv, 3, sizeof(arguments)};
 //     add.run({a, b, c}, arguments, groups);
 //
@@ -47,9 +47,9 @@ public:
 
     [[nodiscard]] allot::vulkan::logical_device& gpu() const { return *gpu_; }
     [[nodiscard]] VkDevice device() const { return device_; }
-    /// Memory that the host sees, on the device where there is such.
-    [[nodiscard]] std::uint32_t type() const {
-        return allot::vulkan::memory_type(gpu_->memory(), ~0u, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+    /// Memory for buffers of these uses that the host sees, on the device where there is such.
+    [[nodiscard]] std::uint32_t type(VkBufferUsageFlags uses) const {
+        return allot::vulkan::memory_type(gpu_->memory(), gpu_->types_for_buffers(uses), VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     }
 

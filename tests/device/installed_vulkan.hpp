@@ -161,6 +161,9 @@ private:
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 
+inline constexpr VkBufferUsageFlags every_use = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
 /// A device for one test, and allot's view of it. Without one, nothing in this program can run.
 class validated {
 public:
@@ -184,9 +187,10 @@ public:
     vulkan_installation vulkan;
     std::optional<allot::vulkan::logical_device> gpu;
 
-    /// The first memory type with these properties.
-    [[nodiscard]] std::uint32_t type(VkMemoryPropertyFlags required = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) const {
-        return allot::vulkan::memory_type(gpu->memory(), ~0u, required);
+    /// A memory type that the host sees, for buffers of every use in these tests.
+    [[nodiscard]] std::uint32_t type() const {
+        return allot::vulkan::memory_type(gpu->memory(), gpu->types_for_buffers(every_use),
+                                          VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     }
 };
 

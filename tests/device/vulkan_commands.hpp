@@ -21,8 +21,6 @@ namespace tests {
     REQUIRE(::vkCreateBuffer(device, &wanted, nullptr, &made) == VK_SUCCESS);
     return made;
 }
-inline constexpr VkBufferUsageFlags every_use = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 /// An image of side × side words, tiled as the driver likes, without memory.
 [[nodiscard]] inline VkImage make_image(VkDevice device, std::uint32_t side) {

@@ -261,6 +261,9 @@ TEST_CASE_FIXTURE(driven, "vulkan: a resource that requires a dedicated allocati
     CHECK(of_buffer.device().bind_buffer(fake::buffer(3000), all_of_it) == invalid);  // another buffer
     CHECK(of_buffer.device().bind_buffer(buffer, all_of_it) == VK_SUCCESS);
 
+    const std::size_t before = now.resources.size();
+    CHECK(gpu.types_for_buffers(1) == (1u << fake::types) - 1);
+    CHECK(now.resources.size() == before);
     const VkBuffer of_one_type = fake::make<VkBuffer>({10, false, 1u << fake::visible});
     CHECK(memory.device().buffer_layout(of_one_type).error() == VK_ERROR_FEATURE_NOT_PRESENT);
     CHECK(memory.device().bind_buffer(of_one_type, memory.allocate({1024, 1024})) == VK_ERROR_FEATURE_NOT_PRESENT);

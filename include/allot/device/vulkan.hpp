@@ -1,7 +1,8 @@
 // Vulkan's device memory: a VkDeviceMemory and a byte offset, in which buffers and images are bound.
 //
 //     allot::vulkan::logical_device gpu{vkGetInstanceProcAddr, instance, physical, device};
-//     const auto type = allot::vulkan::memory_type(gpu.memory(), types, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+//     const auto type = allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(usage),
+//                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 //     allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 64_MiB};
 //
 //     const auto wanted = memory.device().buffer_layout(buffer);       // VkMemoryRequirements, padded: see

@@ -1,8 +1,8 @@
 // logical_device: what allot knows of a VkDevice, and counts on it, for all memory that it takes there.
 //
 //     allot::vulkan::logical_device gpu{vkGetInstanceProcAddr, instance, physical, device};
-//     const auto type = allot::vulkan::memory_type(gpu.memory(), types_of_the_resource, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
-//                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+//     const auto type = allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT),
+//                                                  VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 //     allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 64_MiB};
 //
 //     arena ──► device_memory ──┐
@@ -192,6 +192,21 @@ public:
         of.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2;
         of.image = image;
         return requirements_by(calls.of_image, of);
+    }
+
+    /// The memory types that buffers of these uses can be bound to, the same ones whatever their sizes; none where the
+    /// driver makes no such buffer.
+    [[nodiscard]] std::uint32_t types_for_buffers(VkBufferUsageFlags usage) const noexcept {
+        if (!*this) return 0;
+        VkBufferCreateInfo any{};
+        any.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+        any.size = 1;
+        any.usage = usage;
+        VkBuffer made = VK_NULL_HANDLE;
+        if (calls.create_buffer(handle_, &any, nullptr, &made) != VK_SUCCESS) return 0;
+        const std::uint32_t types = requirements_of_buffer(made).types;
+        calls.destroy_buffer(handle_, made, nullptr);
+        return types;
     }
 
     /// An allocation, with the extensions of VkMemoryAllocateInfo that `next` begins. Refused, before the driver is asked,
