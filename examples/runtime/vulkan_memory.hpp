@@ -66,7 +66,8 @@ public:
     [[nodiscard]] long copy(const void* from, address to, std::size_t bytes) const noexcept {
         const auto& device = vtcm[index_of(to)].device();
         void* const mapped = device.host_pointer(to, bytes);
-        if (mapped == nullptr) return VK_ERROR_MEMORY_MAP_FAILED;
+        const long status = device.invalidate(to, bytes);  // what lies beside it, in the same atom, is the device's
+        if (status != VK_SUCCESS) return status;
         std::memcpy(mapped, from, bytes);
         return device.flush(to, bytes);
     }

@@ -6,9 +6,14 @@
 #include <allot/device/vulkan_dedicated.hpp>
 #include <allot/device/vulkan_import.hpp>
 
+#include <allot/tensor.hpp>
+#include <allot/tensor/vulkan.hpp>
+
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 namespace {
 
@@ -89,6 +94,28 @@ TEST_CASE("vulkan: whole atoms hold what was touched, begin and end as Vulkan wa
             }
         }
     }
+}
+
+TEST_CASE("vulkan: a sum that threads add to never exceeds its limit, and what is refused is not in it") {
+    allot::vulkan::detail::bounded_sum sum;
+    CHECK(sum.add(~std::uint64_t{0}, ~std::uint64_t{0}));
+    CHECK_FALSE(sum.add(1, ~std::uint64_t{0}));
+    CHECK_FALSE(sum.add(0, 5));  // a limit that is exceeded already
+    sum.subtract(~std::uint64_t{0});
+    std::atomic<bool> exceeded = false;
+    std::vector<std::thread> threads;
+    for (std::uint64_t amount = 1; amount != 5; ++amount) {
+        threads.emplace_back([&, amount] {
+            for (int i = 0; i != 20'000; ++i) {
+                if (!sum.add(amount, 7)) continue;
+                if (sum.value() > 7) exceeded = true;
+                sum.subtract(amount);
+            }
+        });
+    }
+    for (std::thread& each : threads) each.join();
+    CHECK_FALSE(exceeded);
+    CHECK(sum.value() == 0);
 }
 
 TEST_CASE_FIXTURE(driven, "vulkan: buffers and images never share a page, whatever was given back in between") {
@@ -186,6 +213,29 @@ TEST_CASE_FIXTURE(driven, "vulkan: what is not coherent is flushed in whole atom
 
     arena both{{gpu, fake::visible}, 8192};
     CHECK(both.device().padded({1, 1}) == allot::layout{1024, 1024});  // the larger of page and atom
+}
+
+TEST_CASE_FIXTURE(driven, "vulkan: a copy by the host keeps what the device wrote beside it, in the same atom") {
+    arena memory{{gpu, fake::visible, resources::buffers}, 4096};
+    allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 4096};
+    const auto data = *allot::alloc_storage(memory, 1024, 64);
+    const auto a = *allot::alloc_tensor(data, 0, {60}, allot::uint8), b = *allot::alloc_tensor(data, 64, {60}, allot::uint8);
+    const auto here = *allot::alloc_tensor(*allot::alloc_storage(host, 64), 0, {60}, allot::uint8);
+    const allot::vulkan::mapped_copy by_host{memory.device()};
+    std::vector<std::byte>& of_device = now.memory.at(b.address().handle).of_device;
+    std::memset(of_device.data() + b.byte_offset(), 0x77, 60);  // by the device
+    std::memset(here.data(), 0x11, 60);
+    REQUIRE(allot::copy_tensor(here, a, by_host));
+    CHECK(of_device[a.byte_offset() + 59] == std::byte{0x11});
+    CHECK(of_device[b.byte_offset()] == std::byte{0x77});
+    REQUIRE(allot::copy_tensor(b, here, by_host));
+    CHECK(*static_cast<std::byte*>(here.data()) == std::byte{0x77});
+
+    arena unseen{{gpu, fake::local}, 4096};
+    const auto nowhere = *allot::alloc_tensor(*allot::alloc_storage(unseen, 64), 0, {60}, allot::uint8);
+    CHECK(allot::copy_tensor(here, nowhere, by_host).error().why == allot::tensor_refusal::no_way);
+    CHECK(allot::copy_tensor(here, nowhere, allot::vulkan::mapped_copy{unseen.device()}).error().why ==
+          allot::tensor_refusal::no_way);
 }
 
 TEST_CASE_FIXTURE(driven, "vulkan: coherent memory is not flushed, and memory that the host does not see is not mapped") {

@@ -11,8 +11,9 @@
 //
 //     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: a driver has few (often 4096)
 //
-// One buffer over a whole region, for kernels that take offsets, is made by vulkan_buffer.hpp. A resource that prefers an allocation of its own, or requires one, gets it from vulkan_dedicated.hpp; bytes of the
-// host become device memory by vulkan_import.hpp. Memory of a type that the host sees is mapped from the start.
+// One buffer over a whole region, for kernels that take offsets, is made by vulkan_buffer.hpp. A resource that prefers an
+// allocation of its own, or requires one, gets it from vulkan_dedicated.hpp; bytes of the host become device memory by
+// vulkan_import.hpp. Memory of a type that the host sees is mapped from the start.
 //
 // Refusals, limits, padding, mapping: vulkan_logical_device.hpp and vulkan_allocations.hpp. The logical_device, and the
 // VkDevice, outlive the arena; what is bound to a block is destroyed, or used no more, before the block goes back.

@@ -50,7 +50,7 @@ public:
         of.pNext = flags_ == 0 ? nullptr : &with;
         of.buffer = buffer_;
         of.image = image_;
-        return take({size_ == 0 ? wanted.size : size_, wanted.align}, &of, true, true);
+        return take({size_ == 0 ? wanted.size : size_, wanted.align}, &of, true, true);  // without a size, no type
     }
 
     /// As in all memory, and refused for any resource but the one.
@@ -66,12 +66,17 @@ public:
 private:
     dedicated(logical_device& gpu, VkBuffer buffer, VkImage image, const requirements& of,
               VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred, VkMemoryAllocateFlags flags) noexcept
-        : allocations{gpu, memory_type(gpu.memory(), of.types, required, preferred),
+        : allocations{gpu,
+                      can_be_counted(of) ? memory_type(gpu.memory(), of.types, required, preferred) : no_type,
                       buffer == VkBuffer{} ? resources::optimal_images : resources::buffers},
           buffer_{buffer},
           image_{image},
           flags_{flags},
-          size_{of.size <= std::numeric_limits<std::size_t>::max() ? static_cast<std::size_t>(of.size) : 0} {}
+          size_{can_be_counted(of) ? static_cast<std::size_t>(of.size) : 0} {}
+
+    [[nodiscard]] static bool can_be_counted(const requirements& of) noexcept {
+        return of.size <= std::numeric_limits<std::size_t>::max();
+    }
 
     VkBuffer buffer_;
     VkImage image_;

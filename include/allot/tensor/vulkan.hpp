@@ -7,8 +7,10 @@
 //
 //     host bytes ◄── mapped_copy ──► memory that the host sees ◄── command_copy ──► memory that it does not see
 //
-// mapped_copy copies at once, and flushes or invalidates where the memory is not coherent: work on the bytes was waited
-// for before, and later work is submitted after it. command_copy only records (vkCmdCopyBuffer): nothing is copied before
+// mapped_copy copies at once, and flushes or invalidates where the memory is not coherent: work on the memory was waited
+// for before, and later work is submitted after it. Atoms that hold bytes of other tensors too are invalidated before
+// they are written, so that flushing them gives back what the device had there; what the host wrote by itself was flushed.
+// command_copy only records (vkCmdCopyBuffer): nothing is copied before
 // the commands are submitted, in their order, with the barriers that the caller puts around them. Its buffers, made by
 // buffer_over for transfers, cover the tensors; bytes that none covers are left to the next way.
 //
@@ -41,6 +43,7 @@ public:
     [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
         void* const mapped = device_->host_pointer(to, bytes);
         if (mapped == nullptr) return copy_path::none;
+        if (const VkResult status = device_->invalidate(to, bytes); status != VK_SUCCESS) return answer(status);
         std::memcpy(mapped, from, bytes);
         return answer(device_->flush(to, bytes));
     }
