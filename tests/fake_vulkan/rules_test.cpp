@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <latch>
 #include <random>
 #include <thread>
 
@@ -103,10 +104,12 @@ TEST_CASE("vulkan: a sum that threads add to never exceeds its limit, and what i
     CHECK_FALSE(sum.add(0, 5));  // a limit that is exceeded already
     sum.subtract(~std::uint64_t{0});
     std::atomic<bool> exceeded = false;
+    std::latch all_there{4};
     std::vector<std::thread> threads;
     for (std::uint64_t amount = 1; amount != 5; ++amount) {
         threads.emplace_back([&, amount] {
-            for (int i = 0; i != 20'000; ++i) {
+            all_there.arrive_and_wait();
+            for (int i = 0; i != 2'000'000; ++i) {
                 if (!sum.add(amount, 7)) continue;
                 if (sum.value() > 7) exceeded = true;
                 sum.subtract(amount);
