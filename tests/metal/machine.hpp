@@ -18,6 +18,7 @@ struct metal_machine {
         device = MTL::CreateSystemDefaultDevice();
     }
     ~metal_machine() {
+        stand_in::drain();
         CHECK(stand_in::live() == (device != nullptr ? 1 : 0));
         CHECK(stand_in::here().used == 0);
         for (const std::string& each : stand_in::here().mistakes) FAIL_CHECK(each);

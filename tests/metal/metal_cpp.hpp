@@ -9,6 +9,9 @@
 //     heaps         a placement heap takes buffers at multiples of what heapBufferSizeAndAlign says, inside of it; those
 //                   that overlap have the same bytes. A heap lives while a buffer is in it
 //     memory        of the device is limited; where there is none, null
+//     queues        work waits until someone waits for its command buffer or a later one, and keeps its buffers. An encoder
+//                   ends before its command buffer is committed; a blit has offsets and sizes of 4, as on a Mac
+//     autorelease   what no name with `new` gave is taken away by `stand_in::drain`
 #pragma once
 
 #include <sys/mman.h>
@@ -19,8 +22,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace NS {
@@ -39,6 +44,8 @@ class Device;
 class Buffer;
 class Heap;
 class HeapDescriptor;
+class CommandQueue;
+class CommandBuffer;
 }  // namespace MTL
 
 namespace stand_in {
@@ -91,6 +98,8 @@ struct machine {
     stand_in::settings settings;
     std::vector<std::unique_ptr<object>> objects;  // also those that are gone, so that a call on one is seen
     std::vector<std::string> mistakes;
+    std::vector<MTL::CommandBuffer*> pool;         // what is autoreleased
+    std::size_t failing = 0;                       // command buffers that will end with an error
     std::size_t used = 0;  // bytes of the device
 };
 inline machine& here() {
@@ -99,6 +108,8 @@ inline machine& here() {
 }
 /// A new process on a machine like that.
 inline void start(const settings& machine_like_that = {}) {
+    here().pool.clear();
+    here().failing = 0;
     here().objects.clear();
     here().mistakes.clear();
     here().used = 0;
@@ -173,12 +184,13 @@ struct SizeAndAlign {
 
 class Buffer : public NS::Referencing<Buffer> {
 public:
-    Buffer(std::shared_ptr<stand_in::bytes> memory, std::size_t offset, std::size_t length, ResourceOptions options,
-           Heap* in)
-        : memory_{std::move(memory)}, offset_{offset}, length_{length}, options_{options}, heap_{in} {
+    Buffer(Device* of, std::shared_ptr<stand_in::bytes> memory, std::size_t offset, std::size_t length,
+           ResourceOptions options, Heap* in)
+        : device_{of}, memory_{std::move(memory)}, offset_{offset}, length_{length}, options_{options}, heap_{in} {
         if (storageMode() == StorageModeManaged) host_copy_.resize(length);
     }
 
+    [[nodiscard]] Device* device() const { return device_; }
     [[nodiscard]] NS::UInteger length() const { return is_there() ? length_ : 0; }
     [[nodiscard]] StorageMode storageMode() const { return static_cast<StorageMode>(options_ >> 4 & 15); }
     [[nodiscard]] ResourceOptions resourceOptions() const { return options_; }
@@ -207,6 +219,7 @@ public:
     [[nodiscard]] std::byte* gpu_bytes() const { return is_there() ? memory_->gpu() + offset_ : nullptr; }
 
 private:
+    Device* device_;
     std::shared_ptr<stand_in::bytes> memory_;
     std::size_t offset_, length_;
     ResourceOptions options_;
@@ -274,13 +287,14 @@ public:
         if (!may_be_made(length, options) || !take(length)) return nullptr;
         auto memory = std::make_shared<stand_in::bytes>(length);
         if ((options >> 4 & 15) == StorageModeShared) memory->open_to_the_host();
-        return stand_in::make<Buffer>(std::move(memory), 0, length, options, nullptr);
+        return stand_in::make<Buffer>(this, std::move(memory), 0, length, options, nullptr);
     }
     Buffer* newBuffer(const void* pointer, NS::UInteger length, ResourceOptions options) {
         Buffer* const made = newBuffer(length, options);
         if (made != nullptr) std::memcpy(made->gpu_bytes(), pointer, length);
         return made;
     }
+    CommandQueue* newCommandQueue();
     Heap* newHeap(const HeapDescriptor* about) {
         if (!is_there()) return nullptr;
         if (about->size() == 0) {
@@ -338,7 +352,121 @@ inline Buffer* Heap::newBuffer(NS::UInteger length, ResourceOptions options, NS:
     if (offset % needed.align != 0) return wrong("offset must be a multiple of heapBufferSizeAndAlign's align.");
     if (offset > size_ || needed.size > size_ - offset) return wrong("the buffer does not fit in the heap at that offset.");
     retain();
-    return stand_in::make<Buffer>(memory_, offset, length, options, this);
+    return stand_in::make<Buffer>(device_, memory_, offset, length, options, this);
+}
+
+enum CommandBufferStatus : NS::UInteger {
+    CommandBufferStatusNotEnqueued = 0,
+    CommandBufferStatusCommitted = 2,
+    CommandBufferStatusCompleted = 4,
+    CommandBufferStatusError = 5,
+};
+
+class BlitCommandEncoder : public NS::Referencing<BlitCommandEncoder> {
+public:
+    explicit BlitCommandEncoder(CommandBuffer* of) : commands_{of} {}
+    void copyFromBuffer(const Buffer* from, NS::UInteger from_offset, const Buffer* to, NS::UInteger to_offset,
+                        NS::UInteger size);
+    void endEncoding() { has_ended_ = true; }
+    [[nodiscard]] bool has_ended() const { return has_ended_; }
+    void dealloc() {}
+
+private:
+    CommandBuffer* commands_;
+    bool has_ended_ = false;
+};
+
+class CommandBuffer : public NS::Referencing<CommandBuffer> {
+public:
+    explicit CommandBuffer(CommandQueue* of) : queue_{of} {}
+
+    BlitCommandEncoder* blitCommandEncoder() {
+        if (status_ != CommandBufferStatusNotEnqueued) stand_in::mistake("encoding into a committed command buffer.");
+        return encoder_ = stand_in::make<BlitCommandEncoder>(this);
+    }
+    void commit();
+    void waitUntilCompleted();
+    [[nodiscard]] CommandBufferStatus status() const { return status_; }
+    void dealloc() {
+        if (encoder_ != nullptr) encoder_->release();
+    }
+
+    // What only the stand-in's other parts call.
+    void add(std::function<void()> work, const Buffer* from, const Buffer* to) {
+        work_.push_back(std::move(work));
+        for (const Buffer* const each : {from, to}) kept_.push_back(const_cast<Buffer*>(each)->retain());
+    }
+    void execute() {
+        status_ = CommandBufferStatusCompleted;
+        if (stand_in::here().failing != 0) {
+            --stand_in::here().failing;
+            status_ = CommandBufferStatusError;
+        } else {
+            for (const auto& each : work_) each();
+        }
+        for (Buffer* const each : kept_) each->release();
+    }
+
+private:
+    CommandQueue* queue_;
+    CommandBufferStatus status_ = CommandBufferStatusNotEnqueued;
+    BlitCommandEncoder* encoder_ = nullptr;
+    std::vector<std::function<void()>> work_;
+    std::vector<Buffer*> kept_;
+};
+
+class CommandQueue : public NS::Referencing<CommandQueue> {
+public:
+    explicit CommandQueue(Device* of) : device_{of} {}
+    [[nodiscard]] Device* device() const { return device_; }
+    CommandBuffer* commandBuffer() {
+        if (!is_there()) return nullptr;
+        return stand_in::here().pool.emplace_back(stand_in::make<CommandBuffer>(this));
+    }
+    void dealloc() { run_to(nullptr); }
+
+    /// All that waits, or what was committed up to this one.
+    void run_to(const CommandBuffer* last) {
+        while (!waiting.empty()) {
+            CommandBuffer* const next = waiting.front();
+            waiting.erase(waiting.begin());
+            next->execute();
+            next->release();
+            if (next == last) return;
+        }
+    }
+    std::vector<CommandBuffer*> waiting;
+
+private:
+    Device* device_;
+};
+
+inline CommandQueue* Device::newCommandQueue() { return stand_in::make<CommandQueue>(this); }
+
+inline void CommandBuffer::commit() {
+    if (status_ != CommandBufferStatusNotEnqueued) return stand_in::mistake("commit an already committed command buffer.");
+    if (encoder_ != nullptr && !encoder_->has_ended())
+        return stand_in::mistake("commit command buffer with uncommitted encoder.");
+    status_ = CommandBufferStatusCommitted;
+    queue_->waiting.push_back(retain());
+}
+inline void CommandBuffer::waitUntilCompleted() {
+    if (status_ == CommandBufferStatusNotEnqueued)
+        return stand_in::mistake("waitUntilCompleted on a command buffer that was not committed.");
+    if (status_ == CommandBufferStatusCommitted) queue_->run_to(this);
+}
+inline void BlitCommandEncoder::copyFromBuffer(const Buffer* from, NS::UInteger from_offset, const Buffer* to,
+                                               NS::UInteger to_offset, NS::UInteger size) {
+    const auto is_inside = [size](const Buffer* each, NS::UInteger offset) {
+        return offset <= each->length() && size <= each->length() - offset;
+    };
+    if (has_ended_) return stand_in::mistake("encoding after endEncoding.");
+    if (!is_inside(from, from_offset) || !is_inside(to, to_offset))
+        return stand_in::mistake("copyFromBuffer: the range exceeds a buffer's length.");
+    if (from_offset % 4 != 0 || to_offset % 4 != 0 || size % 4 != 0)
+        return stand_in::mistake("copyFromBuffer: offsets and size must be multiples of 4.");
+    const auto work = [=] { std::memmove(to->gpu_bytes() + to_offset, from->gpu_bytes() + from_offset, size); };
+    commands_->add(work, from, to);
 }
 
 inline Device* CreateSystemDefaultDevice() {
@@ -346,3 +474,10 @@ inline Device* CreateSystemDefaultDevice() {
 }
 
 }  // namespace MTL
+
+namespace stand_in {
+/// As an NS::AutoreleasePool at its end.
+inline void drain() {
+    for (MTL::CommandBuffer* const each : std::exchange(here().pool, {})) each->release();
+}
+}  // namespace stand_in

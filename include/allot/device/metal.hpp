@@ -59,6 +59,7 @@ enum class error : int {
     too_small = 5,       // the block has not the bytes that Metal takes for this length
     misaligned = 10,     // beyond 256, or an offset that is no multiple of what Metal asks
     memoryless = 11,     // for textures only
+    not_executed = 12,   // a command buffer ended with an error: tensor/metal.hpp
 };
 
 /// MTL::StorageMode, and where MTL::ResourceOptions has it.
