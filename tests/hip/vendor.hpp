@@ -19,7 +19,7 @@ struct gpu : vendor::runtime {
     static constexpr error launch_out_of_resources = hipErrorLaunchOutOfResources;
     static constexpr error no_driver[] = {hipErrorNoDevice, hipErrorInvalidDevice};
     static constexpr error wrong_free_device = hipErrorInvalidDevicePointer;  // an address that free_device must not get
-    static constexpr bool success_clears_the_last_error = true;               // until ROCm 7
+    static constexpr bool success_clears_the_last_error = HIP_VERSION_MAJOR < 7;
 
     static error peek_at_last_error() { return ::hipPeekAtLastError(); }
     static error get_device_count(int* count) { return ::hipGetDeviceCount(count); }

@@ -3,7 +3,8 @@
 //     opencl::queue_copy{queue}        host ◄──► buffers ◄──► buffers      mapped where the host has them, or transferred
 //     opencl::import_copy{queue}       host ◄──► buffers                   the device works in the host's bytes
 //     opencl::svm_copy{queue}          host ◄──► shared virtual memory
-//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer
+//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer; hip's too
+//     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host where it has them, or transferred
 //     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
 //     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success

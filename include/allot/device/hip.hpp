@@ -20,11 +20,12 @@
 //   - Where the machine has no heterogeneous memory management, hipMallocManaged does what hipHostMalloc does. Managed
 //     memory may be touched by the host while the device works only where hipDeviceAttributeConcurrentManagedAccess is 1.
 //     DLPack has one number for managed memory, CUDA's: HIP's is exported as the device's.
+//   - Until ROCm 7 a call that succeeds takes the last error away: where `release` has to switch devices, nothing is left.
 //   - hipMallocAsync needs ROCm 5.2, and hipDeviceAttributeMemoryPoolsSupported.
 //
 // Needs <hip/hip_runtime_api.h> and libamdhip64: the CMake target allot::hip brings them, with __HIP_PLATFORM_AMD__
 // defined. No hipcc is needed. Without a device everything is refused with the runtime's code: 100, hipErrorNoDevice, or
-// 101, hipErrorInvalidDevice. Where HIP stands on CUDA (__HIP_PLATFORM_NVIDIA__), use device/cuda.hpp: it is the same memory.
+// 101, hipErrorInvalidDevice. There is no hip::virtual_memory yet, as device/cuda_virtual_memory.hpp has it for CUDA.
 //
 // Complexity, memory and thread safety: device/gpu_runtime.hpp.
 #pragma once
@@ -52,9 +53,6 @@ struct runtime {
     static error set_device(int device) noexcept { return ::hipSetDevice(device); }
 
     static error malloc_device(void** address, std::size_t size) noexcept { return ::hipMalloc(address, size); }
-    static error malloc_host(void** address, std::size_t size) noexcept {
-        return ::hipHostMalloc(address, size, hipHostMallocDefault);
-    }
     static error malloc_managed(void** address, std::size_t size) noexcept {
         return ::hipMallocManaged(address, size, hipMemAttachGlobal);
     }
@@ -62,8 +60,16 @@ struct runtime {
         return ::hipMallocAsync(address, size, order);
     }
     static error free_device(void* address) noexcept { return ::hipFree(address); }
-    static error free_host(void* address) noexcept { return ::hipHostFree(address); }
     static error free_async(void* address, stream order) noexcept { return ::hipFreeAsync(address, order); }
+
+// HIP's headers call this pair deprecated in some versions, and in the others hipMallocHost and hipFreeHost.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    static error malloc_host(void** address, std::size_t size) noexcept {
+        return ::hipHostMalloc(address, size, hipHostMallocDefault);
+    }
+    static error free_host(void* address) noexcept { return ::hipHostFree(address); }
+#pragma GCC diagnostic pop
 
     static error memcpy_async(void* to, const void* from, std::size_t size, stream order) noexcept {
         return ::hipMemcpyAsync(to, from, size, hipMemcpyDefault, order);

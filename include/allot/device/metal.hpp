@@ -5,8 +5,8 @@
 //     auto x = arena.allocate({.size = 4096, .align = 256});
 //     encoder->setBuffer(x.address.handle, x.address.offset, 0);
 //
-// This is a template over the calls of Metal-cpp's MTL::Device, and includes nothing of Metal's: include Metal/Metal.hpp
-// first. It ran on no hardware yet; tests/metal has a stand-in of those calls that enforces Metal's rules.
+// This is a template over the calls of Metal-cpp's MTL::Device, and includes nothing of Metal's. It ran on no hardware yet:
+// it compiles against Metal-cpp's headers, and tests/metal has a stand-in of those calls that enforces Metal's rules.
 //
 //     device        a region is                a block is                       a kernel gets
 //     buffer        one MTL::Buffer            the buffer and a byte offset     setBuffer(handle, offset, index)
@@ -20,8 +20,8 @@
 //
 // Storage modes are the options' (MTL::ResourceOptions), and say whether the host may touch the bytes by `contents`:
 //     shared    host and GPU have the same bytes
-//     managed   a copy each: what the host wrote is told by `did_modify`, what the GPU wrote is fetched by a blit encoder's
-//               synchronizeResource
+//     managed   a copy each: what the host wrote is told by `did_modify`, what the GPU wrote is fetched by the
+//               synchronizeResource of a blit encoder
 //     private   the GPU's alone: `contents` gives null
 // Memoryless is for textures, and refused (11).
 //
@@ -34,6 +34,7 @@
 //   - What a heap holds lies at multiples of what heapBufferSizeAndAlign or heapTextureSizeAndAlign says for it, with the
 //     heap's own storage and cache modes. Offset 0 will do for all of them: a heap's base has every alignment, of which
 //     1 MiB is stated here, more than Metal asks for anything.
+//   - Metal does not track hazards between what lies in a heap, unless the options say so: the caller puts fences.
 //   - Objects are counted. What `new…` gave is released once; a heap lives while a buffer is in it, and both while a command
 //     buffer that retains its resources waits.
 // The device is the user's, who keeps it alive as long as the arena.
@@ -177,15 +178,15 @@ template <class Device>
 template <class Block>
     requires requires(Block block) { block.address.handle->newBuffer(block.size, std::size_t{}, block.address.offset); }
 [[nodiscard]] auto place_buffer(const Block& block, std::size_t length) noexcept {
-    using buffer_type = std::remove_pointer_t<decltype(block.address.handle->newBuffer(length, std::size_t{}, std::size_t{}))>;
-    using answer = result<buffer_type*, error>;
     auto* const heap = block.address.handle;
+    using pointer = decltype(heap->newBuffer(length, std::size_t{}, std::size_t{}));
+    using answer = result<pointer, error>;
     if (heap == nullptr || length == 0) return answer::failure(error::invalid_layout);
     const layout needed = buffer_layout(heap->device(), length, heap->resourceOptions());
     if (needed.size == 0) return answer::failure(error::too_long);
     if (needed.size > block.size) return answer::failure(error::too_small);
     if (block.address.offset % needed.align != 0) return answer::failure(error::misaligned);
-    buffer_type* const placed = heap->newBuffer(length, heap->resourceOptions(), block.address.offset);
+    const pointer placed = heap->newBuffer(length, heap->resourceOptions(), block.address.offset);
     return placed != nullptr ? answer{placed} : answer::failure(error::no_memory);
 }
 
@@ -200,12 +201,14 @@ concept buffer_address = requires(const Address at) {
 /// Where the host may touch a byte of a buffer; null where it may not, which is in private ones.
 template <buffer_address Address>
 [[nodiscard]] void* contents(Address at) noexcept {
-    if (at.handle == nullptr || static_cast<storage_mode>(at.handle->storageMode()) == storage_mode::private_to_gpu) return nullptr;
+    if (at.handle == nullptr) return nullptr;
+    if (static_cast<storage_mode>(at.handle->storageMode()) == storage_mode::private_to_gpu) return nullptr;
     return static_cast<std::byte*>(at.handle->contents()) + at.offset;
 }
 /// The host wrote `size` bytes there. Managed buffers have to be told; for others this does nothing.
 template <buffer_address Address>
 void did_modify(Address at, std::size_t size) noexcept {
+    if (at.handle == nullptr) return;
     if (static_cast<storage_mode>(at.handle->storageMode()) == storage_mode::managed)
         at.handle->didModifyRange({at.offset, size});
 }

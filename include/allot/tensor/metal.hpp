@@ -9,8 +9,8 @@
 //
 // Rules of Metal's that this relies on (developer.apple.com/documentation/metal: MTLBlitCommandEncoder, MTLCommandBuffer):
 // on a Mac, offsets and sizes of a blit are multiples of 4: other bytes, and buffers of another device, are left to the next
-// way. A command buffer keeps what it works on until it is done. What the host does with memory of which hazards are not
-// tracked is in order, and so is what one blit after another does there only where the caller puts fences.
+// way. A command buffer keeps what it works on until it is done. Blits are in the order of the queue where Metal tracks
+// hazards, which is by default, but not in a heap; elsewhere the caller puts fences.
 // `commandBuffer` and `blitCommandEncoder` give objects that an NS::AutoreleasePool of the caller's takes away.
 //
 // Complexity: for a run up to seven calls, and a copy of its bytes in a buffer of Metal's where the host cannot touch them.
