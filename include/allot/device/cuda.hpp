@@ -38,7 +38,7 @@ struct runtime {
     static constexpr error invalid_value = cudaErrorInvalidValue;
     static constexpr error out_of_memory = cudaErrorMemoryAllocation;
     static constexpr error misaligned_address = cudaErrorMisalignedAddress;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda;
+    static constexpr dl_device_type dl_memory = dl_device_type::cuda;
     static constexpr dl_device_type dl_pinned = dl_device_type::cuda_host;
     static constexpr dl_device_type dl_managed = dl_device_type::cuda_managed;
 

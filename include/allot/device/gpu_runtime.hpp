@@ -45,7 +45,7 @@ concept runtime = requires(typename Runtime::error error, typename Runtime::stre
     error = Runtime::invalid_value;
     error = Runtime::out_of_memory;
     error = Runtime::misaligned_address;  // for an address that is no multiple of 256
-    requires std::same_as<decltype(Runtime::dl_device), const dl_device_type>;
+    requires std::same_as<decltype(Runtime::dl_memory), const dl_device_type>;
     requires std::same_as<decltype(Runtime::dl_pinned), const dl_device_type>;
     requires std::same_as<decltype(Runtime::dl_managed), const dl_device_type>;
     { Runtime::get_last_error() } noexcept -> std::same_as<typename Runtime::error>;
@@ -138,7 +138,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = base_align;
     static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_device;
+    static constexpr dl_device_type dl_device = Runtime::dl_memory;
 
     explicit device_memory(int device = 0) noexcept : device_{device} {}
 
@@ -216,7 +216,7 @@ public:
     static constexpr offset_use offsets = offset_use::arithmetic;
     static constexpr std::size_t min_align = base_align;
     static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_device;
+    static constexpr dl_device_type dl_device = Runtime::dl_memory;
 
     explicit async_memory(stream_type stream) noexcept : stream_{stream} {}
 

@@ -44,7 +44,7 @@ struct runtime {
     static constexpr error invalid_value = hipErrorInvalidValue;
     static constexpr error out_of_memory = hipErrorOutOfMemory;
     static constexpr error misaligned_address = hipErrorInvalidDevicePointer;
-    static constexpr dl_device_type dl_device = dl_device_type::rocm;
+    static constexpr dl_device_type dl_memory = dl_device_type::rocm;
     static constexpr dl_device_type dl_pinned = dl_device_type::rocm_host;
     static constexpr dl_device_type dl_managed = dl_device_type::rocm;
 

@@ -18,7 +18,7 @@ namespace allot::inline v1::gpu {
 /// Memory that a runtime's device has: its own, or managed.
 template <class Memory, class Runtime>
 concept memory_of_a_device =
-    pointer_memory<Memory> && (Memory::dl_device == Runtime::dl_device || Memory::dl_device == Runtime::dl_managed);
+    pointer_memory<Memory> && (Memory::dl_device == Runtime::dl_memory || Memory::dl_device == Runtime::dl_managed);
 
 /// Copies for `copy_tensor` where a device has one side or both. The stream outlives it, and both sides outlive the work
 /// that copies between devices put into the stream.
