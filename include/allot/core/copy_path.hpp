@@ -5,7 +5,8 @@
 //     opencl::svm_copy{queue}          host ◄──► shared virtual memory
 //     vulkan::mapped_copy{device}      host ◄──► mapped device memory
 //     vulkan::command_copy{commands…}  device memory ◄──► device memory    recorded; submitted by the caller
-//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer
+//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer; hip's too
+//     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host where it has them, or transferred
 //     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
 //     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success

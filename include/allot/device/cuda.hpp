@@ -10,195 +10,79 @@
 //     managed              cudaMallocManaged    yes                      cudaFree
 //     async_memory         cudaMallocAsync      no                       cudaFreeAsync, in the order of its stream
 //
-// Rules of CUDA's that this relies on (programming guide, "Device Memory Accesses", "Unified Memory", "Stream-Ordered
-// Memory Allocator"; runtime API reference, "Error Handling", "Memory Management"):
-//   - Every address that an allocation function returns is a multiple of 256. What comes back otherwise is refused.
-//   - A greater alignment is not CUDA's to give: more is taken, and the base lies inside. How far inside is not kept
-//     anywhere; a region's size says it.
-//
-//         CUDA's address ──►│ skipped │◄───────── size ─────────►│      skipped + size: the least multiple of `align`
-//                                     └ base, a multiple of `align`    that is not below `size`
-//
-//   - cudaMalloc serves the thread's current device. A device_memory is of one device: it makes that one current, and
-//     then the old one again. Where the old one is current already, nothing is switched and no context is made.
-//   - A call that fails leaves its code for cudaGetLastError to find. `acquire` takes it away again, so that nobody
-//     takes it for a kernel's; `diagnose` has it. (Errors that stay, as after a fault of a kernel, stay.) `release`
-//     cannot answer: what it meets is left for cudaGetLastError.
+// How a region lies in what CUDA gave, whose device is current and where errors go is said in device/gpu_runtime.hpp,
+// which HIP's memory shares. The rules are written in CUDA's programming guide, "Device Memory Accesses" (every address
+// that an allocation function returns is a multiple of 256), "Unified Memory" and "Stream-Ordered Memory Allocator", and
+// in its runtime API reference, "Error Handling" and "Memory Management". CUDA's own:
 //   - Managed memory may be touched by the host while the device works only where cudaDevAttrConcurrentManagedAccess
 //     is 1. Elsewhere, and to keep its pages where the device has them, keep records out of it:
 //     `.store = node_store::side_table`.
-//   - Memory in the order of a stream may be used by work on that stream after `acquire` and before `release`, and
-//     elsewhere once the stream was waited for. An arena over it gives freed bytes out again at once, so all work on
-//     its blocks goes to the one stream. The stream outlives the arena.
 //
 // Needs <cuda_runtime_api.h> and libcudart: the CMake target allot::cuda brings them. No nvcc is needed. Without a
 // driver everything is refused with the driver's code (35, cudaErrorInsufficientDriver, or 100, cudaErrorNoDevice).
 //
-// Complexity: one call of the runtime's each, for device_memory at most four. Memory: none, but up to the alignment
-// where that is above 256. Thread safety: the runtime's: acquire and release may be called from any thread.
+// Complexity, memory and thread safety: device/gpu_runtime.hpp.
 #pragma once
 
-#include <allot/address/raw_pointer.hpp>
-#include <allot/core/device.hpp>
+#include <allot/device/gpu_runtime.hpp>
 
 #include <cuda_runtime_api.h>
 
 namespace allot::inline v1::cuda {
 
-/// What every address that CUDA gives is a multiple of.
-inline constexpr std::size_t base_align = 256;
-
-/// One device is the thread's current one while this lives.
-class current_device {
-public:
-    explicit current_device(int device) noexcept : error_{::cudaGetDevice(&before_)} {
-        if (error_ != cudaSuccess || before_ == device) return;
-        error_ = ::cudaSetDevice(device);
-        switched_ = error_ == cudaSuccess;
-    }
-    current_device(const current_device&) = delete;
-    current_device& operator=(const current_device&) = delete;
-    ~current_device() {
-        if (switched_) static_cast<void>(::cudaSetDevice(before_));
-    }
-
-    [[nodiscard]] cudaError_t error() const noexcept { return error_; }
-
-private:
-    int before_ = 0;
-    bool switched_ = false;
-    cudaError_t error_;
-};
-
-/// The failure that an error of the runtime's is, taken from where cudaGetLastError would find it.
-template <class Device>
-[[nodiscard]] acquired<Device> refused(cudaError_t error) noexcept {
-    static_cast<void>(::cudaGetLastError());
-    return acquired<Device>::failure(error);
-}
-
-/// A region of what `take(&address, size)` gives, aligned as asked. What is no multiple of 256 goes to `give_back`.
-template <class Device, class Take, class GiveBack>
-[[nodiscard]] acquired<Device> acquire_by(layout wanted, Take&& take, GiveBack&& give_back) noexcept {
-    if (!wanted.is_valid()) return acquired<Device>::failure(cudaErrorInvalidValue);
-    const std::size_t align = wanted.align < base_align ? base_align : wanted.align;
-    std::size_t whole = wanted.size;
-    if (align > base_align && !(checked_add(whole, align - base_align, whole) && checked_align_up(whole, align, whole)))
-        return acquired<Device>::failure(cudaErrorMemoryAllocation);
-    void* address = nullptr;
-    if (const cudaError_t error = take(&address, whole); error != cudaSuccess) return refused<Device>(error);
-    const std::size_t from = raw_pointer::position(address);
-    if (from % base_align != 0) {
-        give_back(address);
-        return acquired<Device>::failure(cudaErrorMisalignedAddress);
-    }
-    const std::size_t skipped = (std::size_t{0} - from) & (align - 1);
-    return region<void*>{raw_pointer::locate(address, skipped), whole - skipped, align};
-}
-
-/// The address that CUDA gave for a region of `acquire_by`.
-[[nodiscard]] inline void* given_address(region<void*> held) noexcept {
-    if (held.align == base_align) return held.base;
-    return static_cast<std::byte*>(held.base) - (align_up(held.size, held.align) - held.size);
-}
-
-/// Memory of one device, by its ordinal.
-class device_memory {
-public:
-    using address_model = raw_pointer;
+/// CUDA's runtime, as device/gpu_runtime.hpp calls it.
+struct runtime {
     using error = cudaError_t;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda;
+    using stream = cudaStream_t;
+    static constexpr error success = cudaSuccess;
+    static constexpr error invalid_value = cudaErrorInvalidValue;
+    static constexpr error out_of_memory = cudaErrorMemoryAllocation;
+    static constexpr error misaligned_address = cudaErrorMisalignedAddress;
+    static constexpr dl_device_type dl_memory = dl_device_type::cuda;
+    static constexpr dl_device_type dl_pinned = dl_device_type::cuda_host;
+    static constexpr dl_device_type dl_managed = dl_device_type::cuda_managed;
 
-    explicit device_memory(int device = 0) noexcept : device_{device} {}
+    static error get_last_error() noexcept { return ::cudaGetLastError(); }
+    static error get_device(int* device) noexcept { return ::cudaGetDevice(device); }
+    static error set_device(int device) noexcept { return ::cudaSetDevice(device); }
 
-    [[nodiscard]] acquired<device_memory> acquire(layout wanted) noexcept {
-        const current_device there{device_};
-        if (there.error() != cudaSuccess) return refused<device_memory>(there.error());
-        return acquire_by<device_memory>(
-            wanted, [](void** address, std::size_t size) { return ::cudaMalloc(address, size); },
-            [](void* address) { static_cast<void>(::cudaFree(address)); });
+    static error malloc_device(void** address, std::size_t size) noexcept { return ::cudaMalloc(address, size); }
+    static error malloc_host(void** address, std::size_t size) noexcept { return ::cudaMallocHost(address, size); }
+    static error malloc_managed(void** address, std::size_t size) noexcept {
+        return ::cudaMallocManaged(address, size, cudaMemAttachGlobal);
     }
-    void release(region<void*> held) noexcept {
-        const current_device there{device_};
-        static_cast<void>(::cudaFree(given_address(held)));
+    static error malloc_async(void** address, std::size_t size, stream order) noexcept {
+        return ::cudaMallocAsync(address, size, order);
     }
+    static error free_device(void* address) noexcept { return ::cudaFree(address); }
+    static error free_host(void* address) noexcept { return ::cudaFreeHost(address); }
+    static error free_async(void* address, stream order) noexcept { return ::cudaFreeAsync(address, order); }
 
-    /// The device's ordinal, as cudaSetDevice counts.
-    [[nodiscard]] int device() const noexcept { return device_; }
-
-private:
-    int device_;
+    static error memcpy_async(void* to, const void* from, std::size_t size, stream order) noexcept {
+        return ::cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, order);
+    }
+    static error stream_synchronize(stream order) noexcept { return ::cudaStreamSynchronize(order); }
+    static error get_device_of(const void* address, int* device) noexcept {
+        cudaPointerAttributes found{};
+        const error status = ::cudaPointerGetAttributes(&found, address);
+        *device = found.device;
+        return status;
+    }
+    static error can_access_peer(int* can, int device, int peer) noexcept {
+        return ::cudaDeviceCanAccessPeer(can, device, peer);
+    }
 };
 
-/// Memory of the host that is locked in place, so that devices copy from it and to it by themselves. Every device may
-/// use it by the same address.
-class pinned {
-public:
-    using address_model = raw_pointer;
-    using error = cudaError_t;
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda_host;
+using gpu::acquire_by;
+using gpu::base_align;
+using gpu::given_address;
+using gpu::refused;
 
-    [[nodiscard]] acquired<pinned> acquire(layout wanted) noexcept {
-        return acquire_by<pinned>(
-            wanted, [](void** address, std::size_t size) { return ::cudaMallocHost(address, size); },
-            [](void* address) { static_cast<void>(::cudaFreeHost(address)); });
-    }
-    void release(region<void*> held) noexcept { static_cast<void>(::cudaFreeHost(given_address(held))); }
-};
-
-/// Memory whose pages go to whoever touches them, the host or a device.
-class managed {
-public:
-    using address_model = raw_pointer;
-    using error = cudaError_t;
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda_managed;
-
-    [[nodiscard]] acquired<managed> acquire(layout wanted) noexcept {
-        return acquire_by<managed>(
-            wanted,
-            [](void** address, std::size_t size) { return ::cudaMallocManaged(address, size, cudaMemAttachGlobal); },
-            [](void* address) { static_cast<void>(::cudaFree(address)); });
-    }
-    void release(region<void*> held) noexcept { static_cast<void>(::cudaFree(given_address(held))); }
-};
-
-/// Memory of a stream's device, acquired and released in the order of that stream.
-class async_memory {
-public:
-    using address_model = raw_pointer;
-    using error = cudaError_t;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda;
-
-    explicit async_memory(cudaStream_t stream) noexcept : stream_{stream} {}
-
-    [[nodiscard]] acquired<async_memory> acquire(layout wanted) noexcept {
-        return acquire_by<async_memory>(
-            wanted, [this](void** address, std::size_t size) { return ::cudaMallocAsync(address, size, stream_); },
-            [this](void* address) { static_cast<void>(::cudaFreeAsync(address, stream_)); });
-    }
-    void release(region<void*> held) noexcept { static_cast<void>(::cudaFreeAsync(given_address(held), stream_)); }
-
-    [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
-
-private:
-    cudaStream_t stream_;
-};
+using current_device = gpu::current_device<runtime>;
+using device_memory = gpu::device_memory<runtime>;
+using pinned = gpu::pinned<runtime>;
+using managed = gpu::managed<runtime>;
+using async_memory = gpu::async_memory<runtime>;
 
 static_assert(device<device_memory> && device<pinned> && device<managed> && device<async_memory>);
 

@@ -1,41 +1,41 @@
-// The laws on CUDA's memories, over the fake runtime: where the host must not touch, any touch is a fault.
+// The laws on CUDA's and HIP's memories, over the fake runtime: where the host must not touch, any touch is a fault.
 #include "../laws/adapters.hpp"
 #include "../laws/judge.hpp"
-#include "fake_cudart.hpp"
+#include "fake_gpu.hpp"
 #include "machine.hpp"
 
 namespace laws {
 template <>
-struct ground<allot::cuda::device_memory> {
+struct ground<vendor::device_memory> {
     explicit ground(const variant& how) : elsewhere{how.elsewhere} {}
-    [[nodiscard]] allot::cuda::device_memory device(std::size_t) const {
-        return allot::cuda::device_memory{elsewhere ? 1 : 0};
+    [[nodiscard]] vendor::device_memory device(std::size_t) const {
+        return vendor::device_memory{elsewhere ? 1 : 0};
     }
     bool elsewhere;
 };
 template <>
-struct ground<allot::cuda::async_memory> {
+struct ground<vendor::async_memory> {
     explicit ground(const variant&) {}
-    [[nodiscard]] static allot::cuda::async_memory device(std::size_t) { return allot::cuda::async_memory{nullptr}; }
+    [[nodiscard]] static vendor::async_memory device(std::size_t) { return vendor::async_memory{nullptr}; }
 };
 template <>
-struct ground<allot::cuda::pinned> {
+struct ground<vendor::pinned> {
     explicit ground(const variant&) {}
-    [[nodiscard]] static allot::cuda::pinned device(std::size_t) { return {}; }
+    [[nodiscard]] static vendor::pinned device(std::size_t) { return {}; }
 };
 template <>
-struct ground<allot::cuda::managed> {
+struct ground<vendor::managed> {
     explicit ground(const variant&) {}
-    [[nodiscard]] static allot::cuda::managed device(std::size_t) { return {}; }
+    [[nodiscard]] static vendor::managed device(std::size_t) { return {}; }
 };
 }  // namespace laws
 
 namespace {
 
-using allot::cuda::async_memory;
-using allot::cuda::device_memory;
-using allot::cuda::managed;
-using allot::cuda::pinned;
+using vendor::async_memory;
+using vendor::device_memory;
+using vendor::managed;
+using vendor::pinned;
 
 using none = allot::growth::none;
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
@@ -69,14 +69,14 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over CUDA memory keep the laws") {
+TEST_CASE(VENDOR ": arenas keep the laws") {
     CHECK(std::size(table) == 17);
     const tests::machine machine;
     laws::judge(table);
 }
 
-TEST_CASE("arenas over CUDA memory keep the laws, also where bases lie between pages") {
+TEST_CASE(VENDOR ": arenas keep the laws, also where bases lie between pages") {
     const tests::machine machine;
-    fake_cuda::start({.phase = 768});
+    fake_gpu::start({.phase = 768});
     laws::judge(table);
 }

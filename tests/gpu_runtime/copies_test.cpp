@@ -1,9 +1,8 @@
-// Copies between every two CUDA memories and the host's, in one piece and in rows, on the fake runtime and on a GPU.
+// Copies between every two memories of a vendor's and the host's, in one piece and in rows, on the fake runtime and on a GPU.
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
-#include <allot/tensor/cuda.hpp>
 
 #include <array>
 #include <cstring>
@@ -13,11 +12,11 @@ namespace {
 
 using allot::copy_path;
 using allot::int32;
-using allot::cuda::async_memory;
-using allot::cuda::device_memory;
-using allot::cuda::managed;
-using allot::cuda::pinned;
-using allot::cuda::stream_copy;
+using vendor::async_memory;
+using vendor::device_memory;
+using vendor::managed;
+using vendor::pinned;
+using vendor::stream_copy;
 using allot::host::heap;
 
 template <class Device>
@@ -73,7 +72,7 @@ void check_all(copy_path expected) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("cuda copies: a device's memory and the host's", Device, device_memory, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR " copies: a device's memory and the host's", Device, device_memory, managed, async_memory) {
     const tests::machine machine;
     check_all<heap, Device>(copy_path::to_device);
     check_all<pinned, Device>(copy_path::to_device);
@@ -82,14 +81,14 @@ TEST_CASE_TEMPLATE("cuda copies: a device's memory and the host's", Device, devi
     check_all<Device, Device>(copy_path::on_device);
 }
 
-TEST_CASE("cuda copies: two kinds of one device's memory") {
+TEST_CASE(VENDOR " copies: two kinds of one device's memory") {
     const tests::machine machine;
     check_all<device_memory, managed>(copy_path::on_device);
     check_all<managed, async_memory>(copy_path::on_device);
     check_all<async_memory, device_memory>(copy_path::on_device);
 }
 
-TEST_CASE("cuda copies: pinned memory is the host's, with a stream at hand or without") {
+TEST_CASE(VENDOR " copies: pinned memory is the host's, with a stream at hand or without") {
     const tests::machine machine;
     check_all<pinned, heap>(copy_path::host);
     check_all<heap, pinned>(copy_path::host);

@@ -1,8 +1,8 @@
-// The machine that a test of CUDA memory runs on: a fake one (fake_machine.cpp), or the GPU that is installed
+// The machine that a test of a GPU's memory runs on: a fake one (fake_machine.cpp), or the GPU that is installed
 // (gpu_machine.cpp), without which the program ends as skipped. What is tested on both is written once.
 #pragma once
 
-#include <allot/device/cuda.hpp>
+#include "vendor.hpp"  // CUDA's or HIP's: ../cuda, ../hip
 
 #include <doctest/doctest.h>
 
@@ -24,8 +24,8 @@ template <class Device>
     return Device{};
 }
 template <>
-[[nodiscard]] inline allot::cuda::async_memory make() {
-    return allot::cuda::async_memory{nullptr};
+[[nodiscard]] inline vendor::async_memory make() {
+    return vendor::async_memory{nullptr};
 }
 
 }  // namespace tests

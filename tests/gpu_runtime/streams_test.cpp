@@ -1,6 +1,6 @@
 // Memory in the order of a stream. On the fake runtime, whose kernels wait until someone waits for them, and fault when
 // their memory is not there in that order.
-#include "fake_cudart.hpp"
+#include "fake_gpu.hpp"
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
@@ -10,97 +10,97 @@
 namespace {
 
 using namespace allot::literals;
-using allot::cuda::async_memory;
+using vendor::async_memory;
 
 /// Two streams, gone at the end.
 struct two_streams {
     two_streams() {
-        REQUIRE(cudaStreamCreate(&first) == cudaSuccess);
-        REQUIRE(cudaStreamCreate(&second) == cudaSuccess);
+        REQUIRE(gpu::stream_create(&first) == gpu::success);
+        REQUIRE(gpu::stream_create(&second) == gpu::success);
     }
     ~two_streams() {
-        CHECK(cudaStreamDestroy(first) == cudaSuccess);
-        CHECK(cudaStreamDestroy(second) == cudaSuccess);
+        CHECK(gpu::stream_destroy(first) == gpu::success);
+        CHECK(gpu::stream_destroy(second) == gpu::success);
     }
     two_streams(const two_streams&) = delete;
     two_streams& operator=(const two_streams&) = delete;
-    cudaStream_t first = nullptr, second = nullptr;
+    gpu::stream first = nullptr, second = nullptr;
 };
 
 }  // namespace
 
-TEST_CASE("cuda: a region lives from its acquisition to its release, in the order of its stream") {
+TEST_CASE(VENDOR ": a region lives from its acquisition to its release, in the order of its stream") {
     const tests::machine machine;
     const two_streams streams;
     async_memory device{streams.first};
     const auto region = device.acquire({1000, 4_KiB});
     REQUIRE(region);
     int ran = 0;
-    fake_cuda::launch(streams.first, region->base, region->size, [&](std::byte* bytes) {
+    fake_gpu::launch(streams.first, region->base, region->size, [&](std::byte* bytes) {
         std::memset(bytes, 1, 1000);
         ++ran;
     });
     device.release(*region);
-    CHECK(fake_cuda::in_use(0) > 0);  // the kernel has not run
+    CHECK(fake_gpu::in_use(0) > 0);  // the kernel has not run
     CHECK(ran == 0);
-    CHECK(cudaStreamSynchronize(streams.first) == cudaSuccess);
+    CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(ran == 1);
-    CHECK(fake_cuda::in_use(0) == 0);
+    CHECK(fake_gpu::in_use(0) == 0);
 }
 
-TEST_CASE("cuda: work on a region behind its release is a fault, so is work before its acquisition on another stream") {
+TEST_CASE(VENDOR ": work on a region behind its release is a fault, so is work before its acquisition on another stream") {
     for (const bool behind : {true, false}) {
-        fake_cuda::start();
+        fake_gpu::start();
         const two_streams* const streams = new two_streams;
         async_memory device{streams->first};
         const auto region = device.acquire({1000, 256});
         REQUIRE(region);
         if (behind) device.release(*region);
-        const cudaStream_t stream = behind ? streams->first : streams->second;
-        fake_cuda::launch(stream, region->base, 1000, [](std::byte*) { FAIL("it ran"); });
-        CHECK(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress);
-        fake_cuda::start();
+        const gpu::stream stream = behind ? streams->first : streams->second;
+        fake_gpu::launch(stream, region->base, 1000, [](std::byte*) { FAIL("it ran"); });
+        CHECK(gpu::stream_synchronize(stream) == gpu::illegal_address);
+        fake_gpu::start();
         delete streams;
     }
 }
 
-TEST_CASE("cuda: another stream may use a region once its own was waited for") {
+TEST_CASE(VENDOR ": another stream may use a region once its own was waited for") {
     const tests::machine machine;
     const two_streams streams;
     allot::arena<async_memory, allot::best_fit<>> memory{async_memory{streams.first}, 4_KiB};
     const auto block = memory.allocate({100, 16});
-    CHECK(cudaStreamSynchronize(streams.first) == cudaSuccess);
+    CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     int ran = 0;
-    fake_cuda::launch(streams.second, block.address, block.size, [&](std::byte*) { ++ran; });
-    CHECK(cudaStreamSynchronize(streams.second) == cudaSuccess);
+    fake_gpu::launch(streams.second, block.address, block.size, [&](std::byte*) { ++ran; });
+    CHECK(gpu::stream_synchronize(streams.second) == gpu::success);
     CHECK(ran == 1);
 }
 
-TEST_CASE("cuda: what was released on a stream is there for that stream at once, for others when it has happened") {
+TEST_CASE(VENDOR ": what was released on a stream is there for that stream at once, for others when it has happened") {
     const tests::machine machine;
     const two_streams streams;
     async_memory mine{streams.first}, theirs{streams.second};
     const auto before = mine.acquire({10'000, 256});
     REQUIRE(before);
     unsigned char seen = 0;
-    fake_cuda::launch(streams.first, before->base, 1, [](std::byte* byte) { *byte = std::byte{42}; });
-    fake_cuda::launch(streams.first, before->base, 1,
+    fake_gpu::launch(streams.first, before->base, 1, [](std::byte* byte) { *byte = std::byte{42}; });
+    fake_gpu::launch(streams.first, before->base, 1,
                       [&](std::byte* byte) { seen = static_cast<unsigned char>(*byte); });
     mine.release(*before);
     const auto other = theirs.acquire({10'000, 256}), again = mine.acquire({10'000, 256});
     REQUIRE((other && again));
     CHECK(other->base != before->base);
     CHECK(again->base == before->base);
-    fake_cuda::launch(streams.first, again->base, 1, [](std::byte* byte) { *byte = std::byte{7}; });
-    fake_cuda::launch(streams.second, other->base, 1, [](std::byte* byte) { *byte = std::byte{9}; });
-    CHECK(cudaStreamSynchronize(streams.second) == cudaSuccess);
-    CHECK(cudaStreamSynchronize(streams.first) == cudaSuccess);
+    fake_gpu::launch(streams.first, again->base, 1, [](std::byte* byte) { *byte = std::byte{7}; });
+    fake_gpu::launch(streams.second, other->base, 1, [](std::byte* byte) { *byte = std::byte{9}; });
+    CHECK(gpu::stream_synchronize(streams.second) == gpu::success);
+    CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(seen == 42);
     mine.release(*again);
     theirs.release(*other);
 }
 
-TEST_CASE("cuda: blocks of an arena follow one another in the order of the arena's stream") {
+TEST_CASE(VENDOR ": blocks of an arena follow one another in the order of the arena's stream") {
     const tests::machine machine;
     const two_streams streams;
     int sum = 0;
@@ -109,14 +109,14 @@ TEST_CASE("cuda: blocks of an arena follow one another in the order of the arena
         for (int i = 0; i != 10; ++i) {
             const auto block = memory.allocate({3000, 256});  // the same bytes, ten times
             REQUIRE(block);
-            fake_cuda::launch(streams.first, block.address, block.size,
+            fake_gpu::launch(streams.first, block.address, block.size,
                               [i](std::byte* bytes) { std::memset(bytes, i, 3000); });
-            fake_cuda::launch(streams.first, block.address, block.size,
+            fake_gpu::launch(streams.first, block.address, block.size,
                               [&](std::byte* bytes) { sum += static_cast<int>(bytes[2999]); });
             memory.deallocate(block);
         }
     }  // the region is released behind the work
     CHECK(sum == 0);
-    CHECK(cudaStreamSynchronize(streams.first) == cudaSuccess);
+    CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(sum == 45);
 }

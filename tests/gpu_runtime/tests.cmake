@@ -1,0 +1,29 @@
+# The tests of a GPU runtime's memory for one vendor, in two ways: on the fake runtime, which is linked in the library's
+# place and enforces the rules, and on the library itself, with a GPU or without one. `MORE` is what the vendor adds to
+# both. The directory that calls this has vendor.hpp and the fake's names.
+function(gpu_runtime_tests vendor)
+    cmake_parse_arguments(PARSE_ARGV 1 tests "" "FAKE" "INCLUDE_DIRECTORIES;DEFINITIONS;MORE")
+    set(shared ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+    set(on_both ${shared}/devices_test.cpp ${shared}/copies_test.cpp ${tests_MORE})
+    set(on_fake refusals_test.cpp peers_test.cpp streams_test.cpp laws_test.cpp fake_machine.cpp fake_gpu.cpp)
+    list(TRANSFORM on_fake PREPEND ${shared}/)
+
+    # The fake: the vendor's headers, and another library.
+    add_executable(test_${vendor} ${on_both} ${on_fake} ${tests_FAKE})
+    target_include_directories(test_${vendor} SYSTEM PRIVATE ${tests_INCLUDE_DIRECTORIES})
+    target_compile_definitions(test_${vendor} PRIVATE ${tests_DEFINITIONS})
+    target_link_libraries(test_${vendor} PRIVATE test_main allot::allot)
+    allot_test(${vendor} test_${vendor})
+
+    add_executable(test_${vendor}_gpu ${on_both} ${shared}/gpu_machine.cpp)
+    target_link_libraries(test_${vendor}_gpu PRIVATE test_main allot::${vendor})
+    allot_test(${vendor}_gpu test_${vendor}_gpu)
+
+    add_executable(test_${vendor}_no_device ${shared}/no_device_test.cpp)
+    target_link_libraries(test_${vendor}_no_device PRIVATE test_main allot::${vendor})
+    allot_test(${vendor}_no_device test_${vendor}_no_device)
+
+    foreach(test test_${vendor} test_${vendor}_gpu test_${vendor}_no_device)
+        target_include_directories(${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${shared}) # vendor.hpp, machine.hpp
+    endforeach()
+endfunction()
