@@ -8,22 +8,26 @@ function(gpu_runtime_tests vendor)
     set(on_fake refusals_test.cpp peers_test.cpp streams_test.cpp laws_test.cpp fake_machine.cpp fake_gpu.cpp)
     list(TRANSFORM on_fake PREPEND ${shared}/)
 
+    add_library(test_${vendor}_on_both OBJECT ${on_both})
     # The fake: the vendor's headers, and another library.
-    add_executable(test_${vendor} ${on_both} ${on_fake} ${tests_FAKE})
-    target_include_directories(test_${vendor} SYSTEM PRIVATE ${tests_INCLUDE_DIRECTORIES})
-    target_compile_definitions(test_${vendor} PRIVATE ${tests_DEFINITIONS})
-    target_link_libraries(test_${vendor} PRIVATE test_main allot::allot)
+    add_executable(test_${vendor} ${on_fake} ${tests_FAKE})
+    foreach(part test_${vendor}_on_both test_${vendor})
+        target_include_directories(${part} SYSTEM PRIVATE ${tests_INCLUDE_DIRECTORIES})
+        target_compile_definitions(${part} PRIVATE ${tests_DEFINITIONS})
+        target_link_libraries(${part} PRIVATE allot::allot doctest::doctest)
+    endforeach()
+    target_link_libraries(test_${vendor} PRIVATE test_main test_${vendor}_on_both)
     allot_test(${vendor} test_${vendor})
 
-    add_executable(test_${vendor}_gpu ${on_both} ${shared}/gpu_machine.cpp)
-    target_link_libraries(test_${vendor}_gpu PRIVATE test_main allot::${vendor})
+    add_executable(test_${vendor}_gpu ${shared}/gpu_machine.cpp)
+    target_link_libraries(test_${vendor}_gpu PRIVATE test_main test_${vendor}_on_both allot::${vendor})
     allot_test(${vendor}_gpu test_${vendor}_gpu)
 
     add_executable(test_${vendor}_no_device ${shared}/no_device_test.cpp)
     target_link_libraries(test_${vendor}_no_device PRIVATE test_main allot::${vendor})
     allot_test(${vendor}_no_device test_${vendor}_no_device)
 
-    foreach(test test_${vendor} test_${vendor}_gpu test_${vendor}_no_device)
-        target_include_directories(${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${shared}) # vendor.hpp, machine.hpp
+    foreach(part test_${vendor}_on_both test_${vendor} test_${vendor}_gpu test_${vendor}_no_device)
+        target_include_directories(${part} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${shared}) # vendor.hpp, machine.hpp
     endforeach()
 endfunction()
