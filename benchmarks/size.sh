@@ -1,0 +1,164 @@
+#!/bin/bash
+# What allocators add to a program for a microcontroller, in bytes: by arm-none-eabi-g++ -Os, without exceptions, RTTI or
+# sections that nothing uses. Each row is an allocator over 1 KiB of static storage. Each column but the last three is what a
+# program grows by with one operation more (size/program.cpp); what is added to flash: code, constants, tables.
+#     libraries   how much of it comes from the C and C++ libraries and libgcc, as memcpy
+#     data        of it in RAM that is copied from flash at the start
+#     records     RAM in all beside the 1 KiB
+# usage: size.sh [--check]     --check: only what there are targets for; fails when one is missed. 77 without the compiler.
+set -euo pipefail
+export LC_ALL=C
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+board=$here/../examples/firmware/board
+operations=(construct allocate deallocate diagnose resize)
+managed=1024
+
+# core        options of the compiler                                   linker script
+cores=(
+    "M0+      microbit  -mcpu=cortex-m0plus"
+    "M4       mps2      -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+)
+# subject                      header of size/   operations it has
+subjects=(
+    "nothing                         nothing   5"
+    "by_hand::bump                   by_hand   3"
+    "by_hand::bump_zero              by_hand   3"
+    "of_allot::bump                  of_allot  4"
+    "of_pmr::monotonic               of_pmr    3"
+    "by_hand::free_list              by_hand   3"
+    "of_allot::pool_one_size         of_allot  4"
+    "by_hand::free_list_checked      by_hand   3"
+    "of_allot::pool                  of_allot  4"
+    "of_allot::pool_index_stack      of_allot  4"
+    "of_allot::pool_bitmap           of_allot  4"
+    "of_pmr::pool                    of_pmr    3"
+    "of_allot::stack                 of_allot  4"
+    "of_allot::ring                  of_allot  4"
+    "by_hand::first_fit_list         by_hand   3"
+    "of_allot::best_fit              of_allot  5"
+    "of_allot::best_fit_side_table   of_allot  5"
+    "of_allot::deferred              of_allot  5"
+    "by_hand::arrays                 by_hand   3"
+    "of_allot::planned               of_allot  4"
+)
+# subject, and at most as many bytes of construct, allocate and deallocate as: another subject and how many more
+targets=(
+    "of_allot::bump           by_hand::bump               0"
+    "of_allot::pool_one_size  by_hand::free_list          16"
+    "of_allot::pool           by_hand::free_list_checked  16"
+    "of_allot::best_fit       nothing                     1200"
+)
+
+flags=(-mthumb -std=c++20 -Os -DNDEBUG -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections -fdata-sections
+    -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$here/../include" -I "$here/../examples")
+link=(-nostartfiles -Wl,--gc-sections -Wl,--no-warn-rwx-segments -L "$board")
+
+# Bytes of flash that come from archives; a long name of a section has its line to itself.
+of_libraries() { # MAP
+    local size sum=0
+    while read -r size; do sum=$((sum + size)); done < <(awk '
+        /^Linker script and memory map/ { inside = 1 }
+        /^ [.*]/ { section = $1 }
+        inside && section ~ /^\.(text|rodata)/ && /\.a\(/ && $(NF - 2) !~ /^0x0+$/ { print $(NF - 1) }' "$1")
+    echo "$sum"
+}
+
+# One program: the core, the subject, its last operation; bytes of flash, of it data, of RAM, of flash from libraries.
+measure() { # DIRECTORY CORE SCRIPT SUBJECT HEADER OPERATIONS OPTIONS...
+    local directory=$1 core=$2 script=$3 subject=$4 header=$5 count=$6 libraries=(--specs=nano.specs) program
+    shift 6
+    program=$directory/$core.${subject//:/_}.$count
+    if [[ $header == of_pmr ]]; then libraries+=(--specs=nosys.specs -Wl,--defsym=end=bss_end); fi # its heap
+    arm-none-eabi-g++ "$@" "${flags[@]}" -isystem "$directory" -include "$here/size/$header.hpp" -DSUBJECT="$subject" -DOPERATIONS="$count" \
+        "$here/size/program.cpp" "$directory/$core".*.o "${link[@]}" "${libraries[@]}" -T "$script.ld" \
+        -Wl,-Map="$program.map" -o "$program.elf" 2>"$program.log" || { cat "$program.log" >&2 && return 255; }
+    arm-none-eabi-size -A "$program.elf" |
+        awk -v name="$core $subject $count" -v libraries="$(of_libraries "$program.map")" '
+            /^\.(text|ARM\.ex|init_array|rodata)/ { flash += $2 }
+            /^\.data/ { data = $2 }
+            /^\.bss/ { bss = $2 }
+            END { print name, flash + data, data, data + bss, libraries }'
+}
+
+# Lines 'core subject count ...' to tables; and whether the targets are kept.
+report() { # CHECK
+    awk -v check="$1" -v operations="${operations[*]}" -v managed=$managed -v targets="$(printf '%s;' "${targets[@]}")" '
+        function total(core, subject) { return flash[core, subject, 3] - flash[core, "nothing", 3] }
+        function name(subject) { gsub("::", "/", subject); return subject }
+        {
+            if (!($1 in seen)) { seen[$1]; cores[++core_count] = $1 }
+            if (!($2 in known)) { known[$2]; subjects[++subject_count] = $2 }
+            flash[$1, $2, $3] = $4; data[$1, $2, $3] = $5; ram[$1, $2, $3] = $6; libraries[$1, $2, $3] = $7
+            if ($3 > last[$2]) last[$2] = $3
+        }
+        END {
+            operation_count = split(operations, operation, " ")
+            for (c = 1; c <= core_count && !check; ++c) {
+                core = cores[c]
+                printf "%-32s", "Cortex-" core ", bytes"
+                for (o = 1; o <= operation_count; ++o) printf " %10s", operation[o]
+                printf " %10s %5s %8s\n", "libraries", "data", "records"
+                for (s = 1; s <= subject_count; ++s) {
+                    subject = subjects[s]
+                    if (subject == "nothing") continue
+                    printf "%-32s", name(subject)
+                    before = 0
+                    for (o = 1; o <= operation_count; ++o) {
+                        if (o > last[subject]) { printf " %10s", ""; continue }
+                        now = flash[core, subject, o] - flash[core, "nothing", o]
+                        printf " %10d", now - before
+                        before = now
+                    }
+                    o = last[subject]
+                    printf " %10d %5d %8d\n", libraries[core, subject, o] - libraries[core, "nothing", o],
+                           data[core, subject, o] - data[core, "nothing", o],
+                           ram[core, subject, o] - ram[core, "nothing", o] - managed
+                }
+                print ""
+            }
+            count = split(targets, line, ";") - 1
+            printf "%-47s %8s %8s\n", "construct, allocate and deallocate, bytes", "at most", "are"
+            for (c = 1; c <= core_count; ++c) for (t = 1; t <= count; ++t) {
+                split(line[t], part, " ")
+                limit = total(cores[c], part[2]) + part[3]
+                has = total(cores[c], part[1])
+                missed += has > limit
+                printf "%-4s %-42s %8d %8d%s\n", cores[c], name(part[1]), limit, has, (has > limit ? "  MISSED" : "")
+            }
+            exit missed > 0
+        }'
+}
+
+if [[ ${1-} == --measure ]]; then
+    measure "${@:2}"
+    exit
+fi
+check=
+if [[ ${1-} == --check ]]; then check=1; fi
+command -v arm-none-eabi-g++ >/dev/null || { echo "skipped: no arm-none-eabi-g++" && exit 77; }
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+# Boost's headers are the system's; a folder that has nothing else keeps the system's own ones out.
+boost=/usr/include/boost
+ln -s "$boost" "$directory/boost"
+
+for each in "${cores[@]}"; do
+    read -r core script options <<<"$each"
+    read -ra options <<<"$options"
+    for source in "$board"/*.cpp; do
+        arm-none-eabi-g++ "${options[@]}" "${flags[@]}" -c "$source" -o "$directory/$core.$(basename "$source" .cpp).o"
+    done
+    for subject in "${subjects[@]}"; do
+        read -r name header count <<<"$subject"
+        [[ ! $check || " ${targets[*]} " == *" $name "* ]] || continue
+        for ((i = check ? 3 : 1; i <= (check ? 3 : count); ++i)); do
+            echo "$directory $core $script $name $header $i ${options[*]}"
+        done
+    done
+done | xargs -P "$(nproc)" -L 1 "${BASH_SOURCE[0]}" --measure >"$directory/sizes" || exit 1
+# In the order of the table, whichever was finished first
+for each in "${cores[@]}"; do
+    for subject in "${subjects[@]}"; do
+        grep "^${each%% *} ${subject%% *} " "$directory/sizes" | sort -n -k3 || true
+    done
+done | report "$check"
