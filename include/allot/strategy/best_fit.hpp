@@ -16,6 +16,7 @@
 // says. Not synchronised.
 #pragma once
 
+#include <allot/core/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/strategy/in_band.hpp>
 #include <allot/strategy/placement.hpp>
@@ -135,6 +136,7 @@ public:
     constexpr grant_type allocate(layout_type wanted) noexcept {
         const Offset need = size_of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
+        if constexpr (detail::small_code) return give(find(wanted, need), need, wanted.size);  // which finds the same
         if (!is_anywhere(wanted)) [[unlikely]] return allocate_placed(wanted, need);
         // What is asked for most, without the detours of `find`: a hole of just this size, or the front of a larger one.
         const bin own = bin_of(need);
@@ -276,7 +278,7 @@ private:
     }
 
     /// The lowest of the first few holes of a bin that are large enough; `none` when none of them is.
-    [[nodiscard, gnu::always_inline]] constexpr node lowest_of(bin b, Offset need) const noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr node lowest_of(bin b, Offset need) const noexcept {
         node best = none;
         Offset lowest = nowhere;
         node hole = bins_.head(b);
@@ -300,24 +302,40 @@ private:
             const Offset at = choose(low, high);
             return at > high ? nowhere : at;
         };
-        const Offset enough = places::enough(need, wanted.align);
+        const bool anywhere = detail::small_code && is_anywhere(wanted);
+        const Offset enough = anywhere ? need : places::enough(need, wanted.align);
+        const auto candidates = [&](bin b) { return anywhere && bins::is_exact(b) ? 1 : Options.candidates; };
         if (is_large(wanted.size))
-            return search<true>(first, enough, [&](node hole) {
+            return search<true>(first, enough, candidates, [&](node hole) {
                 return place_in(hole, [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
             });
-        return search<false>(first, enough, [&](node hole) {
+        return search<false>(first, enough, candidates, [&](node hole) {
             return place_in(hole, [&](Offset low, Offset) { return places::lowest(low, wanted.align); });
         });
     }
 
+    /// The first bin all of whose holes are of this size or more; perhaps none that is there.
+    [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
+        return bin_of(size) + (bins::is_exact(bin_of(size)) ? 0 : 1);
+    }
+
     /// Looks from the bin `first`, which holds something. `place_in` says where in a hole the node would begin, or nowhere;
-    /// a hole of the size `enough` has a place.
-    template <bool FromTop, class PlaceIn>
-    [[nodiscard]] constexpr place search(bin first, Offset enough, PlaceIn place_in) const noexcept {
-        if (const place found = best_of<FromTop>(first, place_in); found.hole != none) return found;
-        const bin sure = bin_of(enough) + (bins::is_exact(bin_of(enough)) ? 0 : 1);
-        if (const bin b = sure < bins::count ? bins_.next(sure) : bins::count; b != bins::count)
-            return best_of<FromTop>(b, place_in);
+    /// a hole of the size `enough` has a place. `candidates`: how many holes of a bin are compared.
+    template <bool FromTop, class Candidates, class PlaceIn>
+    [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates, PlaceIn place_in) const noexcept {
+        if constexpr (detail::small_code) {
+            const bin sure = first_all_fit(enough);
+            for (bin b = first;;) {
+                const place found = best_of<FromTop>(b, candidates(b), place_in);
+                if (found.hole != none) return found;
+                if (b >= sure || sure >= bins::count || (b = bins_.next(sure)) == bins::count) break;
+            }
+        } else {
+            if (const place found = best_of<FromTop>(first, candidates(first), place_in); found.hole != none) return found;
+            const bin sure = first_all_fit(enough);
+            if (const bin b = sure < bins::count ? bins_.next(sure) : bins::count; b != bins::count)
+                return best_of<FromTop>(b, candidates(b), place_in);
+        }
         std::size_t left = Options.probes;
         for (bin b = first; b != bins::count; b = bins_.after(b))
             for (node hole = bins_.head(b); hole != none; hole = nodes_.next(hole)) {
@@ -326,12 +344,11 @@ private:
             }
         return {};
     }
-    /// The lowest, or the highest, place in the first few holes of a bin that holds some.
+    /// The lowest, or the highest, place in the first `left` holes of a bin that holds some.
     template <bool FromTop, class PlaceIn>
-    [[nodiscard]] constexpr place best_of(bin b, PlaceIn place_in) const noexcept {
+    [[nodiscard]] constexpr place best_of(bin b, unsigned left, PlaceIn place_in) const noexcept {
         place best;
-        node hole = bins_.head(b);
-        for (unsigned left = Options.candidates;;) {
+        for (node hole = bins_.head(b);;) {
             const Offset at = place_in(hole);
             if (FromTop ? at != nowhere && (best.at == nowhere || at > best.at) : at < best.at) best = {hole, b, at};
             if (--left == 0 || (hole = nodes_.next(hole)) == none) return best;
@@ -389,7 +406,7 @@ private:
         return grant_of_node(block, size);
     }
     /// The same from the front of a hole of the size `had`.
-    [[gnu::always_inline]] constexpr grant_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr grant_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
         const auto behind = static_cast<Offset>(had - need);
         if (behind < nodes_type::min_hole) {
             unlink(hole, [&] { return from; });
@@ -414,7 +431,7 @@ private:
         link(rest, left);
     }
     /// Takes in the hole above, and says how large that was.
-    [[gnu::always_inline]] constexpr Offset absorb_above(node n) noexcept {
+    ALLOT_INLINE constexpr Offset absorb_above(node n) noexcept {
         const node above = nodes_.hole_after(n);
         if (above == none) return 0;
         const Offset size = nodes_.size(above);
@@ -423,12 +440,12 @@ private:
         return size;
     }
 
-    [[gnu::always_inline]] constexpr void link(node hole, Offset size) noexcept {
+    ALLOT_INLINE constexpr void link(node hole, Offset size) noexcept {
         nodes_.mark_hole(hole, size);
         put(hole, bin_of(size));
     }
     // The holes of a bin are a list, newest first.
-    [[gnu::always_inline]] constexpr void put(node hole, bin to) noexcept {
+    ALLOT_INLINE constexpr void put(node hole, bin to) noexcept {
         const node second = bins_.head(to);
         nodes_.set_next(hole, second);
         nodes_.set_prev(hole, none);
@@ -436,14 +453,14 @@ private:
         if (second != none) nodes_.set_prev(second, hole);
     }
     /// Precondition: the hole is the head of this bin.
-    [[gnu::always_inline]] constexpr void pop(bin from, node hole) noexcept {
+    ALLOT_INLINE constexpr void pop(bin from, node hole) noexcept {
         const node next = nodes_.next(hole);
         bins_.pop(from, next);
         if (next != none) nodes_.set_prev(next, none);
     }
     /// `its_bin` is asked when the hole is the head.
     template <class Bin>
-    [[gnu::always_inline]] constexpr void unlink(node hole, Bin its_bin) noexcept {
+    ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
         if (next != none) nodes_.set_prev(next, prev);
         if (prev != none) nodes_.set_next(prev, next);
