@@ -397,11 +397,16 @@ private:
         if (hole == none) return {};
         const Offset had = nodes_.size(hole);
         const auto front = static_cast<Offset>(found.at - nodes_.offset(hole)), behind = static_cast<Offset>(had - front - need);
-        if (front == 0) return cut_front(hole, found.from, had, need, size);
+        // In band, what is left behind becomes the newest hole of its bin either way.
+        if constexpr (!detail::small_code || !in_band)
+            if (front == 0) return cut_front(hole, found.from, had, need, size);
         if (!nodes_.room(behind >= nodes_type::min_hole ? 2 : 1)) return {};
         unlink(hole, [&] { return found.from; });
-        const node block = nodes_.split(hole, front);
-        link(hole, front);
+        node block = hole;
+        if (front != 0) {
+            block = nodes_.split(hole, front);
+            link(hole, front);
+        }
         keep_front(block, static_cast<Offset>(need + behind), need);
         return grant_of_node(block, size);
     }
@@ -461,10 +466,18 @@ private:
     /// `its_bin` is asked when the hole is the head.
     template <class Bin>
     ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
+        if constexpr (detail::small_code && in_band) return unlink(hole);
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
         if (next != none) nodes_.set_prev(next, prev);
         if (prev != none) nodes_.set_next(prev, next);
         else bins_.pop(its_bin(), next);
+    }
+    /// The same for all who ask, by the size that the hole's record tells.
+    constexpr void unlink(node hole) noexcept {
+        const node next = nodes_.next(hole), prev = nodes_.prev(hole);
+        if (next != none) nodes_.set_prev(next, prev);
+        if (prev != none) nodes_.set_next(prev, next);
+        else bins_.pop(bin_of(nodes_.size(hole)), next);
     }
 
     nodes_type nodes_;
