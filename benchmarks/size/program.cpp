@@ -37,6 +37,7 @@ volatile int answer;
 }  // namespace
 
 int main() {
+    asm volatile("" : : "r"(&subject));  // somebody looks at it
 #if OPERATIONS >= 2
     held = allocate(size, align);
 #endif

@@ -68,6 +68,10 @@ public:
     static constexpr bool grows = !one_region || in_place;
     static constexpr bool can_trim = in_place || one_by_one || (!one_region && removable<Strategy>);
 
+    /// The one region is known to the compiler, and nobody can refuse it.
+    static constexpr bool embedded =
+        embedded_device<Device> && one_region && !in_place && model::absolute && Align <= Device::min_align;
+
     arena_regions() noexcept
         requires std::default_initializable<Device>
     = default;
@@ -88,7 +92,7 @@ public:
     void acquire_window() noexcept {
         static_assert(!one_region || in_place || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
-        if constexpr (one_region && !in_place && embedded_device<Device> && model::absolute && Align <= Device::min_align)
+        if constexpr (embedded)
             use_embedded();
         else if constexpr (one_region && !in_place)
             static_cast<void>(acquire({1, Align}));
@@ -371,7 +375,7 @@ private:
     }
 
     Strategy strategy_{};
-    [[no_unique_address]] typename Device::error refused_with_{};
+    [[no_unique_address]] std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
     [[no_unique_address]] std::conditional_t<one_region, nothing, growth_state> growth_{};
 };
 

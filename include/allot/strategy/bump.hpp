@@ -12,6 +12,7 @@
 // upward ten. Memory: three offsets, and what alignment skips. Not synchronised.
 #pragma once
 
+#include <allot/core/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -123,7 +124,7 @@ private:
     }
     /// Reduces the room by what alignment skips; false when there is less.
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
-        if (align <= Options.limit_align) {
+        if (!detail::small_code && align <= Options.limit_align) {
             room = align_down(room, align);
             return true;
         }
