@@ -5,6 +5,9 @@
 #     libraries   how much of it comes from the C and C++ libraries and libgcc, as memcpy
 #     data        of it in RAM that is copied from flash at the start
 #     records     RAM in all beside the 1 KiB
+# Then the instructions of single operations under stress (size/cycles.cpp), by the core's timer, SysTick, in QEMU. With
+# -icount shift=0 an instruction takes a nanosecond, and a tick is 40 of them, or 62; with shift=8 it takes 256 ns, and an
+# instruction is 6 ticks or 4: whole instructions are told apart. The program finds the ratio by a loop of known length.
 # usage: size.sh [--check]     --check: only what there are targets for; fails when one is missed. 77 without the compiler.
 set -euo pipefail
 export LC_ALL=C
@@ -13,10 +16,10 @@ board=$here/../examples/firmware/board
 operations=(construct allocate deallocate diagnose resize)
 managed=1024
 
-# core        options of the compiler                                   linker script
+# core, linker script, board in QEMU, options of the compiler
 cores=(
-    "M0+      microbit  -mcpu=cortex-m0plus"
-    "M4       mps2      -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+    "M0+  microbit  microbit    -mcpu=cortex-m0plus"
+    "M4   mps2      mps2-an386  -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 )
 # subject                      header of size/   operations it has
 subjects=(
@@ -50,6 +53,24 @@ targets=(
     "of_allot::planned        allocate  by_hand::arrays             0     0"
 )
 
+# subject, header, largest size, largest alignment, what is given back
+stressed=(
+    "by_hand::bump                  by_hand   64   8   all"
+    "of_allot::bump                 of_allot  64   8   all"
+    "of_allot::stack                of_allot  64   8   newest"
+    "of_allot::ring                 of_allot  64   8   oldest"
+    "by_hand::free_list_checked     by_hand   32   8   any"
+    "of_allot::pool                 of_allot  32   8   any"
+    "of_allot::pool_one_size        of_allot  32   8   any"
+    "of_allot::pool_index_stack     of_allot  32   8   any"
+    "of_allot::pool_bitmap          of_allot  32   8   any"
+    "by_hand::first_fit_list        by_hand   256  8   any"
+    "of_allot::best_fit             of_allot  256  8   any"
+    "of_allot::best_fit             of_allot  256  64  any"
+    "of_allot::best_fit_side_table  of_allot  256  8   any"
+    "of_allot::deferred             of_allot  256  8   any"
+)
+
 flags=(-mthumb -std=c++20 -Os -DNDEBUG -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections -fdata-sections
     -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$here/../include" -I "$here/../examples")
 link=(-nostartfiles -Wl,--gc-sections -Wl,--no-warn-rwx-segments -L "$board")
@@ -79,6 +100,34 @@ measure() { # DIRECTORY CORE SCRIPT SUBJECT HEADER OPERATIONS OPTIONS...
             /^\.data/ { data = $2 }
             /^\.bss/ { bss = $2 }
             END { print name, flash + data, data, data + bss, libraries }'
+}
+
+# The instructions of one subject under stress, as cycles.cpp prints them.
+stress() { # DIRECTORY CORE SCRIPT BOARD SUBJECT HEADER LARGEST ALIGN GIVEN_BACK OPTIONS...
+    local directory=$1 core=$2 script=$3 board=$4 subject=$5 header=$6 largest=$7 align=$8 given_back=$9 program
+    shift 9
+    program=$directory/$core.${subject//:/_}.$align.cycles.elf
+    arm-none-eabi-g++ "$@" "${flags[@]}" -isystem "$directory" -include "$here/size/$header.hpp" -DSUBJECT="$subject" \
+        -DLARGEST="$largest" -DALIGN="$align" -DGIVEN_BACK="$given_back" "$here/size/cycles.cpp" "$directory/$core".*.o \
+        "${link[@]}" --specs=nano.specs -T "$script.ld" -o "$program"
+    timeout 120 qemu-system-arm -M "$board" -nographic -semihosting-config enable=on,target=native -icount shift=8 \
+        -kernel "$program" </dev/null
+}
+
+stress_all() {
+    local each core script board options name header largest align given_back counts
+    for each in "${cores[@]}"; do
+        read -r core script board options <<<"$each"
+        read -ra options <<<"$options"
+        printf '%-47s %16s %16s\n' "Cortex-$core, instructions: worst, mean" allocate deallocate
+        for each in "${stressed[@]}"; do
+            read -r name header largest align given_back <<<"$each"
+            read -ra counts < <(stress "$directory" "$core" "$script" "$board" "$name" "$header" "$largest" "$align" \
+                "$given_back" "${options[@]}")
+            printf '%-47s %8d %7d %8d %7d\n' "${name//:://}, sizes to $largest, alignments to $align" "${counts[@]:0:4}"
+        done
+        echo
+    done
 }
 
 # Lines 'core subject count ...' to tables; and whether the targets are kept.
@@ -150,7 +199,7 @@ boost=/usr/include/boost
 ln -s "$boost" "$directory/boost"
 
 for each in "${cores[@]}"; do
-    read -r core script options <<<"$each"
+    read -r core script _ options <<<"$each"
     read -ra options <<<"$options"
     for source in "$board"/*.cpp; do
         arm-none-eabi-g++ "${options[@]}" "${flags[@]}" -c "$source" -o "$directory/$core.$(basename "$source" .cpp).o"
@@ -168,4 +217,9 @@ for each in "${cores[@]}"; do
     for subject in "${subjects[@]}"; do
         grep "^${each%% *} ${subject%% *} " "$directory/sizes" | sort -n -k3 || true
     done
-done | report "$check"
+done | report "$check" || missed=1
+if [[ ! $check ]]; then
+    echo
+    if command -v qemu-system-arm >/dev/null; then stress_all; else echo "skipped: no qemu-system-arm"; fi
+fi
+exit "${missed:-0}"

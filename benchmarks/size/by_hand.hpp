@@ -15,8 +15,8 @@ constexpr bool is_layout(std::size_t size, std::size_t alignment) {
 
 /// Down from the end. The memory is part of it, as it is of an arena.
 struct bump {
-    alignas(align) std::byte bytes[capacity];
     std::uintptr_t from, at;
+    alignas(align) std::byte bytes[capacity];
 
     bump() : from{reinterpret_cast<std::uintptr_t>(bytes)}, at{from + capacity} {}
     void* allocate(std::size_t size, std::size_t alignment) {
@@ -31,8 +31,8 @@ struct bump {
 
 /// The same with the number of bytes in use, which is 0 at the start: nothing runs before it can be used.
 struct bump_zero {
-    alignas(align) std::byte bytes[capacity];
     std::size_t used;
+    alignas(align) std::byte bytes[capacity];
 
     void* allocate(std::size_t size, std::size_t alignment) {
         if (!is_layout(size, alignment)) return nullptr;
@@ -50,8 +50,8 @@ struct free_list {
     struct node {
         node* next;
     };
-    alignas(align) std::byte bytes[capacity];
     node* free = nullptr;
+    alignas(align) std::byte bytes[capacity];
 
     free_list() {
         for (std::size_t at = capacity; at != 0; at -= slot) deallocate(bytes + at - slot, slot);

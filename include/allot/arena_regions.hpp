@@ -25,10 +25,11 @@ struct regions_kept {
     regions_kept() noexcept
         requires std::default_initializable<Device>
     = default;
-    explicit regions_kept(Device device, space_type space = {}) noexcept : device_{std::move(device)}, space_{space} {}
+    explicit regions_kept(Device device, space_type space = {}) noexcept : space_{space}, device_{std::move(device)} {}
 
-    [[no_unique_address]] Device device_{};
+    // A device may hold its memory, which comes last: what lies in front of it is within reach of short instructions.
     space_type space_{};
+    [[no_unique_address]] Device device_{};
 };
 /// Those of a device that wants them back.
 template <class Device, class Strategy, class Growth>
@@ -44,11 +45,17 @@ template <class Device, class Strategy, class Growth>
 using regions_kept_by = std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
                                       regions_given_back<Device, Strategy, Growth>>;
 
+/// In front of the regions, too.
+template <class Strategy>
+struct strategy_kept {
+    Strategy strategy_{};
+};
+
 /// `Align` is what every base is asked to be aligned to, at least.
 template <class Device, class Strategy, class Growth, std::size_t Align>
-class arena_regions : regions_kept_by<Device, Strategy, Growth> {
+class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth> {
     using kept = regions_kept_by<Device, Strategy, Growth>;
-    using kept::device_, kept::space_;
+    using kept::device_, kept::space_, strategy_kept<Strategy>::strategy_;
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
     using grant = grant_of<Strategy>;
@@ -77,8 +84,8 @@ public:
     = default;
     explicit arena_regions(Device device) noexcept : kept{std::move(device)} {}
     arena_regions(arena_regions&& other) noexcept
-        : kept{std::move(other.device_), std::exchange(other.space_, {})},
-          strategy_{std::exchange(other.strategy_, Strategy{})},
+        : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
+          kept{std::move(other.device_), std::exchange(other.space_, {})},
           refused_with_{other.refused_with_},
           growth_{std::exchange(other.growth_, {})} {}
     arena_regions& operator=(arena_regions&&) = delete;
@@ -374,7 +381,6 @@ private:
         }
     }
 
-    Strategy strategy_{};
     [[no_unique_address]] std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
     [[no_unique_address]] std::conditional_t<one_region, nothing, growth_state> growth_{};
 };

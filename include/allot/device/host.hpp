@@ -133,8 +133,8 @@ public:
     void release(region<void*>) noexcept { in_use_ = false; }
 
 private:
-    alignas(Align) mutable std::byte bytes_[Size];  // memory, not a part of the device's value
     bool in_use_ = false;
+    alignas(Align) mutable std::byte bytes_[Size];  // memory, not a part of the device's value
 };
 
 static_assert(device<heap> && self_contained_device<buffer> && embedded_device<static_storage<64>>);
