@@ -147,12 +147,18 @@ public:
 private:
     static constexpr Offset in_use = 1, below_in_use = 2, flags = 3;
 
+    // Where offsets are addresses, words lie at multiples of a word: a core that reads them nowhere else, as a Cortex-M0, has
+    // to know, or it calls a function for each.
+    static constexpr std::size_t word_align = std::same_as<Memory, addressed_memory> ? word : 1;
+
     [[nodiscard]] Offset read(Offset at) const noexcept {
         Offset value;
-        std::memcpy(&value, memory_.at(at), sizeof value);
+        std::memcpy(&value, __builtin_assume_aligned(memory_.at(at), word_align), sizeof value);
         return value;
     }
-    void write(Offset at, Offset value) noexcept { std::memcpy(memory_.at(at), &value, sizeof value); }
+    void write(Offset at, Offset value) noexcept {
+        std::memcpy(__builtin_assume_aligned(memory_.at(at), word_align), &value, sizeof value);
+    }
 
     [[no_unique_address]] Memory memory_{};
 };
