@@ -294,7 +294,7 @@ private:
     /// Where a node is best cut out.
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need) const noexcept {
         const bin first = bins_.next(bin_of(need));
-        if (first == bins::count) return {};
+        if (!detail::small_code && first == bins::count) return {};  // otherwise `search` says so
         const auto place_in = [&](node hole, auto choose) {
             const Offset size = nodes_.size(hole), low = nodes_.offset(hole);
             if (size < need) return nowhere;
@@ -319,16 +319,15 @@ private:
         return bin_of(size) + (bins::is_exact(bin_of(size)) ? 0 : 1);
     }
 
-    /// Looks from the bin `first`, which holds something. `place_in` says where in a hole the node would begin, or nowhere;
-    /// a hole of the size `enough` has a place. `candidates`: how many holes of a bin are compared.
+    /// Looks from the bin `first` on, which holds something, or is `count`. `place_in` says where in a hole the node would
+    /// begin, or nowhere; a hole of the size `enough` has a place. `candidates`: how many holes of a bin are compared.
     template <bool FromTop, class Candidates, class PlaceIn>
     [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates, PlaceIn place_in) const noexcept {
         if constexpr (detail::small_code) {
             const bin sure = first_all_fit(enough);
-            for (bin b = first;;) {
-                const place found = best_of<FromTop>(b, candidates(b), place_in);
-                if (found.hole != none) return found;
-                if (b >= sure || sure >= bins::count || (b = bins_.next(sure)) == bins::count) break;
+            for (bin b = first; b != bins::count; b = bins_.next(sure)) {
+                if (const place found = best_of<FromTop>(b, candidates(b), place_in); found.hole != none) return found;
+                if (b >= sure || sure >= bins::count) break;
             }
         } else {
             if (const place found = best_of<FromTop>(first, candidates(first), place_in); found.hole != none) return found;
