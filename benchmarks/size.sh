@@ -111,7 +111,7 @@ stress() { # DIRECTORY CORE SCRIPT BOARD SUBJECT HEADER LARGEST ALIGN GIVEN_BACK
         -DLARGEST="$largest" -DALIGN="$align" -DGIVEN_BACK="$given_back" "$here/size/cycles.cpp" "$directory/$core".*.o \
         "${link[@]}" --specs=nano.specs -T "$script.ld" -o "$program"
     timeout 120 qemu-system-arm -M "$board" -nographic -semihosting-config enable=on,target=native -icount shift=8 \
-        -kernel "$program" </dev/null
+        -kernel "$program" </dev/null 2>&1 # which is where it prints
 }
 
 stress_all() {
@@ -119,12 +119,12 @@ stress_all() {
     for each in "${cores[@]}"; do
         read -r core script board options <<<"$each"
         read -ra options <<<"$options"
-        printf '%-47s %16s %16s\n' "Cortex-$core, instructions: worst, mean" allocate deallocate
+        printf '%-56s %16s %16s\n' "Cortex-$core, instructions: worst, mean" allocate deallocate
         for each in "${stressed[@]}"; do
             read -r name header largest align given_back <<<"$each"
             read -ra counts < <(stress "$directory" "$core" "$script" "$board" "$name" "$header" "$largest" "$align" \
                 "$given_back" "${options[@]}")
-            printf '%-47s %8d %7d %8d %7d\n' "${name//:://}, sizes to $largest, alignments to $align" "${counts[@]:0:4}"
+            printf '%-56s %8d %7d %8d %7d\n' "${name//:://}, sizes to $largest, alignments to $align" "${counts[@]:0:4}"
         done
         echo
     done
