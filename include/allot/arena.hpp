@@ -82,14 +82,6 @@ public:
     arena(arena&&) noexcept = default;
     arena& operator=(arena&&) = delete;
 
-    ~arena() {
-        if constexpr (Options.hardening == hardening::debug) {
-            live_.for_each([](const block_type& held, std::size_t position) {
-                OnMisuse{}(misuse::leaked, position, held.size);
-            });
-        }
-    }
-
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return admit(regions_.allocate(wanted)); }
 
     /// Takes a block back, as it was handed out. An empty block is fine.
@@ -212,14 +204,16 @@ private:
 
     [[nodiscard]] block_type admit(grant given) noexcept {
         if (!given) return {};
-        const block_type fresh = regions_.space().block_for(given, regions_.current_region());
-        if constexpr (checked) {
+        if constexpr (!checked) {
+            return regions_.space().block_for(given, regions_.current_region());
+        } else {
+            const block_type fresh = regions_.space().block_for(given, regions_.current_region());
             if (!live_.add(fresh, model::position(fresh.address))) {
                 regions_.strategy().deallocate(given);
                 return {};
             }
+            return fresh;
         }
-        return fresh;
     }
 
     [[nodiscard]] bool is_live(const block_type& held) const noexcept {
@@ -229,8 +223,21 @@ private:
             return true;
     }
 
+    /// Tells of the blocks that live when the arena ends. A type of its own: other arenas have no destructor for it.
+    struct live_blocks_to_report : live_blocks<block_type> {
+        live_blocks_to_report() noexcept = default;
+        live_blocks_to_report(live_blocks_to_report&&) noexcept = default;
+        ~live_blocks_to_report() {
+            this->for_each([](const block_type& held, std::size_t position) {
+                OnMisuse{}(misuse::leaked, position, held.size);
+            });
+        }
+    };
+
     regions_type regions_;
-    [[no_unique_address]] std::conditional_t<checked, live_blocks<block_type>, nothing> live_{};
+    [[no_unique_address]] std::conditional_t<
+        Options.hardening == hardening::debug, live_blocks_to_report,
+        std::conditional_t<checked, live_blocks<block_type>, nothing>> live_{};
 };
 
 }  // namespace allot::inline v1

@@ -16,11 +16,46 @@
 
 namespace allot::inline v1 {
 
+/// The device, and the regions that it has handed out.
+template <class Device, class Strategy, class Growth>
+struct regions_kept {
+    static_assert(arena_requirements<Device, Strategy, Growth>());
+    using space_type = offset_space<Device, Strategy, Growth>;
+
+    regions_kept() noexcept
+        requires std::default_initializable<Device>
+    = default;
+    explicit regions_kept(Device device, space_type space = {}) noexcept : space_{space}, device_{std::move(device)} {}
+
+    // A device may hold its memory, which comes last: what lies in front of it is within reach of short instructions.
+    space_type space_{};
+    [[no_unique_address]] Device device_{};
+};
+/// Those of a device that wants them back.
+template <class Device, class Strategy, class Growth>
+struct regions_given_back : regions_kept<Device, Strategy, Growth> {
+    using regions_kept<Device, Strategy, Growth>::regions_kept;
+    ~regions_given_back() {
+        for (const auto& held : this->space_.regions) {
+            if (held) this->device_.release(held);
+        }
+    }
+};
+template <class Device, class Strategy, class Growth>
+using regions_kept_by = std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
+                                      regions_given_back<Device, Strategy, Growth>>;
+
+/// In front of the regions, too.
+template <class Strategy>
+struct strategy_kept {
+    Strategy strategy_{};
+};
+
 /// `Align` is what every base is asked to be aligned to, at least.
 template <class Device, class Strategy, class Growth, std::size_t Align>
-class arena_regions {
-    static_assert(arena_requirements<Device, Strategy, Growth>());
-
+class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth> {
+    using kept = regions_kept_by<Device, Strategy, Growth>;
+    using kept::device_, kept::space_, strategy_kept<Strategy>::strategy_;
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
     using grant = grant_of<Strategy>;
@@ -32,7 +67,7 @@ class arena_regions {
     };
 
 public:
-    using space_type = offset_space<Device, Strategy, Growth>;
+    using typename kept::space_type;
     using region_type = typename space_type::region_type;
     static constexpr bool one_region = space_type::order == region_order::one_region;
     static constexpr bool one_by_one = space_type::order == region_order::one_by_one;
@@ -40,22 +75,20 @@ public:
     static constexpr bool grows = !one_region || in_place;
     static constexpr bool can_trim = in_place || one_by_one || (!one_region && removable<Strategy>);
 
+    /// The one region is known to the compiler, and nobody can refuse it.
+    static constexpr bool embedded =
+        embedded_device<Device> && one_region && !in_place && model::absolute && Align <= Device::min_align;
+
     arena_regions() noexcept
         requires std::default_initializable<Device>
     = default;
-    explicit arena_regions(Device device) noexcept : device_{std::move(device)} {}
+    explicit arena_regions(Device device) noexcept : kept{std::move(device)} {}
     arena_regions(arena_regions&& other) noexcept
-        : device_{std::move(other.device_)},
-          strategy_{std::exchange(other.strategy_, Strategy{})},
+        : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
+          kept{std::move(other.device_), std::exchange(other.space_, {})},
           refused_with_{other.refused_with_},
-          growth_{std::exchange(other.growth_, {})},
-          space_{std::exchange(other.space_, {})} {}
+          growth_{std::exchange(other.growth_, {})} {}
     arena_regions& operator=(arena_regions&&) = delete;
-    ~arena_regions() {
-        for (const region_type& held : space_.regions) {
-            if (held) device_.release(held);
-        }
-    }
 
     [[nodiscard]] const Device& device() const noexcept { return device_; }
     [[nodiscard]] Strategy& strategy() noexcept { return strategy_; }
@@ -66,7 +99,10 @@ public:
     void acquire_window() noexcept {
         static_assert(!one_region || in_place || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
-        if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
+        if constexpr (embedded)
+            use_embedded();
+        else if constexpr (one_region && !in_place)
+            static_cast<void>(acquire({1, Align}));
     }
 
     /// A region of at least `size` bytes; when there is none, `diagnose` knows why.
@@ -172,6 +208,16 @@ private:
         } else {
             return align <= Device::min_align || growth_.base_align == 0 || align <= growth_.base_align;
         }
+    }
+
+    /// What `acquire` comes to where the compiler knows the region: nothing is asked, and nothing refuses but the strategy.
+    void use_embedded() noexcept {
+        const auto base = device_.base();
+        const std::size_t at = model::position(base);
+        constexpr std::size_t size = Device::capacity();
+        if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // it is an object
+        if (strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}))
+            space_.regions[0] = {base, size, Device::min_align};
     }
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -335,11 +381,8 @@ private:
         }
     }
 
-    [[no_unique_address]] Device device_{};
-    Strategy strategy_{};
-    [[no_unique_address]] typename Device::error refused_with_{};
+    [[no_unique_address]] std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
     [[no_unique_address]] std::conditional_t<one_region, nothing, growth_state> growth_{};
-    space_type space_{};
 };
 
 }  // namespace allot::inline v1

@@ -7,8 +7,19 @@
 
 #include <memory>
 #include <new>
+#include <type_traits>
 
 using namespace allot::literals;
+
+// As a global, an arena registers nothing with atexit, unless somebody wants its memory back or it tells of leaks.
+template <class Device, class Strategy, allot::arena_options Options = allot::arena_options{}>
+constexpr bool ends_in_silence = std::is_trivially_destructible_v<allot::arena<Device, Strategy, allot::growth::none, Options>>;
+using kilobyte = allot::host::static_storage<1_KiB>;
+static_assert(ends_in_silence<kilobyte, allot::bump<>> && ends_in_silence<kilobyte, allot::best_fit<>>);
+static_assert(ends_in_silence<kilobyte, allot::pool<allot::pool_options{.slot = 32}>>);
+static_assert(ends_in_silence<allot::host::buffer, allot::bump<>> && ends_in_silence<allot::tightly_coupled, allot::bump<>>);
+static_assert(!ends_in_silence<allot::host::heap, allot::bump<>>);
+static_assert(!ends_in_silence<kilobyte, allot::bump<>, allot::arena_options{.hardening = allot::hardening::debug}>);
 
 TEST_CASE("an arena over static storage does not touch the bytes before they are asked for") {
     using arena = allot::arena<allot::host::static_storage<1_MiB>, allot::bump<>>;

@@ -23,10 +23,20 @@ template <std::unsigned_integral T>
 [[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
     return static_cast<std::size_t>(__builtin_ctzll(bits));
 }
+template <std::unsigned_integral T>
+    requires(sizeof(T) <= sizeof(unsigned))  // half the work, where a register has no more
+[[nodiscard]] constexpr std::size_t lowest_one(T bits) noexcept {
+    return static_cast<std::size_t>(__builtin_ctz(bits));
+}
 
 /// The place of the highest one, counted from 0. Precondition: there is a one.
 [[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
     return 63U ^ static_cast<unsigned>(__builtin_clzll(bits));
+}
+template <std::unsigned_integral T>
+    requires(sizeof(T) <= sizeof(unsigned))
+[[nodiscard]] constexpr unsigned highest_one(T bits) noexcept {
+    return 31U ^ static_cast<unsigned>(__builtin_clz(bits));
 }
 
 /// `a + b`, or false and `sum` untouched when that does not fit.

@@ -87,6 +87,20 @@ concept extensible_device = device<Device> && requires(Device device, region_of<
     { device.resize(held, size) } noexcept -> std::same_as<acquired<Device>>;
 };
 
+/// Refinement: what `acquire` and `release` change is in the device object alone, so that a region that is held when the
+/// object ends need not be released. An arena over it has no destructor: as a global, nothing is registered with atexit.
+template <class Device>
+concept self_contained_device = device<Device> && requires { requires Device::self_contained; };
+
+/// Refinement: the one window lies inside the object, or in one that its type names, from `base()` on. It is `capacity()`
+/// bytes, aligned to `min_align`, and whoever has the device has it alone.
+template <class Device>
+concept embedded_device =
+    self_contained_device<Device> && bounded_device<Device> && requires(const Device device) {
+        { device.base() } noexcept -> std::same_as<typename Device::address_model::base>;
+        typename std::bool_constant<(Device::capacity() > 0)>;
+    };
+
 /// The traits of another device, for one that passes memory on: `struct counting : allot::traits_of<Device>`.
 template <class Device>
 struct traits_of {

@@ -94,6 +94,7 @@ public:
     static constexpr std::size_t min_align = 1;
     static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    static constexpr bool self_contained = true;
 
     buffer(void* base, std::size_t size) noexcept : window_{base, size} {}
     template <std::size_t Size>
@@ -120,12 +121,14 @@ public:
     static constexpr std::size_t min_align = Align;
     static constexpr std::size_t granularity = alignment_of(Size | Align);
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    static constexpr bool self_contained = true;
 
-    static_storage() noexcept {}  // not defaulted: a defaulted one would have its bytes zeroed wherever it is written `{}`
+    constexpr static_storage() noexcept {}  // not defaulted: a defaulted one would have its bytes zeroed wherever it is written `{}`
     static_storage(const static_storage&) = delete;
     static_storage& operator=(const static_storage&) = delete;
 
     [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Size; }
+    [[nodiscard]] void* base() const noexcept { return bytes_; }
     [[nodiscard]] acquired<static_storage> acquire(layout wanted) noexcept {
         if (in_use_) return acquired<static_storage>::failure(window_error::in_use);
         if (!wanted.is_valid() || wanted.size > Size || wanted.align > Align)
@@ -136,8 +139,8 @@ public:
     void release(region<void*>) noexcept { in_use_ = false; }
 
 private:
-    alignas(Align) std::byte bytes_[Size];
     bool in_use_ = false;
+    alignas(Align) mutable std::byte bytes_[Size];  // memory, not a part of the device's value
 };
 
 /// All bytes of `Object`, which has static storage duration and nothing else in it. Two devices of one object would both
@@ -156,12 +159,14 @@ public:
     static constexpr std::size_t min_align = alignof(object);
     static constexpr std::size_t granularity = alignment_of(sizeof(object) | alignof(object));
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    static constexpr bool self_contained = true;
 
-    static_buffer() noexcept = default;
+    constexpr static_buffer() noexcept = default;
     static_buffer(const static_buffer&) = delete;
     static_buffer& operator=(const static_buffer&) = delete;
 
     [[nodiscard]] static constexpr std::size_t capacity() noexcept { return sizeof(object); }
+    [[nodiscard]] static void* base() noexcept { return &Object; }
     [[nodiscard]] acquired<static_buffer> acquire(layout wanted) noexcept {
         if (in_use_) return acquired<static_buffer>::failure(window_error::in_use);
         if (!wanted.is_valid() || wanted.size > sizeof(object) || wanted.align > alignof(object))
@@ -175,6 +180,7 @@ private:
     bool in_use_ = false;
 };
 
-static_assert(device<heap> && bounded_device<buffer> && bounded_device<static_storage<64>>);
+static_assert(device<heap> && self_contained_device<buffer> && embedded_device<static_storage<64>>);
+static_assert(!self_contained_device<heap> && bounded_device<buffer> && !embedded_device<buffer>);
 
 }  // namespace allot::inline v1::host

@@ -24,6 +24,7 @@ public:
     static constexpr std::size_t min_align = 1;
     static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    static constexpr bool self_contained = true;
 
     tightly_coupled(void* base, std::size_t size) noexcept : window_{base, size} {}
 
@@ -37,6 +38,6 @@ private:
     host::window window_;
 };
 
-static_assert(bounded_device<tightly_coupled>);
+static_assert(bounded_device<tightly_coupled> && self_contained_device<tightly_coupled>);
 
 }  // namespace allot::inline v1

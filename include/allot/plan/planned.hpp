@@ -136,20 +136,63 @@ private:
     diagnosis refused_{};
 };
 
+/// The same where the device object has the memory, or its type: nothing is acquired, kept or refused, and a block's address is known to the linker.
+template <embedded_device Device>
+class embedded_planned_region : public traits_of<Device> {
+    static_assert(device_requirements<Device>());
+    using model = typename Device::address_model;
+
+public:
+    using block_type = block<typename model::address, no_ticket<planned<>>>;
+
+    embedded_planned_region(embedded_planned_region&&) = delete;
+    embedded_planned_region& operator=(embedded_planned_region&&) = delete;
+
+    [[nodiscard]] static constexpr diagnosis diagnose() noexcept { return {}; }
+    [[nodiscard]] static constexpr std::size_t size() noexcept { return Device::capacity(); }
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+
+protected:
+    constexpr embedded_planned_region(std::uint64_t, std::uint64_t) noexcept {}
+
+    [[nodiscard]] static constexpr bool held() noexcept { return true; }
+    [[nodiscard]] block_type block_at(plan_place place) const noexcept {
+        return {model::locate(device_.base(), static_cast<std::size_t>(place.offset)),
+                static_cast<std::size_t>(place.size),
+                {}};
+    }
+
+private:
+    Device device_{};
+};
+
+namespace detail {
+template <class Device>
+struct region_of_plan {
+    using type = planned_region<Device>;
+};
+template <embedded_device Device>
+struct region_of_plan<Device> {
+    using type = embedded_planned_region<Device>;
+};
+}  // namespace detail
+
 /// An arena by a plan that the compiler knows.
 template <class Device, const auto& Plan>
     requires plan_of_places<std::remove_cvref_t<decltype(Plan)>>
-class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse> : public planned_region<Device> {
+class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse>
+    : public detail::region_of_plan<Device>::type {
+    using region_type = typename detail::region_of_plan<Device>::type;
     static constexpr std::span<const plan_place> places{Plan.places};
     static constexpr bool is_always_there = detail::always_fits<Device, Plan>();
 
 public:
-    using typename planned_region<Device>::block_type;
+    using typename region_type::block_type;
 
-    arena() noexcept
+    constexpr arena() noexcept
         requires std::default_initializable<Device>
-        : planned_region<Device>{Plan.peak, Plan.align} {}
-    explicit arena(Device device) noexcept : planned_region<Device>{std::move(device), Plan.peak, Plan.align} {}
+        : region_type{Plan.peak, Plan.align} {}
+    explicit arena(Device device) noexcept : region_type{std::move(device), Plan.peak, Plan.align} {}
 
     /// The block of a buffer. Empty where the device has refused, and for a buffer of no bytes.
     template <std::size_t Id>

@@ -9,9 +9,10 @@
 // What is kept is the room before the limit, the end that blocks approach. Where the limit is known to be as aligned as the
 // request, the room is aligned in the offset's stead: one comparison refuses all that does not fit, and nothing can wrap.
 // An arena knows it from its device (`min_align`, `granularity`). Every operation is O(1), downward eight instructions then,
-// upward ten. Memory: three offsets, and what alignment skips. Not synchronised.
+// upward ten. Measured on a Cortex-M4, -Os, in an arena: at most 21 instructions an operation (./dev size). Memory: three offsets, and what alignment skips. Not synchronised.
 #pragma once
 
+#include <allot/core/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -123,7 +124,7 @@ private:
     }
     /// Reduces the room by what alignment skips; false when there is less.
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
-        if (align <= Options.limit_align) {
+        if (!detail::small_code && align <= Options.limit_align) {
             room = align_down(room, align);
             return true;
         }

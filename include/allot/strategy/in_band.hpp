@@ -12,6 +12,7 @@
 #pragma once
 
 #include <allot/core/extent.hpp>
+#include <allot/core/inlining.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <cstring>
@@ -115,12 +116,12 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    [[gnu::always_inline]] void mark_used(node of, Offset size) noexcept {
+    ALLOT_INLINE void mark_used(node of, Offset size) noexcept {
         write(of, size | in_use | (read(of) & below_in_use));
         write(of + size, read(of + size) | below_in_use);
     }
     /// What is below a hole is in use: holes join.
-    [[gnu::always_inline]] void mark_hole(node of, Offset size) noexcept {
+    ALLOT_INLINE void mark_hole(node of, Offset size) noexcept {
         const node above = of + size;
         write(of, size | below_in_use);
         write(above - word, size);
@@ -133,7 +134,7 @@ public:
         return of + size;
     }
     /// Cuts a block of `size` from the front of a hole; what is left is a hole, in no list.
-    [[nodiscard, gnu::always_inline]] cut cut_front(node hole, Offset size, Offset left) noexcept {
+    [[nodiscard]] ALLOT_INLINE cut cut_front(node hole, Offset size, Offset left) noexcept {
         const node rest = hole + size;
         write(hole, size | in_use | below_in_use);
         write(rest, left | below_in_use);
@@ -146,12 +147,18 @@ public:
 private:
     static constexpr Offset in_use = 1, below_in_use = 2, flags = 3;
 
+    // Where offsets are addresses, words lie at multiples of a word: a core that reads them nowhere else, as a Cortex-M0, has
+    // to know, or it calls a function for each.
+    static constexpr std::size_t word_align = std::same_as<Memory, addressed_memory> ? word : 1;
+
     [[nodiscard]] Offset read(Offset at) const noexcept {
         Offset value;
-        std::memcpy(&value, memory_.at(at), sizeof value);
+        std::memcpy(&value, __builtin_assume_aligned(memory_.at(at), word_align), sizeof value);
         return value;
     }
-    void write(Offset at, Offset value) noexcept { std::memcpy(memory_.at(at), &value, sizeof value); }
+    void write(Offset at, Offset value) noexcept {
+        std::memcpy(__builtin_assume_aligned(memory_.at(at), word_align), &value, sizeof value);
+    }
 
     [[no_unique_address]] Memory memory_{};
 };

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
+#include <allot/core/inlining.hpp>
 
 #include <new>
 #include <utility>
@@ -101,17 +102,17 @@ public:
     /// Records that can be taken before the table has to grow.
     [[nodiscard]] constexpr record_index spare() const noexcept { return free_count_ + (records_.capacity() - used_); }
     /// True when `count` records can be taken now; grows for it where it can.
-    [[nodiscard, gnu::always_inline]] constexpr bool room(record_index count) noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr bool room(record_index count) noexcept {
         return spare() >= count || records_.grow(used_ - free_count_ + count);
     }
     /// A record for use. Precondition: `room` said so.
-    [[nodiscard, gnu::always_inline]] constexpr record_index take() noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr record_index take() noexcept {
         if (free_ == no_record) return used_++;
         --free_count_;
         return std::exchange(free_, records_[free_].next);
     }
     /// The record is free again.
-    [[gnu::always_inline]] constexpr void give(record_index index) noexcept {
+    ALLOT_INLINE constexpr void give(record_index index) noexcept {
         records_[index].next = std::exchange(free_, index);
         ++free_count_;
     }

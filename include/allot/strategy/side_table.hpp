@@ -12,6 +12,7 @@
 #pragma once
 
 #include <allot/core/extent.hpp>
+#include <allot/core/inlining.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/strategy/record_table.hpp>
 
@@ -114,18 +115,18 @@ public:
     constexpr void mark_hole(node of, Offset) noexcept { records_[of].prev = none; }
 
     /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked. Precondition: `room(1)`.
-    [[nodiscard, gnu::always_inline]] constexpr node split(node of, Offset size) noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr node split(node of, Offset size) noexcept {
         return insert_before(records_[of].after, static_cast<Offset>(records_[of].offset + size));
     }
     /// Cuts a block of `size` from the front of a hole, which keeps its record. Precondition: `room(1)`.
-    [[nodiscard, gnu::always_inline]] constexpr cut cut_front(node hole, Offset size, Offset) noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr cut cut_front(node hole, Offset size, Offset) noexcept {
         const node block = insert_before(hole, records_[hole].offset);
         records_[hole].offset = static_cast<Offset>(records_[hole].offset + size);
         mark_used(block, size);
         return {block, hole};
     }
     /// `first` takes in `second`, which follows it, and has yet to be marked.
-    [[gnu::always_inline]] constexpr void join(node first, node second) noexcept {
+    ALLOT_INLINE constexpr void join(node first, node second) noexcept {
         const node after = records_[second].after;
         records_[first].after = after;
         records_[after].before = first;
@@ -141,7 +142,7 @@ private:
         node next = none, prev = none;
     };
 
-    [[nodiscard, gnu::always_inline]] constexpr node insert_before(node after, Offset offset) noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr node insert_before(node after, Offset offset) noexcept {
         const node fresh = records_.take(), before = records_[after].before;
         records_[fresh] = {.offset = offset, .before = before, .after = after};
         records_[before].after = fresh;

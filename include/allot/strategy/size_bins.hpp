@@ -11,6 +11,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
+#include <allot/core/inlining.hpp>
 
 namespace allot::inline v1 {
 
@@ -28,7 +29,7 @@ public:
     }
 
     /// The bin of a size; of one beyond the largest, perhaps none that is there. Larger sizes never have a lower bin.
-    [[nodiscard, gnu::always_inline]] static constexpr bin of(Size size) noexcept {
+    [[nodiscard]] ALLOT_INLINE static constexpr bin of(Size size) noexcept {
         if (size < exact) return static_cast<bin>(size);
         const unsigned shift = highest_one(size) - octave_bits;
         return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
@@ -40,14 +41,14 @@ public:
 
     [[nodiscard]] constexpr Node head(bin at) const noexcept { return heads_[at]; }
     /// `node` is the head, and what was the head before is the second; or None.
-    [[gnu::always_inline]] constexpr void push(bin at, Node node, Node second) noexcept {
+    ALLOT_INLINE constexpr void push(bin at, Node node, Node second) noexcept {
         heads_[at] = node;
         if (second != None) return;
         words_[at / word_bits] |= word{1} << at % word_bits;
         summary_ |= word{1} << at / word_bits;
     }
     /// The head is gone and `next`, or None, takes its place.
-    [[gnu::always_inline]] constexpr void pop(bin at, Node next) noexcept {
+    ALLOT_INLINE constexpr void pop(bin at, Node next) noexcept {
         heads_[at] = next;
         // These bits are set. `& ~` would clear them as well, but for a Hexagon clang 14 makes that a rotation by `at`
         // that it does not mask.
@@ -56,7 +57,7 @@ public:
     }
 
     /// The first bin at or after `from` that holds something; `count` when there is none. Precondition: from < count.
-    [[nodiscard, gnu::always_inline]] constexpr bin next(bin from) const noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
         bin at = from / word_bits;
         const word rest = words_[at] & ~word{0} << from % word_bits;
         if (rest != 0) return at * word_bits + static_cast<bin>(lowest_one(rest));
@@ -65,7 +66,7 @@ public:
         at = static_cast<bin>(lowest_one(later));
         return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
     }
-    [[nodiscard, gnu::always_inline]] constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
+    [[nodiscard]] ALLOT_INLINE constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
 
 private:
     static constexpr unsigned word_count = (count + word_bits - 1) / word_bits;

@@ -15,8 +15,6 @@
 
 #include <allot/core/strategy.hpp>
 
-#include <boost/intrusive/slist.hpp>
-
 #include <atomic>
 #include <new>
 #include <utility>
@@ -25,7 +23,10 @@ namespace allot::inline v1 {
 
 template <std::unsigned_integral Offset, Offset Slot, Offset Align>
 class slot_free_list {
-    struct slot : boost::intrusive::slist_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {};
+    /// Not Boost.Intrusive's: its lists have a destructor, and a global arena would be registered with atexit for it.
+    struct slot {
+        slot* next;
+    };
     static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
                   "allot: a slot with its link in band is at least as large and as aligned as a pointer: make it so, or "
                   "use pool_store::bitmap");
@@ -37,8 +38,7 @@ public:
     slot_free_list() noexcept = default;
     slot_free_list(slot_free_list&& other) noexcept { *this = std::move(other); }
     slot_free_list& operator=(slot_free_list&& other) noexcept {
-        free_.clear();
-        free_.swap(other.free_);
+        free_ = std::exchange(other.free_, nullptr);
         fresh_ = std::exchange(other.fresh_, {});
         return *this;
     }
@@ -49,41 +49,40 @@ public:
         return true;
     }
     bool remove(basic_extent<Offset> slots) noexcept {
-        const auto inside = [slots](const slot& s) { return slots.contains({offset_of(s), Slot}); };
+        const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
-        for (const slot& s : free_) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
+        for (const slot* s = free_; s != nullptr; s = s->next) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
         if (free != slots.size) return false;
-        free_.remove_if(inside);
+        for (slot** link = &free_; *link != nullptr;) {
+            if (inside(*link)) *link = (*link)->next;
+            else link = &(*link)->next;
+        }
         if (slots.contains(fresh_)) fresh_ = {};
         return true;
     }
-    [[nodiscard]] bool empty() const noexcept { return none_given_back() && !fresh_; }
+    [[nodiscard]] bool empty() const noexcept { return free_ == nullptr && !fresh_; }
     [[nodiscard]] bool take(Offset& at) noexcept {
-        if (none_given_back()) {
+        if (free_ == nullptr) {
             if (!fresh_) return false;
             at = next_fresh();
         } else {
-            at = offset_of(free_.front());
-            free_.pop_front();
+            at = offset_of(free_);
+            free_ = free_->next;
         }
         return true;
     }
-    void give(Offset at) noexcept { free_.push_front(*::new (static_cast<void*>(addressed_memory::at(at))) slot); }
+    void give(Offset at) noexcept { free_ = ::new (static_cast<void*>(addressed_memory::at(at))) slot{free_}; }
 
 private:
-    [[nodiscard]] static Offset offset_of(const slot& s) noexcept {
-        return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(&s));
+    [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
+        return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(s));
     }
-    /// One comparison where `slist::empty` makes two.
-    [[nodiscard]] bool none_given_back() const noexcept { return free_.begin() == free_.end(); }
     [[nodiscard]] Offset next_fresh() noexcept {
         fresh_.size = static_cast<Offset>(fresh_.size - Slot);
         return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
     }
 
-    boost::intrusive::slist<slot, boost::intrusive::constant_time_size<false>, boost::intrusive::linear<true>,
-                            boost::intrusive::cache_last<false>>
-        free_;
+    slot* free_ = nullptr;
     basic_extent<Offset> fresh_;  // slots that were never taken
 };
 
@@ -205,7 +204,8 @@ template <std::unsigned_integral Offset, Offset Slot, std::size_t Count,
 class slot_atomic_bitmap {
     using word = Word;
     static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
-    static_assert(std::atomic<word>::is_always_lock_free,
+    // With a parameter in it, so that only a pool with this store asks.
+    static_assert(Slot != 0 && std::atomic<word>::is_always_lock_free,
                   "allot: this core has no instructions for exclusive access (a Cortex-M0 or M0+, or RISC-V without A), which "
                   "pool_store::atomic_bitmap needs: use synchronized<arena, a critical section> over another store");
 

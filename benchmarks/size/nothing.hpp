@@ -1,0 +1,2 @@
+// No allocator: the functions are there, and empty.
+#pragma once

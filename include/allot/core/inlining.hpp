@@ -1,0 +1,18 @@
+// Speed or size: what the compiler is asked for, where that changes how something is done. What it does is the same either
+// way, so that files of one program may differ in it.
+//
+// Small functions on the way of every call are marked `ALLOT_INLINE`: in a large source file compilers stop to inline them.
+// With -Os (`__OPTIMIZE_SIZE__`) it is the compiler's choice again: on a microcontroller every copy is paid for in flash.
+#pragma once
+
+namespace allot::inline v1::detail {
+
+#if defined(__OPTIMIZE_SIZE__)
+#define ALLOT_INLINE
+constexpr bool small_code = true;  // no path beside the general one, however often it would be taken
+#else
+#define ALLOT_INLINE [[gnu::always_inline]]
+constexpr bool small_code = false;
+#endif
+
+}  // namespace allot::inline v1::detail
