@@ -203,6 +203,8 @@ private:
     }
 
     [[nodiscard]] block_type admit(grant given) noexcept {
+        if constexpr (!checked && regions_type::space_type::offset_is_pointer)
+            return regions_.space().block_for(given, 0);
         if (!given) return {};
         if constexpr (!checked) {
             return regions_.space().block_for(given, regions_.current_region());

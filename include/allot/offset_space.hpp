@@ -11,7 +11,9 @@
 // Every translation is O(1): no look-up but the region's entry. Memory: 24 bytes a region. Not synchronised.
 #pragma once
 
+#include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
+#include <allot/core/inlining.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/growth.hpp>
 
@@ -46,6 +48,10 @@ public:
                            typename Strategy::ticket_type>;
     using block_type = block<typename model::address, ticket_type>;
     static constexpr std::size_t capacity = Growth::regions;
+    /// The one region's offsets are taken for pointers as they are: fewest bytes of code, and an empty grant is an empty
+    /// block. (With a base in it, the compiler knows what a block may alias.)
+    static constexpr bool offset_is_pointer =
+        detail::small_code && order == region_order::one_region && std::same_as<model, raw_pointer>;
 
     /// The regions; one that is not held is empty.
     region_type regions[capacity]{};
@@ -79,7 +85,7 @@ public:
             const auto index = static_cast<std::uint32_t>(given.where.offset >> segment_shift);
             const auto inside = static_cast<std::size_t>(given.where.offset - extent(index).offset);
             return {model::locate(regions[index].base, inside), size, {given.ticket, index}};
-        } else if constexpr (order == region_order::addresses) {
+        } else if constexpr (order == region_order::addresses || offset_is_pointer) {
             return {addressed_memory::at(at), size, given.ticket};
         } else {
             const auto base = regions[current].base;
