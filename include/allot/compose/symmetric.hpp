@@ -42,8 +42,9 @@ namespace allot::inline v1 {
 struct agreement {
     enum verdict : unsigned char {
         reached,
-        diverged,  // the ranks' calls differ, or they agree on different things
-        failed,    // the communicator gave `error`
+        diverged,   // the ranks' calls differ, or what else was to be the same
+        elsewhere,  // what was to be agreed on is not in this memory
+        failed,     // the communicator gave `error`
     };
     verdict what_was = failed;
     std::uint64_t fewest_calls = 0, most_calls = 0;  // of any rank, counted so far
@@ -57,6 +58,7 @@ struct agreement {
             case diverged:
                 return fewest_calls == most_calls ? "the ranks made as many calls, but different ones, or got different answers"
                                                   : "some ranks made more calls than others";
+            case elsewhere: return "this is in another memory, on every rank";
             case failed: break;
         }
         return "the communicator failed";

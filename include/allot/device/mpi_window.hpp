@@ -145,23 +145,27 @@ public:
         return in.start + static_cast<MPI_Aint>(offset);
     }
 
-    /// Begins to write bytes of this rank to `to`. Returns MPI's code.
+    /// Begins to write bytes of this rank to `to`. Returns MPI's code: MPI_ERR_RMA_RANGE where they are not all
+    /// in the window.
     [[nodiscard]] static int put(const void* from, remote_address to, std::size_t bytes) noexcept {
+        if (!is_inside(to, bytes)) return MPI_ERR_RMA_RANGE;
         return in_parts(bytes, [&](std::size_t done, int some) noexcept {
             return ::MPI_Put(static_cast<const std::byte*>(from) + done, some, MPI_BYTE, to.handle.rank,
                              displacement(to.handle.memory, to.offset + done), some, MPI_BYTE,
                              to.handle.memory.window);
         });
     }
-    /// Begins to read bytes of `from` to this rank. Returns MPI's code.
+    /// Begins to read bytes of `from` to this rank. Returns MPI's code, as `put` does.
     [[nodiscard]] static int get(remote_address from, void* to, std::size_t bytes) noexcept {
+        if (!is_inside(from, bytes)) return MPI_ERR_RMA_RANGE;
         return in_parts(bytes, [&](std::size_t done, int some) noexcept {
             return ::MPI_Get(static_cast<std::byte*>(to) + done, some, MPI_BYTE, from.handle.rank,
                              displacement(from.handle.memory, from.offset + done), some, MPI_BYTE,
                              from.handle.memory.window);
         });
     }
-    /// Whatever this rank began to that rank's part is done, on both. Returns MPI's code.
+    /// Whatever this rank began to that rank's part is done, on both. Returns MPI's code. Precondition: the rank exists
+    /// (`put` and `get` are refused where it does not; Open MPI does not look here).
     [[nodiscard]] static int flush(on_rank<aligned_window> part) noexcept {
         return ::MPI_Win_flush(part.rank, part.memory.window);
     }
@@ -237,6 +241,16 @@ private:
         int found = 0;
         ::MPI_Win_get_attr(handle, MPI_WIN_CREATE_FLAVOR, static_cast<void*>(&flavor), &found);
         return found != 0 && *flavor == MPI_WIN_FLAVOR_CREATE;
+    }
+
+    /// Every rank's part has the size of this one's. (Where ranks share memory, Open MPI does not look.)
+    [[nodiscard]] static bool is_inside(remote_address at, std::size_t bytes) noexcept {
+        MPI_Aint* size = nullptr;
+        int found = 0;
+        ::MPI_Win_get_attr(at.handle.memory.window, MPI_WIN_SIZE, static_cast<void*>(&size), &found);
+        if (found == 0) return false;
+        const auto usable = static_cast<std::size_t>(*size - at.handle.memory.start);
+        return at.offset <= usable && bytes <= usable - at.offset;
     }
 
     /// MPI counts in `int`.

@@ -19,8 +19,10 @@ inline std::string driver() {
     int major = 0, minor = 0;
     ::shmem_info_get_name(name);
     ::shmem_info_get_version(&major, &minor);
-    const std::string all{name};
-    return all.substr(0, all.find(',')) + ", OpenSHMEM " + std::to_string(major) + "." + std::to_string(minor);
+    std::string vendor{name};  // "http://www.open-mpi.org/"
+    if (const auto scheme = vendor.find("://"); scheme != std::string::npos) vendor.erase(0, scheme + 3);
+    if (!vendor.empty() && vendor.back() == '/') vendor.pop_back();
+    return "OpenSHMEM " + std::to_string(major) + "." + std::to_string(minor) + " of " + vendor;
 }
 
 /// All ranks, from before the first test until after the last.

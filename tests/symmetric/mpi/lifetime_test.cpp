@@ -1,0 +1,35 @@
+// Before MPI_Init and after MPI_Finalize: what needs MPI is refused, and what outlives it does nothing.
+#include <allot/allot.hpp>
+#include <allot/compose/symmetric.hpp>
+#include <allot/device/mpi_window.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+namespace {
+
+using arena = allot::arena<allot::mpi::window, allot::best_fit<>>;
+
+}  // namespace
+
+TEST_CASE("without MPI there are no ranks, and no memory") {
+    allot::mpi::communicator early{MPI_COMM_WORLD};
+    CHECK(early.size() == 0);
+    arena memory{early, 4096};
+    CHECK_FALSE(memory.allocate({.size = 64}));
+    CHECK(memory.diagnose({.size = 64}).device_error == MPI_ERR_COMM);
+    allot::symmetric nothing{memory, early};
+    CHECK(nothing.agree().what_was == allot::agreement::failed);
+    CHECK(nothing.agree().error == MPI_ERR_COMM);
+
+    MPI_Init(nullptr, nullptr);
+    {
+        allot::mpi::communicator ranks{MPI_COMM_WORLD};
+        auto late = std::make_unique<arena>(ranks, 4096U);
+        CHECK(late->allocate({.size = 64}));
+        MPI_Finalize();
+        late.reset();
+    }
+    CHECK(allot::mpi::communicator{MPI_COMM_WORLD}.size() == 0);
+}
