@@ -157,7 +157,7 @@ public:
     [[nodiscard]] agreement agree(std::uint64_t also = 0) noexcept {
         rolling_hash all = calls_;
         all.add(also);
-        const comparison of_ranks = compare(*ranks_, all.value(), made_);
+        const comparison of_ranks = compare_ranks(*ranks_, all.value(), made_);
         if (of_ranks.error != 0) return {agreement::failed, 0, 0, of_ranks.error};
         if (of_ranks.equal) ++agreements_;
         return {of_ranks.equal ? agreement::reached : agreement::diverged, of_ranks.least, of_ranks.greatest, 0};

@@ -54,7 +54,7 @@ struct comparison {
 
 /// Collective. `number` is less than 2^63.
 template <communicator Ranks>
-[[nodiscard]] comparison compare(Ranks& ranks, std::uint64_t digest, std::uint64_t number = 0) noexcept {
+[[nodiscard]] comparison compare_ranks(Ranks& ranks, std::uint64_t digest, std::uint64_t number = 0) noexcept {
     std::uint64_t values[] = {digest, ~digest, number, ~number};
     if (const long error = ranks.maximum(values); error != 0) return {error};
     return {0, values[0] == ~values[1], ~values[3], values[2]};

@@ -110,7 +110,7 @@ public:
         rolling_hash asked;
         asked.add(wanted.size);
         asked.add(wanted.align);
-        if (const int why = verdict(compare(*ranks_, asked.value())); why != MPI_SUCCESS) return refuse(why);
+        if (const int why = verdict(compare_ranks(*ranks_, asked.value())); why != MPI_SUCCESS) return refuse(why);
         if (wanted.size == 0) return refuse(MPI_ERR_SIZE);
         if (!is_alignment(wanted.align)) return refuse(MPI_ERR_ARG);
         const std::size_t align = wanted.align < min_align ? min_align : wanted.align;
@@ -191,7 +191,7 @@ private:
     }
     /// Collective: what one rank answers, as all of them answer it.
     [[nodiscard]] int everywhere(int code) noexcept {
-        return verdict(compare(*ranks_, 0, static_cast<std::uint64_t>(code)));
+        return verdict(compare_ranks(*ranks_, 0, static_cast<std::uint64_t>(code)));
     }
 
     [[nodiscard]] acquired<window> allocate(std::size_t size, std::size_t align) noexcept {
@@ -200,7 +200,7 @@ private:
         const int code = ::MPI_Win_allocate(static_cast<MPI_Aint>(size + align), 1, MPI_INFO_NULL, ranks_->handle(),
                                             static_cast<void*>(&base), &handle);
         const auto pad = static_cast<std::size_t>(0 - reinterpret_cast<std::uintptr_t>(base)) & (align - 1);
-        const comparison all = compare(*ranks_, pad, static_cast<std::uint64_t>(code));
+        const comparison all = compare_ranks(*ranks_, pad, static_cast<std::uint64_t>(code));
         if (all.error != 0 || all.greatest != MPI_SUCCESS) return refuse(verdict(all));
         if (all.equal) return begin({{{handle, static_cast<MPI_Aint>(pad)}, 0}, size, align}, nullptr);
         ::MPI_Win_free(&handle);

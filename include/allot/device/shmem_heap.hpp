@@ -116,7 +116,7 @@ public:
         rolling_hash asked;
         asked.add(wanted.size);
         asked.add(wanted.align);
-        const comparison all = compare(*ranks_, asked.value());
+        const comparison all = compare_ranks(*ranks_, asked.value());
         if (all.error != 0) return answer::failure(heap_error::exhausted);
         if (!all.equal) return answer::failure(heap_error::not_the_same);
         if (!wanted.is_valid()) return answer::failure(heap_error::bad_layout);
