@@ -4,8 +4,9 @@ set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 set(ENV{OMPI_MCA_rmaps_base_oversubscribe} 1)
 set(ENV{OMPI_MCA_btl} ^uct)
-set(ENV{MPIEXEC_TIMEOUT} 120)             # ends ranks that wait for each other
-set(ENV{ASAN_OPTIONS} detect_leaks=0)     # MPI keeps what it allocated
+set(ENV{OMPI_MCA_sshmem_base_start_address} 0x200000000000) # not in the address sanitizer's shadow
+set(ENV{MPIEXEC_TIMEOUT} 120) # ends ranks that wait for each other
+set(ENV{ASAN_OPTIONS} detect_leaks=0) # MPI keeps what it allocated
 file(READ ${CMAKE_CURRENT_LIST_DIR}/README.md readme)
 foreach(ranks IN LISTS RANKS)
     execute_process(COMMAND ${LAUNCHER} -n ${ranks} ${PROGRAM} OUTPUT_VARIABLE output RESULT_VARIABLE status)

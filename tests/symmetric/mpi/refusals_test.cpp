@@ -60,12 +60,15 @@ TEST_CASE("where bases are not alike, memory of ours is: the same offsets, align
 
     const int right = (ranks().rank() + 1) % ranks().size();
     const device::remote_address theirs{{held->base.handle, right}, held->base.offset + 100};
+    std::fill_n(mine, held->size, std::byte{9});
+    CHECK(device::synchronize(ranks(), held->base.handle) == MPI_SUCCESS);
     const unsigned char sent[] = {1, 2, 3, static_cast<unsigned char>(ranks().rank())};
     CHECK(device::put(sent, theirs, sizeof sent) == MPI_SUCCESS);
     CHECK(device::synchronize(ranks(), held->base.handle) == MPI_SUCCESS);
     CHECK(static_cast<int>(mine[103]) == (ranks().rank() + ranks().size() - 1) % ranks().size());
     CHECK(mine[102] == std::byte{3});
-    CHECK(mine[104] == std::byte{0});
+    CHECK(mine[99] == std::byte{9});
+    CHECK(mine[104] == std::byte{9});
     memory.release(*held);
 }
 
