@@ -183,6 +183,18 @@ TEST_CASE("each kind of divergence is found on every rank, whoever it is that di
     }
 }
 
+TEST_CASE("the same calls with another answer on one rank are a divergence") {
+    for (const bool found : on_every_rank([](thread_ranks& ranks) {
+             arena mine{{}, 4096};
+             if (ranks.me == 1) static_cast<void>(mine.allocate({.size = 64}));  // behind its back
+             allot::symmetric memory{mine, ranks};
+             const bool given = static_cast<bool>(memory.allocate({.size = 64}));
+             const agreement what = memory.agree();
+             return given && what.what_was == agreement::diverged && what.fewest_calls == what.most_calls;
+         }))
+        CHECK(found);
+}
+
 TEST_CASE("a refused request may be asked again by one rank") {
     for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
              symmetric memory{arena{{}, 4096}, ranks};

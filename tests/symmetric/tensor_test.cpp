@@ -129,6 +129,8 @@ TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are no
     refused(*allot::alloc_tensor(of.data, 512, {16}, odd ? allot::float32 : int32));
     const auto whole = *allot::alloc_tensor(of.data, 1024, {16, 16}, int32);
     refused(*allot::slice(whole, {0, 0}, odd ? allot::shape{4, 8} : allot::shape{8, 4}));
+    const auto narrow = *allot::view(whole, int32, {32, 8});
+    refused(*allot::slice(odd ? narrow : *allot::view(whole, int32, {16, 16}), {0, 0}, {4, 8}));  // other strides
     auto killed = *allot::alloc_tensor(of.data, 4096, {16}, int32);
     if (odd) killed.kill();
     refused(killed);

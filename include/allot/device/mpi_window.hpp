@@ -97,7 +97,7 @@ public:
     static constexpr bool host_accessible = false;  // other ranks write it at any time
     static constexpr offset_use offsets = offset_use::carried;
     static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 64;
+    static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::ext_dev;
 
     /// Windows of these ranks, who are the caller's to keep alive.
@@ -116,10 +116,10 @@ public:
         const std::size_t align = wanted.align < min_align ? min_align : wanted.align;
         const std::size_t most = static_cast<std::size_t>(std::numeric_limits<MPI_Aint>::max()) /
                                  static_cast<std::size_t>(ranks_->size());
-        std::size_t size = 0;
-        if (!checked_align_up(wanted.size, align, size) || size > most || align > most - size)
+        std::size_t whole = 0;  // of one rank: a multiple of the alignment, so that bases side by side are alike
+        if (!checked_align_up(wanted.size, align, whole) || !checked_add(whole, align, whole) || whole > most)
             return refuse(MPI_ERR_SIZE);
-        return allocate(size, align);
+        return allocate(wanted.size, align, whole);
     }
 
     /// Collective.
@@ -194,10 +194,10 @@ private:
         return verdict(compare_ranks(*ranks_, 0, static_cast<std::uint64_t>(code)));
     }
 
-    [[nodiscard]] acquired<window> allocate(std::size_t size, std::size_t align) noexcept {
+    [[nodiscard]] acquired<window> allocate(std::size_t size, std::size_t align, std::size_t whole) noexcept {
         void* base = nullptr;
         MPI_Win handle = MPI_WIN_NULL;
-        const int code = ::MPI_Win_allocate(static_cast<MPI_Aint>(size + align), 1, MPI_INFO_NULL, ranks_->handle(),
+        const int code = ::MPI_Win_allocate(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, ranks_->handle(),
                                             static_cast<void*>(&base), &handle);
         const auto pad = static_cast<std::size_t>(0 - reinterpret_cast<std::uintptr_t>(base)) & (align - 1);
         const comparison all = compare_ranks(*ranks_, pad, static_cast<std::uint64_t>(code));

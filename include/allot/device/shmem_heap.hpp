@@ -105,7 +105,7 @@ public:
     static constexpr bool host_accessible = false;  // other PEs write it at any time
     static constexpr offset_use offsets = offset_use::carried;
     static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 64;
+    static constexpr std::size_t granularity = 1;
     static constexpr dl_device_type dl_device = dl_device_type::ext_dev;
 
     heap(processing_elements& ranks) noexcept : ranks_{&ranks} {}
@@ -121,12 +121,10 @@ public:
         if (!all.equal) return answer::failure(heap_error::not_the_same);
         if (!wanted.is_valid()) return answer::failure(heap_error::bad_layout);
         const std::size_t align = wanted.align < min_align ? min_align : wanted.align;
-        std::size_t size = 0;
-        if (!checked_align_up(wanted.size, granularity, size) || size > most || align > most)
-            return answer::failure(heap_error::exhausted);
-        void* const fresh = ::shmem_align(align, size);
+        if (wanted.size > most || align > most) return answer::failure(heap_error::exhausted);
+        void* const fresh = ::shmem_align(align, wanted.size);
         if (fresh == nullptr) return answer::failure(heap_error::exhausted);
-        return region<address>{{{fresh}, 0}, size, align};
+        return region<address>{{{fresh}, 0}, wanted.size, align};
     }
 
     /// Collective.

@@ -112,8 +112,8 @@ TEST_CASE("MPI's errors come back as codes") {
     CHECK(device::get(nowhere, &byte, 1) != MPI_SUCCESS);
     const allot::on_rank<allot::mpi::aligned_window> last{held->base.handle, ranks().size() - 1};
     const auto at = [&](std::size_t offset) { return device::remote_address{last, offset}; };
-    CHECK(device::put(&byte, at(held->size + held->align), 1) == MPI_ERR_RMA_RANGE);
-    CHECK(device::get(at(held->size - 1), &byte, 2 + held->align) == MPI_ERR_RMA_RANGE);
+    CHECK(device::put(&byte, at(held->size + 2 * held->align), 1) == MPI_ERR_RMA_RANGE);
+    CHECK(device::get(at(held->size - 1), &byte, 2 + 2 * held->align) == MPI_ERR_RMA_RANGE);
     CHECK(device::put(&byte, at(static_cast<std::size_t>(-1)), 2) == MPI_ERR_RMA_RANGE);
     CHECK(device::get(at(0), &byte, static_cast<std::size_t>(-1)) == MPI_ERR_RMA_RANGE);
     CHECK(device::get(at(held->size - 1), &byte, 1) == MPI_SUCCESS);
