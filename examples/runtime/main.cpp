@@ -9,6 +9,9 @@
 #ifdef ALLOT_RUNTIME_OPENCL
 #include "opencl_memory.hpp"
 #endif
+#ifdef ALLOT_RUNTIME_MPI
+#include "mpi_memory.hpp"
+#endif
 
 #include <fstream>
 #include <iostream>
@@ -22,6 +25,7 @@ Runs each program and prints its outputs. What is printed does not depend on the
   host             scope global.vtcm is an arena on the heap
   tightly_coupled  it is a window of fixed size
   opencl           it is an OpenCL buffer: a handle, and an offset for every tensor
+  mpi              it is a window of MPI: the window, and an offset for every tensor
   separate         it takes no offsets: every tensor is a buffer of its own
 
 Scope global is an arena on the heap in each of them.
@@ -71,6 +75,14 @@ template <class Memory>
 #endif
 }
 
+[[nodiscard]] int run_mpi([[maybe_unused]] const std::vector<std::string>& paths) {
+#ifdef ALLOT_RUNTIME_MPI
+    return run<vm::mpi_memory>(paths);
+#else
+    throw vm::unavailable{"this program was built without MPI"};
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -86,6 +98,7 @@ int main(int argc, char** argv) try {
     if (memory == "tightly_coupled") return run<vm::tightly_coupled_memory>(paths);
     if (memory == "separate") return run<vm::separate_memory>(paths);
     if (memory == "opencl") return run_opencl(paths);
+    if (memory == "mpi") return run_mpi(paths);
     throw usage_error{"there is no memory \"" + memory + "\""};
 } catch (const vm::unavailable& why) {
     std::cerr << "skipped: " << why.what() << '\n';
