@@ -175,8 +175,8 @@ TEST_CASE("each kind of divergence is found on every rank, whoever it is that di
             for (const bool found : on_every_rank([&](thread_ranks& ranks) {
                      symmetric memory{arena{{}, 4096}, ranks};
                      kind(memory, ranks.me == odd);
-                     const bool once = memory.agree().what_was == agreement::diverged;
-                     return once && memory.agree().what_was == agreement::diverged;  // it does not go away
+                     const bool once = memory.agree().found == agreement::diverged;
+                     return once && memory.agree().found == agreement::diverged;  // it does not go away
                  }))
                 CHECK(found);
         }
@@ -190,7 +190,7 @@ TEST_CASE("the same calls with another answer on one rank are a divergence") {
              allot::symmetric memory{mine, ranks};
              const bool given = static_cast<bool>(memory.allocate({.size = 64}));
              const agreement what = memory.agree();
-             return given && what.what_was == agreement::diverged && what.fewest_calls == what.most_calls;
+             return given && what.found == agreement::diverged && what.fewest_calls == what.most_calls;
          }))
         CHECK(found);
 }
@@ -225,7 +225,7 @@ TEST_CASE("an arena is referred to or owned; a communicator that fails is told")
     const auto block = referring.allocate({.size = 64});
     CHECK(mine.diagnose({.size = 4096}).why != allot::refusal::none);
     const agreement failed = referring.agree();
-    CHECK(failed.what_was == agreement::failed);
+    CHECK(failed.found == agreement::failed);
     CHECK(failed.error == 17);
     CHECK(std::string{failed.what()} == "the communicator failed");
     CHECK(referring.on(0, block).error() == remote_refusal::not_agreed);

@@ -104,9 +104,9 @@ TEST_CASE("ranks that diverge are told, all of them") {
     const auto other = memory.allocate({.size = 512});
     REQUIRE_ON_ALL(static_cast<bool>(memory.agree()));
     const auto diverged = [&](const char* what) {
-        const auto found = memory.agree();
-        CHECK(found.what_was == allot::agreement::diverged);
-        CHECK(std::string{found.what()} == what);
+        const auto answer = memory.agree();
+        CHECK(answer.found == allot::agreement::diverged);
+        CHECK(std::string{answer.what()} == what);
         const auto fresh = memory.allocate({.size = 64});
         CHECK_FALSE(memory.agree());
         CHECK(memory.on(0, fresh).error() == remote_refusal::not_agreed);
@@ -145,7 +145,7 @@ TEST_CASE("ranks that diverge are told, all of them") {
         diverged(more);
     }
     SUBCASE("something else that was to be the same") {
-        CHECK(memory.agree(on_last ? 7 : 8).what_was == allot::agreement::diverged);
+        CHECK(memory.agree(on_last ? 7 : 8).found == allot::agreement::diverged);
         CHECK(memory.agree(7));
         CHECK(memory.agree());
         CHECK(memory.is_agreed(before));
@@ -188,7 +188,7 @@ TEST_CASE("ranks that meet in different calls are refused, and none waits for th
     if (on_last) {
         CHECK(device{ranks()}.acquire({.size = 64, .align = 64}).error() == machine::not_the_same);
     } else {
-        CHECK(memory.agree().what_was == allot::agreement::diverged);
+        CHECK(memory.agree().found == allot::agreement::diverged);
     }
     CHECK(memory.agree());
 }

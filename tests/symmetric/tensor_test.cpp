@@ -122,7 +122,7 @@ TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are no
     const auto refused = [&](const auto& tensor) {
         const auto agreed = allot::agree_on(of.memory, tensor);
         CHECK_FALSE(agreed);
-        CHECK(agreed.error().what_was == agreement::diverged);
+        CHECK(agreed.error().found == agreement::diverged);
     };
     refused(*allot::alloc_tensor(of.data, odd ? 128 : 64, {16}, int32));
     refused(*allot::alloc_tensor(of.data, 256, {odd ? 8 : 16}, int32));
@@ -152,6 +152,6 @@ TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are no
 TEST_CASE("a tensor is agreed on in its own memory") {
     memories of, other;
     const auto tensor = *allot::alloc_tensor(of.data, anywhere, {16}, int32);
-    CHECK(allot::agree_on(other.memory, tensor).error().what_was == agreement::elsewhere);
+    CHECK(allot::agree_on(other.memory, tensor).error().found == agreement::elsewhere);
     CHECK(allot::agree_on(of.memory, tensor));
 }

@@ -46,14 +46,14 @@ struct agreement {
         elsewhere,  // what was to be agreed on is not in this memory
         failed,     // the communicator gave `error`
     };
-    verdict what_was = failed;
+    verdict found = failed;
     std::uint64_t fewest_calls = 0, most_calls = 0;  // of any rank, counted so far
     long error = 0;
 
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return what_was == reached; }
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return found == reached; }
     /// One sentence for a person.
     [[nodiscard]] constexpr const char* what() const noexcept {
-        switch (what_was) {
+        switch (found) {
             case reached: return "all ranks made the same calls, with the same answers";
             case diverged:
                 return fewest_calls == most_calls ? "the ranks made as many calls, but different ones, or got different answers"

@@ -5,6 +5,7 @@
 //     opencl::svm_copy{queue}          host ◄──► shared virtual memory
 //     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer
 //     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
+//     remote_copy<mpi::window>{}       host ◄──► windows ◄──► windows      of this rank and others; shmem::heap too
 //     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success
 //

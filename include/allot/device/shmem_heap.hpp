@@ -56,9 +56,8 @@ public:
         if (work_ == nullptr) return 1;
         for (std::size_t done = 0; done != values.size();) {
             const std::size_t some = values.size() - done < width ? values.size() - done : width;
-            ::shmem_barrier_all();  // nobody is still reading what was written here last
+            ::shmem_barrier_all();  // nobody is still at work here from last time
             for (std::size_t i = 0; i != some; ++i) work_->from[i] = static_cast<long long>(values[done + i]);
-            ::shmem_barrier_all();
             ::shmem_longlong_max_to_all(work_->to, work_->from, static_cast<int>(some), 0, 0, size_, work_->work,
                                         work_->synchronisation);
             for (std::size_t i = 0; i != some; ++i) values[done + i] = static_cast<std::uint64_t>(work_->to[i]);

@@ -111,7 +111,7 @@ template <class Arena, class Ranks, class Claim>
     seen.add(detail::place_of(of));
     seen.add(is_here ? 1 : 0);
     agreement of_ranks = memory.agree(seen.value());
-    if (of_ranks && !is_here) of_ranks.what_was = agreement::elsewhere;
+    if (of_ranks && !is_here) of_ranks.found = agreement::elsewhere;
     if (!of_ranks) return answer::failure(of_ranks);
     if (!of) return answer{symmetric_tensor<shared>{}};
     return answer{symmetric_tensor<shared>{{detail::share(of.claim()), of.address(), of.dtype(), of.shape(), of.strides()},

@@ -20,7 +20,7 @@ TEST_CASE("without MPI there are no ranks, and no memory") {
     CHECK_FALSE(memory.allocate({.size = 64}));
     CHECK(memory.diagnose({.size = 64}).device_error == MPI_ERR_COMM);
     allot::symmetric nothing{memory, early};
-    CHECK(nothing.agree().what_was == allot::agreement::failed);
+    CHECK(nothing.agree().found == allot::agreement::failed);
     CHECK(nothing.agree().error == MPI_ERR_COMM);
 
     MPI_Init(nullptr, nullptr);
