@@ -25,7 +25,7 @@
 //
 // `acquire` and `release` are collective: arenas are made and destroyed by all ranks in the same order, before MPI_Finalize.
 // After it they do nothing.
-// Complexity: an acquisition is two reductions and the window. Memory: a pad of the alignment a window. Thread safety:
+// Complexity: an acquisition is three reductions and the window. Memory: a pad of the alignment a window. Thread safety:
 // MPI's, as it was initialised; a communicator is for one thread at a time.
 #pragma once
 
@@ -107,18 +107,16 @@ public:
     /// different things; MPI_ERR_SIZE for a size of 0, or one that all ranks together could not count; MPI_ERR_ARG for an
     /// alignment that is no power of two; otherwise MPI's own.
     [[nodiscard]] acquired<window> acquire(layout wanted) noexcept {
+        if (ranks_->size() == 0) return refuse(MPI_ERR_COMM);
         rolling_hash asked;
         asked.add(wanted.size);
         asked.add(wanted.align);
-        if (const int why = verdict(compare_ranks(*ranks_, asked.value())); why != MPI_SUCCESS) return refuse(why);
-        if (wanted.size == 0) return refuse(MPI_ERR_SIZE);
-        if (!is_alignment(wanted.align)) return refuse(MPI_ERR_ARG);
         const std::size_t align = wanted.align < min_align ? min_align : wanted.align;
-        const std::size_t most = static_cast<std::size_t>(std::numeric_limits<MPI_Aint>::max()) /
-                                 static_cast<std::size_t>(ranks_->size());
-        std::size_t whole = 0;  // of one rank: a multiple of the alignment, so that bases side by side are alike
-        if (!checked_align_up(wanted.size, align, whole) || !checked_add(whole, align, whole) || whole > most)
-            return refuse(MPI_ERR_SIZE);
+        std::size_t whole = 0;
+        const int code = refusal_of(wanted, align, whole);
+        const comparison all = compare_ranks(*ranks_, asked.value(), static_cast<std::uint64_t>(code));
+        if (all.error == 0 && !all.equal) return refuse(MPI_ERR_NOT_SAME);
+        if (const int why = verdict(all); why != MPI_SUCCESS) return refuse(why);
         return allocate(wanted.size, align, whole);
     }
 
@@ -186,12 +184,26 @@ private:
     /// What all ranks make of it: MPI_SUCCESS, or why not. Their numbers are MPI's codes.
     [[nodiscard]] static int verdict(const comparison& all) noexcept {
         if (all.error != 0) return static_cast<int>(all.error);
-        if (all.greatest != MPI_SUCCESS) return static_cast<int>(all.greatest);
-        return all.equal ? MPI_SUCCESS : MPI_ERR_NOT_SAME;
+        return static_cast<int>(all.greatest);
     }
     /// Collective: what one rank answers, as all of them answer it.
     [[nodiscard]] int everywhere(int code) noexcept {
         return verdict(compare_ranks(*ranks_, 0, static_cast<std::uint64_t>(code)));
+    }
+
+    /// What this rank says before MPI is asked. `whole`: the bytes of one rank, in which an aligned part fits; a multiple of
+    /// the alignment, so that bases side by side are alike. (MPICH does not survive it when it has to refuse memory: what the
+    /// host has not is found out here.)
+    [[nodiscard]] int refusal_of(layout wanted, std::size_t align, std::size_t& whole) const noexcept {
+        if (wanted.size == 0) return MPI_ERR_SIZE;
+        if (!is_alignment(wanted.align)) return MPI_ERR_ARG;
+        const std::size_t most = static_cast<std::size_t>(std::numeric_limits<MPI_Aint>::max()) /
+                                 static_cast<std::size_t>(ranks_->size());
+        if (!checked_align_up(wanted.size, align, whole) || !checked_add(whole, align, whole) || whole > most)
+            return MPI_ERR_SIZE;
+        void* const as_much = ::operator new(whole, std::nothrow);
+        ::operator delete(as_much);
+        return as_much == nullptr ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     }
 
     [[nodiscard]] acquired<window> allocate(std::size_t size, std::size_t align, std::size_t whole) noexcept {
@@ -201,7 +213,7 @@ private:
                                             static_cast<void*>(&base), &handle);
         const auto pad = static_cast<std::size_t>(0 - reinterpret_cast<std::uintptr_t>(base)) & (align - 1);
         const comparison all = compare_ranks(*ranks_, pad, static_cast<std::uint64_t>(code));
-        if (all.error != 0 || all.greatest != MPI_SUCCESS) return refuse(verdict(all));
+        if (const int why = verdict(all); why != MPI_SUCCESS) return refuse(why);
         if (all.equal) return begin({{{handle, static_cast<MPI_Aint>(pad)}, 0}, size, align}, nullptr);
         ::MPI_Win_free(&handle);
         return create(size, align);

@@ -5,11 +5,20 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace {
 
 using arena = allot::arena<allot::mpi::window, allot::best_fit<>>;
+
+bool is_open_mpi() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return std::string_view{text, static_cast<std::size_t>(length)}.find("Open MPI") == 0;
+}
 
 }  // namespace
 
@@ -26,10 +35,18 @@ TEST_CASE("without MPI there are no ranks, and no memory") {
     MPI_Init(nullptr, nullptr);
     {
         allot::mpi::communicator ranks{MPI_COMM_WORLD};
+        arena in_time{ranks, 4096};
+        CHECK(in_time.allocate({.size = 64}));
+    }
+    if (is_open_mpi()) {  // MPICH itself ends the program where a window is left at MPI_Finalize
+        allot::mpi::communicator ranks{MPI_COMM_WORLD};
         auto late = std::make_unique<arena>(ranks, 4096U);
         CHECK(late->allocate({.size = 64}));
         MPI_Finalize();
         late.reset();
+    } else {
+        std::puts("skipped: only Open MPI lets a window outlive MPI_Finalize");
+        MPI_Finalize();
     }
     CHECK(allot::mpi::communicator{MPI_COMM_WORLD}.size() == 0);
 }
