@@ -18,6 +18,7 @@
 #include <allot/device/adopted.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <vector>
@@ -124,8 +125,10 @@ class cache {
     /// Calls `transfer(bytes, page, count)` for every page of a value.
     template <class Bytes, class Transfer>
     static void for_each_page(const value& of, Bytes* bytes, Transfer transfer) {
-        for (std::size_t at = 0; at < of.size; at += page_bytes)
-            require_code(transfer(bytes + at, table::locate(of.address, at), std::min(page_bytes, of.size - at)), "a transfer");
+        for (std::size_t at = 0; at < of.size; at += page_bytes) {
+            const std::size_t count = std::min(page_bytes, of.size - at);
+            require_code(transfer(bytes + at, table::locate(of.address, at), count), "a transfer");
+        }
         for (std::size_t at = 0; at < of.size; at += page_bytes)
             require_code(Device::flush(table::locate(of.address, at).handle), "a flush");
     }

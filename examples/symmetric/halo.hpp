@@ -12,8 +12,8 @@
 #include <allot/tensor.hpp>
 #include <allot/tensor/symmetric.hpp>
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace example {
 

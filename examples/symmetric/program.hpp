@@ -13,7 +13,7 @@ template <class Device, class Ranks>
 void run(Ranks& ranks, bool diverging) {
     memory_of_ranks<Device, Ranks> memory{{Device{ranks}, 1_MiB}, ranks};
     // What nobody should do: one rank allocates, and the others do not.
-    if (diverging && ranks.rank() == ranks.size() - 1) require(static_cast<bool>(memory.allocate({.size = 64})), "no memory");
+    if (diverging && ranks.rank() == ranks.size() - 1) static_cast<void>(memory.allocate({.size = 64}));
 
     plate<Device, Ranks> heat{memory, ranks};
     for (int step = 0; step != heat_steps; ++step) heat.step();

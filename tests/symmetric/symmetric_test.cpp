@@ -19,6 +19,8 @@ template <class Strategy>
 using symmetric_over = allot::symmetric<allot::arena<device, Strategy>, machine::ranks_type>;
 using best_fit = symmetric_over<allot::best_fit<>>;
 
+constexpr allot::pool_options slots{.slot = 512, .count = 500, .store = allot::pool_store::bitmap};
+
 template <class Memory>
 Memory make(std::size_t size) {
     return Memory{{device{ranks()}, size}, ranks()};
@@ -50,7 +52,7 @@ bool exchanges(Memory& memory, const Block& block) {
 
 TEST_CASE_TEMPLATE("the same random calls give the same offsets on all ranks", Memory, best_fit,
                    symmetric_over<allot::best_fit<allot::best_fit_options{.large = 700}>>,
-                   symmetric_over<allot::pool<allot::pool_options{.slot = 512, .count = 500, .store = allot::pool_store::bitmap}>>,
+                   symmetric_over<allot::pool<slots>>,
                    symmetric_over<allot::bump<>>, symmetric_over<allot::ring<>>) {
     auto memory = make<Memory>(256_KiB);
     using block = typename Memory::block_type;

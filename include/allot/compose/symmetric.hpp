@@ -56,8 +56,9 @@ struct agreement {
         switch (found) {
             case reached: return "all ranks made the same calls, with the same answers";
             case diverged:
-                return fewest_calls == most_calls ? "the ranks made as many calls, but different ones, or got different answers"
-                                                  : "some ranks made more calls than others";
+                return fewest_calls == most_calls
+                           ? "the ranks made as many calls, but different ones, or got different answers"
+                           : "some ranks made more calls than others";
             case elsewhere: return "this is in another memory, on every rank";
             case failed: break;
         }

@@ -15,7 +15,7 @@
 //     MPI_Win_allocate   all ranks call it. Bases need only have the alignment of the basic types (Open MPI: 8): more is
 //                        asked for than wanted, and each rank looks how far its base is from an aligned one. That is as
 //                        far everywhere as a rule; where it is not, MPI_Win_create takes aligned memory of ours.
-//     MPI_Win_lock_all   once, with MPI_MODE_NOCHECK: nobody else locks. Communication is passive; nobody waits for a target.
+//     MPI_Win_lock_all   once, with MPI_MODE_NOCHECK: nobody else locks. Communication is passive: no target is waited for.
 //     put, get           begin. The bytes on this side are free to be used, or there, when `flush` returns.
 //     flush              all that was begun to that rank is done, here and there.
 //     local bytes        another rank's bytes are seen here when it has flushed them, and both ranks have met since, as in
