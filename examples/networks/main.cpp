@@ -16,6 +16,9 @@
 #ifdef ALLOT_DEMO_VULKAN
 #include "vulkan_memory.hpp"
 #endif
+#ifdef ALLOT_DEMO_MPI
+#include "mpi_memory.hpp"
+#endif
 
 #include <filesystem>
 #include <iostream>
@@ -30,7 +33,7 @@ Runs each network in each kind of memory. Every operator reads every byte of its
 outputs, mixed with position and content, so that all memories come to the same digest only when no two tensors ever
 shared a byte, and no offset and no row was wrong.
 
-  --memory NAME   host, opencl, vulkan, tightly_coupled or separate; may be given again (default: all)
+  --memory NAME   host, opencl, vulkan, tightly_coupled, mpi or separate; may be given again (default: all but mpi)
   --svg DIR       write a picture of each network: time across, addresses up, a rectangle for each tensor
   --json FILE     write the table as a list of objects
   --help          this text
@@ -49,7 +52,8 @@ Exits with 1 when two digests of a network differ or a memory fails, and with 2 
 network.
 )";
 
-const std::vector<std::string> all_memories{"host", "opencl", "vulkan", "tightly_coupled", "separate"};
+const std::vector<std::string> all_memories{"host", "opencl", "vulkan", "tightly_coupled", "mpi", "separate"};
+const std::vector<std::string> default_memories{"host", "opencl", "vulkan", "tightly_coupled", "separate"};
 
 struct options {
     std::vector<std::string> files, memories;
@@ -88,7 +92,7 @@ struct usage_error : std::runtime_error {
             throw usage_error{"there is no option " + argument};
         }
     }
-    if (chosen.memories.empty()) chosen.memories = all_memories;
+    if (chosen.memories.empty()) chosen.memories = default_memories;
     if (!chosen.help && chosen.files.empty()) throw usage_error{"no network is given"};
     return chosen;
 }
@@ -165,6 +169,8 @@ private:
             in_opencl(net, counts);
         } else if (name == "vulkan") {
             in_vulkan(net, counts);
+        } else if (name == "mpi") {
+            in_mpi(net, counts);
         } else if (name == "tightly_coupled") {
             demo::tightly_coupled_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
@@ -217,6 +223,16 @@ private:
         throw demo::unavailable{"this program was built without Vulkan or without glslangValidator"};
     }
 #endif
+
+    void in_mpi([[maybe_unused]] const demo::network& net, [[maybe_unused]] demo::tally& counts) {
+#ifdef ALLOT_DEMO_MPI
+        demo::mpi_memory memory{net, counts};
+        finish(net, "mpi", memory, counts).arena = memory.arena_bytes();
+#else
+        missing_.insert("mpi");
+        throw demo::unavailable{"this program was built without MPI"};
+#endif
+    }
 
     template <class Memory>
     demo::outcome& finish(const demo::network& net, const std::string& name, Memory& memory,

@@ -58,7 +58,7 @@ template <class Memory, class Progress>
 template <class Tensor, class Use>
 void for_pieces(const Tensor& of, std::size_t size, Use&& use) {
     std::size_t position = 0;
-    const allot::tensor_error error = allot::for_each_run(of, [&](void* at, std::size_t bytes) {
+    const allot::tensor_error error = allot::for_each_run(of, [&](auto at, std::size_t bytes) {
         use(at, std::min(bytes, size - position), position);
         position += bytes;
     });
@@ -89,16 +89,22 @@ public:
     [[nodiscard]] std::uint64_t digest() const { return final_; }
 
 private:
+    /// Where the host finds a byte: what has no pointers says it.
+    template <class Address>
+    [[nodiscard]] static void* pointer(Address at) {
+        if constexpr (std::same_as<Address, void*>) return at;
+        else return Places::reach(at);
+    }
     [[nodiscard]] std::uint64_t sum_of(std::size_t t, std::size_t number) {
         std::uint64_t sum = 0;
-        for_pieces(tensors_[t], net_.tensors[t].size, [&](const void* at, std::size_t size, std::size_t position) {
-            sum += mix::absorb(at, size, position, number);
+        for_pieces(tensors_[t], net_.tensors[t].size, [&](auto at, std::size_t size, std::size_t position) {
+            sum += mix::absorb(pointer(at), size, position, number);
         });
         return sum;
     }
     void write(std::size_t t, std::uint64_t key) {
-        for_pieces(tensors_[t], net_.tensors[t].size, [&](void* at, std::size_t size, std::size_t position) {
-            mix::produce(at, size, position, key);
+        for_pieces(tensors_[t], net_.tensors[t].size, [&](auto at, std::size_t size, std::size_t position) {
+            mix::produce(pointer(at), size, position, key);
         });
     }
 

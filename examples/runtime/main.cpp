@@ -12,6 +12,9 @@
 #ifdef ALLOT_RUNTIME_VULKAN
 #include "vulkan_memory.hpp"
 #endif
+#ifdef ALLOT_RUNTIME_MPI
+#include "mpi_memory.hpp"
+#endif
 
 #include <fstream>
 #include <iostream>
@@ -26,6 +29,7 @@ Runs each program and prints its outputs. What is printed does not depend on the
   tightly_coupled  it is a window of fixed size
   opencl           it is an OpenCL buffer: a handle, and an offset for every tensor
   vulkan           it is a VkDeviceMemory: a handle, an offset for every tensor, and one buffer for the kernels
+  mpi              it is a window of MPI: the window, and an offset for every tensor
   separate         it takes no offsets: every tensor is a buffer of its own
 
 Scope global is an arena on the heap in each of them.
@@ -83,6 +87,14 @@ template <class Memory>
 #endif
 }
 
+[[nodiscard]] int run_mpi([[maybe_unused]] const std::vector<std::string>& paths) {
+#ifdef ALLOT_RUNTIME_MPI
+    return run<vm::mpi_memory>(paths);
+#else
+    throw vm::unavailable{"this program was built without MPI"};
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -99,6 +111,7 @@ int main(int argc, char** argv) try {
     if (memory == "separate") return run<vm::separate_memory>(paths);
     if (memory == "opencl") return run_opencl(paths);
     if (memory == "vulkan") return run_vulkan(paths);
+    if (memory == "mpi") return run_mpi(paths);
     throw usage_error{"there is no memory \"" + memory + "\""};
 } catch (const vm::unavailable& why) {
     std::cerr << "skipped: " << why.what() << '\n';

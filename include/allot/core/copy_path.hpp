@@ -8,6 +8,7 @@
 //     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer; hip's too
 //     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host where it has them, or transferred
 //     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
+//     remote_copy<mpi::window>{}       host ◄──► windows ◄──► windows      of this rank and others; shmem::heap too
 //     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success
 //
