@@ -17,7 +17,8 @@ struct row {
     bool predicts = true;  // has bytes_for, and can be made over any number of bytes
 };
 
-template <class Subject>
+/// `Late` is there for a table that is to be compiled where it is used, and not before.
+template <class Subject, class Late = void>
 std::unique_ptr<subject> make(variant how) {
     return std::make_unique<Subject>(how);
 }

@@ -1,8 +1,8 @@
 // The written table of what keeps the laws: strategy × node store × device × growth.
 //
 // Every row is one combination that a user can write. The table comes in parts, and the test that judges a part asserts
-// how many rows it has, so that one which no longer compiles and is taken out is noticed. The parts are templates only
-// so that each is compiled by its own test and by no other.
+// how many rows it has, so that one which no longer compiles and is taken out is noticed. The parts are templates, and
+// their rows depend on the parameter, only so that each is compiled by its own test and by no other.
 #pragma once
 
 #include "adapters.hpp"
@@ -96,158 +96,160 @@ using enum whereabouts;
 inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack;
 
 /// One: host memory, records in band where the strategy has any.
-template <class = void>
+template <class Late = void>
 inline constexpr row host_memory[] = {
-    {"best fit, automatic, host heap", make<on<heap, automatic, none, at_a_page>>},
-    {"best fit, in band, caller's buffer", make<on<buffer, in_band>>},
-    {"best fit, in band, static storage", make<on<storage, in_band>>, false, false},
-    {"best fit, in band, odd pages", make<on<odd_pages, in_band>>},
-    {"best fit, in band, two ends, uneven pages", make<on<uneven_pages, in_band_two_ends>>},
-    {"best fit, in band, system pages", make<on<allot::host::pages<>, in_band>>, false, false},
-    {"best fit, deferred, host heap", make<on<heap, allot::deferred<automatic>, none, at_a_page>>},
-    {"best fit, deferred, odd pages", make<on<odd_pages, in_band_deferred>>},
-    {"best fit, side table, host heap", make<on<heap, beside_growing, none, at_a_page>>},
-    {"best fit, side table, tightly coupled", make<on<allot::tightly_coupled, beside_fixed>>},
-    {"bump up, host heap", make<on<heap, up, none, at_a_page>>},
-    {"bump down, host heap", make<on<heap, down, none, at_a_page>>},
-    {"bump up, odd pages", make<on<odd_pages, up>>},
-    {"bump down, odd pages", make<on<odd_pages, down>>},
-    {"bump down, static storage", make<on<storage, down>>, false, false},
-    {"stack, caller's buffer", make<on<buffer, stack>>},
-    {"stack, two ends, host heap", make<on<heap, stack_two_ends, none, at_a_page>>},
-    {"ring, caller's buffer", make<on<buffer, ring>>},
-    {"pool, in band, odd pages", make<on<odd_pages, pool<allot::pool_store::in_band, 0>>>},
-    {"pool, automatic, aligned slots, uneven pages", make<on<uneven_pages, pool_aligned<allot::pool_store::automatic, 0>>>},
-    {"pool, bitmap, tightly coupled", make<on<allot::tightly_coupled, pool<bitmap>>>},
-    {"pool, index stack, static storage", make<on<storage, pool<index_stack>>>, false, false},
-    {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>>},
-    {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>>},
-    {"best fit, deferred, debug", make<on<uneven_pages, in_band_deferred, none, debug>>},
-    {"best fit, side table, checked", make<on<uneven_pages, beside_growing, none, checked>>},
-    {"bump down, checked", make<on<uneven_pages, down, none, checked>>},
-    {"stack, checked", make<on<uneven_pages, stack, none, checked>>},
-    {"pool, in band, checked", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, none, checked>>},
+    {"best fit, automatic, host heap", make<on<heap, automatic, none, at_a_page>, Late>},
+    {"best fit, in band, caller's buffer", make<on<buffer, in_band>, Late>},
+    {"best fit, in band, static storage", make<on<storage, in_band>, Late>, false, false},
+    {"best fit, in band, odd pages", make<on<odd_pages, in_band>, Late>},
+    {"best fit, in band, two ends, uneven pages", make<on<uneven_pages, in_band_two_ends>, Late>},
+#if __has_include(<sys/mman.h>)
+    {"best fit, in band, system pages", make<on<allot::host::pages<>, in_band>, Late>, false, false},
+#endif
+    {"best fit, deferred, host heap", make<on<heap, allot::deferred<automatic>, none, at_a_page>, Late>},
+    {"best fit, deferred, odd pages", make<on<odd_pages, in_band_deferred>, Late>},
+    {"best fit, side table, host heap", make<on<heap, beside_growing, none, at_a_page>, Late>},
+    {"best fit, side table, tightly coupled", make<on<allot::tightly_coupled, beside_fixed>, Late>},
+    {"bump up, host heap", make<on<heap, up, none, at_a_page>, Late>},
+    {"bump down, host heap", make<on<heap, down, none, at_a_page>, Late>},
+    {"bump up, odd pages", make<on<odd_pages, up>, Late>},
+    {"bump down, odd pages", make<on<odd_pages, down>, Late>},
+    {"bump down, static storage", make<on<storage, down>, Late>, false, false},
+    {"stack, caller's buffer", make<on<buffer, stack>, Late>},
+    {"stack, two ends, host heap", make<on<heap, stack_two_ends, none, at_a_page>, Late>},
+    {"ring, caller's buffer", make<on<buffer, ring>, Late>},
+    {"pool, in band, odd pages", make<on<odd_pages, pool<allot::pool_store::in_band, 0>>, Late>},
+    {"pool, automatic, aligned slots, uneven pages", make<on<uneven_pages, pool_aligned<allot::pool_store::automatic, 0>>, Late>},
+    {"pool, bitmap, tightly coupled", make<on<allot::tightly_coupled, pool<bitmap>>, Late>},
+    {"pool, index stack, static storage", make<on<storage, pool<index_stack>>, Late>, false, false},
+    {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>, Late>},
+    {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>, Late>},
+    {"best fit, deferred, debug", make<on<uneven_pages, in_band_deferred, none, debug>, Late>},
+    {"best fit, side table, checked", make<on<uneven_pages, beside_growing, none, checked>, Late>},
+    {"bump down, checked", make<on<uneven_pages, down, none, checked>, Late>},
+    {"stack, checked", make<on<uneven_pages, stack, none, checked>, Late>},
+    {"pool, in band, checked", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, none, checked>, Late>},
 };
 
 /// Two: raw pointers into protected pages.
-template <class = void>
+template <class Late = void>
 inline constexpr row protected_memory[] = {
-    {"best fit, automatic, protected pages", make<on<protected_pages, automatic>>},
-    {"best fit, side table of 24, protected pages", make<on<protected_pages, beside_fixed>>},
-    {"best fit, side table, two ends, protected pages", make<on<protected_pages, beside_two_ends>>},
-    {"best fit, debug, protected pages", make<on<protected_pages, automatic, none, debug>>},
-    {"bump up, protected pages", make<on<protected_pages, up>>},
-    {"bump down, protected pages", make<on<protected_pages, down>>},
-    {"stack, protected pages", make<on<protected_pages, stack>>},
-    {"ring, protected pages", make<on<protected_pages, ring>>},
-    {"pool, automatic, protected pages", make<on<protected_pages, pool<allot::pool_store::automatic>>>},
-    {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>>},
+    {"best fit, automatic, protected pages", make<on<protected_pages, automatic>, Late>},
+    {"best fit, side table of 24, protected pages", make<on<protected_pages, beside_fixed>, Late>},
+    {"best fit, side table, two ends, protected pages", make<on<protected_pages, beside_two_ends>, Late>},
+    {"best fit, debug, protected pages", make<on<protected_pages, automatic, none, debug>, Late>},
+    {"bump up, protected pages", make<on<protected_pages, up>, Late>},
+    {"bump down, protected pages", make<on<protected_pages, down>, Late>},
+    {"stack, protected pages", make<on<protected_pages, stack>, Late>},
+    {"ring, protected pages", make<on<protected_pages, ring>, Late>},
+    {"pool, automatic, protected pages", make<on<protected_pages, pool<allot::pool_store::automatic>>, Late>},
+    {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>, Late>},
 };
 
 /// Three: a handle and an offset. (OpenCL itself: tests/device/opencl_laws_test.cpp.)
-template <class = void>
+template <class Late = void>
 inline constexpr row handle_memory[] = {
-    {"best fit, automatic, handles", make<on<even_handles, automatic>>},
-    {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>>},
-    {"best fit, two ends, handles of small alignment", make<on<uneven_handles, beside_two_ends>>},
-    {"best fit, 32 bits, handles", make<on<even_handles, beside_narrow>>},
-    {"best fit, 32 bits, checked, handles", make<on<even_handles, beside_narrow, none, checked>>},
-    {"bump up, handles", make<on<even_handles, up>>},
-    {"bump down, handles of small alignment", make<on<uneven_handles, down>>},
-    {"bump up, 32 bits, handles", make<on<even_handles, up_narrow>>},
-    {"stack, two ends, handles", make<on<even_handles, stack_two_ends>>},
-    {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>>},
-    {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>>},
+    {"best fit, automatic, handles", make<on<even_handles, automatic>, Late>},
+    {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>, Late>},
+    {"best fit, two ends, handles of small alignment", make<on<uneven_handles, beside_two_ends>, Late>},
+    {"best fit, 32 bits, handles", make<on<even_handles, beside_narrow>, Late>},
+    {"best fit, 32 bits, checked, handles", make<on<even_handles, beside_narrow, none, checked>, Late>},
+    {"bump up, handles", make<on<even_handles, up>, Late>},
+    {"bump down, handles of small alignment", make<on<uneven_handles, down>, Late>},
+    {"bump up, 32 bits, handles", make<on<even_handles, up_narrow>, Late>},
+    {"stack, two ends, handles", make<on<even_handles, stack_two_ends>, Late>},
+    {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>, Late>},
+    {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>, Late>},
 };
 
 /// Four: paged, tables in one arena and rows in another.
-template <class = void>
+template <class Late = void>
 inline constexpr row paged_memory[] = {
-    {"paged: best fit rows, best fit tables", make<paged_over<uneven_pages, in_band, in_band>>, false, false},
-    {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>>, false, false},
-    {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>>, false, false},
-    {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>>, false, false},
-    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>, false, false},
-    {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>>, false, false},
-    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>, false, false},
-    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>, false, false},
-    {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>>, false, false},
+    {"paged: best fit rows, best fit tables", make<paged_over<uneven_pages, in_band, in_band>, Late>, false, false},
+    {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>, Late>, false, false},
+    {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>, Late>, false, false},
+    {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>, Late>, false, false},
+    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>, Late>, false, false},
+    {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>, Late>, false, false},
+    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>, Late>, false, false},
+    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>, Late>, false, false},
+    {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>, Late>, false, false},
 };
 
 /// Five: several regions of unequal alignment, with growth.
-template <class = void>
+template <class Late = void>
 inline constexpr row growing_memory[] = {
-    {"best fit, in band, uneven pages, fixed growth", make<on<uneven_pages, in_band, fixed>>, true},
-    {"best fit, in band, odd pages, geometric growth", make<on<odd_pages, in_band, geometric>>, true},
-    {"best fit, in band, two ends, uneven pages, fixed growth", make<on<uneven_pages, in_band_two_ends, fixed>>, true},
-    {"best fit, in band, whole pages, growth to a limit", make<on<whole_pages, in_band, by_the_page>>, true},
-    {"best fit, in band, checked, fixed growth", make<on<uneven_pages, in_band, fixed, checked>>, true},
-    {"best fit, deferred, odd pages, geometric growth", make<on<odd_pages, in_band_deferred, geometric>>, true},
-    {"best fit, deferred, checked, fixed growth", make<on<uneven_pages, in_band_deferred, fixed, checked>>, true},
-    {"best fit, deferred, contiguous growth", make<on<stretching, in_band_deferred, contiguous>>, true},
-    {"best fit, side table, uneven pages, fixed growth", make<on<uneven_pages, beside_growing, fixed>>, true},
-    {"best fit, side table, odd pages, geometric growth", make<on<odd_pages, beside_growing, geometric>>, true},
-    {"best fit, side table of 24, uneven pages, fixed growth", make<on<uneven_pages, beside_fixed, fixed>>, true},
-    {"best fit, side table, two ends, protected pages, fixed growth", make<on<protected_pages, beside_two_ends, fixed>>, true},
-    {"best fit, side table, checked, fixed growth", make<on<uneven_pages, beside_growing, fixed, checked>>, true},
-    {"best fit, automatic, protected pages, geometric growth", make<on<protected_pages, automatic, geometric>>, true},
-    {"best fit, automatic, uneven handles, fixed growth", make<on<uneven_handles, automatic, fixed>>, true},
-    {"best fit, 32 bits, uneven handles, geometric growth", make<on<uneven_handles, beside_narrow, geometric>>, true},
-    {"best fit, 32 bits, 24 records, handles, fixed growth", make<on<even_handles, beside_fixed_narrow, fixed>>, true},
-    {"bump up, uneven pages, fixed growth", make<on<uneven_pages, up, fixed>>, true},
-    {"bump down, odd pages, geometric growth", make<on<odd_pages, down, geometric>>, true},
-    {"bump down, whole pages, growth to a limit", make<on<whole_pages, down, by_the_page>>, true},
-    {"bump up, protected pages, geometric growth", make<on<protected_pages, up, geometric>>, true},
-    {"bump down, uneven handles, fixed growth", make<on<uneven_handles, down, fixed>>, true},
-    {"bump down, 32 bits, handles, geometric growth", make<on<even_handles, down_narrow, geometric>>, true},
-    {"best fit, in band, contiguous growth", make<on<stretching, in_band, contiguous>>, true},
-    {"best fit, in band, two ends, contiguous growth", make<on<stretching, in_band_two_ends, contiguous>>, true},
-    {"best fit, side table, contiguous growth", make<on<stretching, beside_growing, contiguous>>, true},
-    {"best fit, side table of 24, contiguous growth", make<on<stretching, beside_fixed, contiguous>>, true},
-    {"best fit, in band, checked, contiguous growth", make<on<stretching, in_band, contiguous, checked>>, true},
-    {"bump up, contiguous growth", make<on<stretching, up, contiguous>>, true},
-    {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>>, true},
-    {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>>, true},
-    {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>>, true},
+    {"best fit, in band, uneven pages, fixed growth", make<on<uneven_pages, in_band, fixed>, Late>, true},
+    {"best fit, in band, odd pages, geometric growth", make<on<odd_pages, in_band, geometric>, Late>, true},
+    {"best fit, in band, two ends, uneven pages, fixed growth", make<on<uneven_pages, in_band_two_ends, fixed>, Late>, true},
+    {"best fit, in band, whole pages, growth to a limit", make<on<whole_pages, in_band, by_the_page>, Late>, true},
+    {"best fit, in band, checked, fixed growth", make<on<uneven_pages, in_band, fixed, checked>, Late>, true},
+    {"best fit, deferred, odd pages, geometric growth", make<on<odd_pages, in_band_deferred, geometric>, Late>, true},
+    {"best fit, deferred, checked, fixed growth", make<on<uneven_pages, in_band_deferred, fixed, checked>, Late>, true},
+    {"best fit, deferred, contiguous growth", make<on<stretching, in_band_deferred, contiguous>, Late>, true},
+    {"best fit, side table, uneven pages, fixed growth", make<on<uneven_pages, beside_growing, fixed>, Late>, true},
+    {"best fit, side table, odd pages, geometric growth", make<on<odd_pages, beside_growing, geometric>, Late>, true},
+    {"best fit, side table of 24, uneven pages, fixed growth", make<on<uneven_pages, beside_fixed, fixed>, Late>, true},
+    {"best fit, side table, two ends, protected pages, fixed growth", make<on<protected_pages, beside_two_ends, fixed>, Late>, true},
+    {"best fit, side table, checked, fixed growth", make<on<uneven_pages, beside_growing, fixed, checked>, Late>, true},
+    {"best fit, automatic, protected pages, geometric growth", make<on<protected_pages, automatic, geometric>, Late>, true},
+    {"best fit, automatic, uneven handles, fixed growth", make<on<uneven_handles, automatic, fixed>, Late>, true},
+    {"best fit, 32 bits, uneven handles, geometric growth", make<on<uneven_handles, beside_narrow, geometric>, Late>, true},
+    {"best fit, 32 bits, 24 records, handles, fixed growth", make<on<even_handles, beside_fixed_narrow, fixed>, Late>, true},
+    {"bump up, uneven pages, fixed growth", make<on<uneven_pages, up, fixed>, Late>, true},
+    {"bump down, odd pages, geometric growth", make<on<odd_pages, down, geometric>, Late>, true},
+    {"bump down, whole pages, growth to a limit", make<on<whole_pages, down, by_the_page>, Late>, true},
+    {"bump up, protected pages, geometric growth", make<on<protected_pages, up, geometric>, Late>, true},
+    {"bump down, uneven handles, fixed growth", make<on<uneven_handles, down, fixed>, Late>, true},
+    {"bump down, 32 bits, handles, geometric growth", make<on<even_handles, down_narrow, geometric>, Late>, true},
+    {"best fit, in band, contiguous growth", make<on<stretching, in_band, contiguous>, Late>, true},
+    {"best fit, in band, two ends, contiguous growth", make<on<stretching, in_band_two_ends, contiguous>, Late>, true},
+    {"best fit, side table, contiguous growth", make<on<stretching, beside_growing, contiguous>, Late>, true},
+    {"best fit, side table of 24, contiguous growth", make<on<stretching, beside_fixed, contiguous>, Late>, true},
+    {"best fit, in band, checked, contiguous growth", make<on<stretching, in_band, contiguous, checked>, Late>, true},
+    {"bump up, contiguous growth", make<on<stretching, up, contiguous>, Late>, true},
+    {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>, Late>, true},
+    {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>, Late>, true},
+    {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>, Late>, true},
 };
 
 /// Six: a side table on its own, over any offsets. (In constant expressions: constexpr_test.cpp.)
-template <class = void>
+template <class Late = void>
 inline constexpr row offsets_alone[] = {
-    {"alone: best fit, side table", make<alone<automatic>>},
-    {"alone: best fit, side table, extents that touch", make<alone<beside_growing, touching>>},
-    {"alone: best fit, side table of 24, extents that touch", make<alone<beside_fixed, touching>>},
-    {"alone: best fit, side table, two ends, at the last offset", make<alone<beside_two_ends, top>>},
-    {"alone: best fit, side table, 32 bits, at the last offset", make<alone<beside_narrow, top>>},
-    {"alone: best fit, side table of 24, 32 bits", make<alone<beside_fixed_narrow>>},
-    {"alone: best fit, side table, granules of 32, extents that touch", make<alone<beside_granules, touching>>},
-    {"alone: best fit, side table, granules of 32, 32 bits, at the last offset", make<alone<beside_granules_narrow, top>>},
-    {"alone: best fit, in band, extents that touch", make<alone<in_band, touching>>},
-    {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>>},
-    {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},
-    {"alone: best fit, in band, two ends, 32 bits", make<alone<in_band_two_ends_narrow>>},
-    {"alone: best fit, deferred, extents that touch", make<alone<in_band_deferred, touching>>},
-    {"alone: best fit, deferred up to 100, 32 bits", make<alone<in_band_deferred_narrow>>},
-    {"alone: bump up, at the last offset", make<alone<up, top>>},
-    {"alone: bump down, at the last offset", make<alone<down, top>>},
-    {"alone: bump up, 32 bits, at the last offset", make<alone<up_narrow, top>>},
-    {"alone: bump down, 32 bits", make<alone<down_narrow>>},
-    {"alone: stack, at the last offset", make<alone<stack, top>>},
-    {"alone: stack, two ends", make<alone<stack_two_ends>>},
-    {"alone: stack, 32 bits, at the last offset", make<alone<stack_narrow, top>>},
-    {"alone: ring, at the last offset", make<alone<ring, top>>},
-    {"alone: ring, 32 bits", make<alone<ring_narrow>>},
-    {"alone: pool, in band, extents that touch", make<alone<pool<allot::pool_store::in_band, 0>, touching>>},
-    {"alone: pool, bitmap", make<alone<pool<bitmap>>>},
-    {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>>},
-    {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>>},
+    {"alone: best fit, side table", make<alone<automatic>, Late>},
+    {"alone: best fit, side table, extents that touch", make<alone<beside_growing, touching>, Late>},
+    {"alone: best fit, side table of 24, extents that touch", make<alone<beside_fixed, touching>, Late>},
+    {"alone: best fit, side table, two ends, at the last offset", make<alone<beside_two_ends, top>, Late>},
+    {"alone: best fit, side table, 32 bits, at the last offset", make<alone<beside_narrow, top>, Late>},
+    {"alone: best fit, side table of 24, 32 bits", make<alone<beside_fixed_narrow>, Late>},
+    {"alone: best fit, side table, granules of 32, extents that touch", make<alone<beside_granules, touching>, Late>},
+    {"alone: best fit, side table, granules of 32, 32 bits, at the last offset", make<alone<beside_granules_narrow, top>, Late>},
+    {"alone: best fit, in band, extents that touch", make<alone<in_band, touching>, Late>},
+    {"alone: best fit, in band, two ends", make<alone<in_band_two_ends>, Late>},
+    {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>, Late>},
+    {"alone: best fit, in band, two ends, 32 bits", make<alone<in_band_two_ends_narrow>, Late>},
+    {"alone: best fit, deferred, extents that touch", make<alone<in_band_deferred, touching>, Late>},
+    {"alone: best fit, deferred up to 100, 32 bits", make<alone<in_band_deferred_narrow>, Late>},
+    {"alone: bump up, at the last offset", make<alone<up, top>, Late>},
+    {"alone: bump down, at the last offset", make<alone<down, top>, Late>},
+    {"alone: bump up, 32 bits, at the last offset", make<alone<up_narrow, top>, Late>},
+    {"alone: bump down, 32 bits", make<alone<down_narrow>, Late>},
+    {"alone: stack, at the last offset", make<alone<stack, top>, Late>},
+    {"alone: stack, two ends", make<alone<stack_two_ends>, Late>},
+    {"alone: stack, 32 bits, at the last offset", make<alone<stack_narrow, top>, Late>},
+    {"alone: ring, at the last offset", make<alone<ring, top>, Late>},
+    {"alone: ring, 32 bits", make<alone<ring_narrow>, Late>},
+    {"alone: pool, in band, extents that touch", make<alone<pool<allot::pool_store::in_band, 0>, touching>, Late>},
+    {"alone: pool, bitmap", make<alone<pool<bitmap>>, Late>},
+    {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>, Late>},
+    {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>, Late>},
 };
 
 /// Combined.
-template <class = void>
+template <class Late = void>
 inline constexpr row combined_memory[] = {
-    {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
-    {"fallback: pool, then best fit with records beside", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
+    {"fallback: best fit, then best fit", make<both<in_band, in_band>, Late>, false, false},
+    {"fallback: pool, then best fit with records beside", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>, Late>, false, false},
 };
 
 }  // namespace laws
