@@ -27,9 +27,10 @@ function(run)
     endif()
 endfunction()
 
-# Boost by a directory with nothing else in it: beside it lie the headers of the host's C library.
-function(isolate_boost)
-    list(GET BOOST 0 headers)
-    file(MAKE_DIRECTORY ${SCRATCH}/boost)
-    file(CREATE_LINK ${headers}/boost ${SCRATCH}/boost/boost SYMBOLIC)
+# Makes a library's headers, which lie in one of some directories, a part of ${SCRATCH}/headers, where nothing else is: beside
+# them lie the headers of the host's C library.
+function(isolate_headers library) # LIBRARY DIRECTORY...
+    find_path(headers_of_${library} NAMES ${library} PATHS ${ARGN} NO_CMAKE_SYSTEM_PATH REQUIRED)
+    file(MAKE_DIRECTORY ${SCRATCH}/headers)
+    file(CREATE_LINK ${headers_of_${library}}/${library} ${SCRATCH}/headers/${library} SYMBOLIC)
 endfunction()

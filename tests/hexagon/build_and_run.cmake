@@ -23,10 +23,10 @@ if(NOT targets MATCHES "hexagon")
 endif()
 list(GET libraries 0 library)
 
-isolate_boost()
+isolate_headers(boost ${BOOST})
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/program -B ${SCRATCH}/program -G Ninja
     -DCMAKE_TOOLCHAIN_FILE=${CMAKE_CURRENT_LIST_DIR}/toolchain.cmake -DCMAKE_CXX_COMPILER=${CLANG}
-    -DHEXAGON_LINKER=${LINKER} -DHEXAGON_LIBRARY=${library} -DALLOT=${SOURCE} -DBOOST=${SCRATCH}/boost
+    -DHEXAGON_LINKER=${LINKER} -DHEXAGON_LIBRARY=${library} -DALLOT=${SOURCE} -DBOOST=${SCRATCH}/headers
     -DALL_TESTS=$ENV{ALLOT_LONG})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/program)
 run(${QEMU} ${SCRATCH}/program/hexagon_tests)
