@@ -1,5 +1,4 @@
-# Builds program/ for a Hexagon and runs it in qemu-hexagon. Run by CTest with what ../freestanding/cross.cmake
-# wants.
+# Builds program/ for a Hexagon and runs it in qemu-hexagon. Run by CTest with what ../freestanding/cross.cmake wants.
 cmake_minimum_required(VERSION 3.25)
 
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
