@@ -1,5 +1,6 @@
 # A bare Hexagon v66 with HVX vectors of 128 bytes, with clang, lld and the headers of newlib and its C++ library. There is
-# no library to link: what a program calls is in freestanding/. Given with it: HEXAGON_LINKER, HEXAGON_LIBRARY.
+# no library to link: what a program calls is in runtime.cpp and ../freestanding. Given with it: HEXAGON_LINKER,
+# HEXAGON_LIBRARY.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR hexagon)
 set(CMAKE_CXX_COMPILER_TARGET hexagon-unknown-elf)

@@ -5,9 +5,12 @@
 #include "laws.hpp"
 
 #include <allot/allot.hpp>
-#include <allot/device/pages.hpp>
 
 #include <doctest/doctest.h>
+
+#if __has_include(<sys/mman.h>)
+#include <allot/device/pages.hpp>
+#endif
 
 namespace laws {
 
@@ -103,11 +106,13 @@ struct ground<allot::host::heap> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::host::heap device(std::size_t) { return {}; }
 };
+#if __has_include(<sys/mman.h>)
 template <allot::host::pages_options Options>
 struct ground<allot::host::pages<Options>> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::host::pages<Options> device(std::size_t) { return {}; }
 };
+#endif
 template <class Device>
 struct ground<steady<Device>> : ground<Device> {
     using ground<Device>::ground;

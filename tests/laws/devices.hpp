@@ -1,7 +1,8 @@
 // Memories to test with. All of them are deterministic, and none of them needs hardware.
 //
 //     pages<…>      pages of this machine, each region between pages that nobody may touch; its base any number of
-//                   bytes behind a page boundary; protected as a whole where the host is to keep out
+//                   bytes behind a page boundary; protected as a whole where the host is to keep out (a machine that
+//                   cannot do that finds only what was written there, when the region is released)
 //     handles<…>    buffers that are nothing but a number; bases of a stated alignment
 //     steady<D>     any device, without alignments that are to be had by chance only
 //     watched<D>    any device, with a journal: what it gave, what is still out, and which acquisition it refuses
@@ -11,15 +12,62 @@
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 namespace laws {
+
+#if __has_include(<sys/mman.h>)
+/// Pages that nobody may touch, but for those that were opened.
+class guarded_bytes {
+public:
+    static constexpr bool faults = true;  // where they are touched all the same
+
+    explicit guarded_bytes(std::size_t size) : size_{size} {
+        void* const fresh = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (fresh != MAP_FAILED) base_ = static_cast<std::byte*>(fresh);
+    }
+    guarded_bytes(const guarded_bytes&) = delete;
+    guarded_bytes& operator=(const guarded_bytes&) = delete;
+    ~guarded_bytes() {
+        if (base_ != nullptr) ::munmap(base_, size_);
+    }
+
+    [[nodiscard]] std::byte* base() const { return base_; }  // null where there was no memory
+    static void open(std::byte* first, std::size_t size) { ::mprotect(first, size, PROT_READ | PROT_WRITE); }
+    static void close(std::byte* first, std::size_t size) {
+        ::madvise(first, size, MADV_DONTNEED);
+        ::mprotect(first, size, PROT_NONE);
+    }
+
+private:
+    std::byte* base_ = nullptr;
+    std::size_t size_;
+};
+#else
+/// Where the machine cannot protect memory: plain bytes.
+class guarded_bytes {
+public:
+    static constexpr bool faults = false;
+
+    explicit guarded_bytes(std::size_t size) : bytes_{new (std::nothrow) std::byte[size]} {}
+
+    [[nodiscard]] std::byte* base() const { return bytes_.get(); }
+    static void open(std::byte*, std::size_t) {}
+    static void close(std::byte*, std::size_t) {}
+
+private:
+    std::unique_ptr<std::byte[]> bytes_;
+};
+#endif
 
 struct page_options {
     bool accessible = true;
@@ -33,30 +81,20 @@ struct page_options {
 /// With `from_above`, later regions have lower addresses, not higher ones.
 template <page_options Options>
 class pages {
-    static constexpr std::size_t page = 4096, slot_bytes = std::size_t{1} << 20, slot_count = 64;
+    static constexpr std::size_t page = 4096, slot_bytes = std::size_t{1} << 16, slot_count = 16;
     static constexpr std::size_t canary = 64;
     static constexpr auto untouched = static_cast<unsigned char>(0xA5);
 
     struct reservation {
-        std::byte* base = nullptr;
+        guarded_bytes bytes{slot_bytes * (slot_count + 1)};
         bool taken[slot_count]{};
         std::size_t acquired = 0;
         bool damaged = false;
 
-        reservation() {
-            void* const fresh = ::mmap(nullptr, slot_bytes * (slot_count + 1), PROT_NONE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (fresh != MAP_FAILED) base = static_cast<std::byte*>(fresh);
-        }
-        reservation(const reservation&) = delete;
-        reservation& operator=(const reservation&) = delete;
-        ~reservation() {
-            if (base != nullptr) ::munmap(base, slot_bytes * (slot_count + 1));
-        }
         /// Slots begin at multiples of their size, so that every alignment up to it is the same everywhere.
         [[nodiscard]] std::byte* slot(std::size_t index) const {
-            const std::size_t from = allot::raw_pointer::position(base);
-            return base + (allot::align_up(from, slot_bytes) - from) + index * slot_bytes;
+            const std::size_t from = allot::raw_pointer::position(bytes.base());
+            return bytes.base() + (allot::align_up(from, slot_bytes) - from) + index * slot_bytes;
         }
     };
 
@@ -77,7 +115,7 @@ public:
         // The base: a page boundary behind the slot's first, and then as far behind it as is this region's turn.
         const std::size_t phase = aligned_ ? 0 : Options.phase[all.acquired % 2];
         const std::size_t from = allot::align_up(page + phase, wanted.align);
-        if (!wanted.is_valid() || all.base == nullptr || wanted.align > slot_bytes / 4 ||
+        if (!wanted.is_valid() || all.bytes.base() == nullptr || wanted.align > slot_bytes / 4 ||
             wanted.size > slot_bytes / 2)
             return allot::acquired<pages>::failure(too_large);
         std::size_t slot = 0;
@@ -87,9 +125,10 @@ public:
         ++all.acquired;
         std::byte* const base = all.slot(place(slot)) + from;
         if constexpr (host_accessible) {
-            std::byte* const first = first_page(base);
-            ::mprotect(first, pages_of(base, wanted.size), PROT_READ | PROT_WRITE);
+            guarded_bytes::open(first_page(base), pages_of(base, wanted.size));
             around(base, wanted.size, [](std::byte* at, std::size_t n) { std::memset(at, untouched, n); });
+        } else if constexpr (!guarded_bytes::faults) {
+            std::memset(base, untouched, wanted.size);
         }
         return allot::region<void*>{base, wanted.size, std::min(allot::alignment_of(from), page)};
     }
@@ -97,11 +136,10 @@ public:
     void release(allot::region<void*> held) noexcept {
         auto* const base = static_cast<std::byte*>(held.base);
         if constexpr (host_accessible) {
-            around(base, held.size, [this](std::byte* at, std::size_t n) {
-                for (std::size_t i = 0; i != n; ++i) all_->damaged |= static_cast<unsigned char>(at[i]) != untouched;
-            });
-            ::madvise(first_page(base), pages_of(base, held.size), MADV_DONTNEED);
-            ::mprotect(first_page(base), pages_of(base, held.size), PROT_NONE);
+            around(base, held.size, [this](std::byte* at, std::size_t n) { look_at(at, n); });
+            guarded_bytes::close(first_page(base), pages_of(base, held.size));
+        } else if constexpr (!guarded_bytes::faults) {
+            look_at(base, held.size);
         }
         all_->taken[static_cast<std::size_t>(base - all_->slot(0)) / slot_bytes] = false;
     }
@@ -116,6 +154,9 @@ private:
     }
     [[nodiscard]] static std::size_t pages_of(std::byte* base, std::size_t size) {
         return allot::align_up(allot::raw_pointer::position(base) % page + size, page);
+    }
+    void look_at(std::byte* at, std::size_t size) {
+        for (std::size_t i = 0; i != size; ++i) all_->damaged |= static_cast<unsigned char>(at[i]) != untouched;
     }
     template <class Function>
     static void around(std::byte* base, std::size_t size, Function&& call) {

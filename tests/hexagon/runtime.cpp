@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -19,25 +20,6 @@ long call_system(long number, long first, long second = 0, long third = 0) noexc
     asm volatile("trap0(#1)" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r6) : "memory");
     return r0;
 }
-[[noreturn]] void end_program(int status) noexcept {
-    for (;;) call_system(system_exit, status);
-}
-
-void print(const char* text) noexcept {
-    std::size_t size = 0;
-    while (text[size] != '\0') ++size;
-    call_system(system_write, 1, reinterpret_cast<long>(text), static_cast<long>(size));
-}
-void print(unsigned number) noexcept {
-    char digits[11]{};
-    char* at = digits + 10;
-    do *--at = static_cast<char>('0' + number % 10);
-    while ((number /= 10) != 0);
-    print(at);
-}
-
-unsigned checks = 0, failures = 0;
-
 /// Blocks are never taken back: a program of tests ends before it has used all this.
 [[nodiscard]] void* from_heap(std::size_t size, std::size_t align) noexcept {
     using namespace allot::literals;
@@ -52,17 +34,11 @@ unsigned checks = 0, failures = 0;
 
 }  // namespace
 
-void freestanding::check(bool passed, const char* what, const char* file, int line) noexcept {
-    ++checks;
-    if (passed) return;
-    ++failures;
-    for (const char* text : {file, ":"}) print(text);
-    print(static_cast<unsigned>(line));
-    for (const char* text : {": failed: ", what, "\n"}) print(text);
+void freestanding::print(const char* text) noexcept {
+    call_system(system_write, 1, reinterpret_cast<long>(text), static_cast<long>(std::strlen(text)));
 }
-void freestanding::stop(const char* why) noexcept {
-    for (const char* text : {"stopped: ", why, "\n"}) print(text);
-    end_program(1);
+void freestanding::end_program(int status) noexcept {
+    for (;;) call_system(system_exit, status);
 }
 
 // ── the start ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -79,67 +55,19 @@ extern constructor __init_array_start[], __init_array_end[];
 
 [[noreturn]] void run_all_tests() {
     for (constructor* each = __init_array_start; each != __init_array_end; ++each) (*each)();
-    unsigned cases = 0;
-    for (const auto* each = freestanding::test_case::first; each != nullptr; each = each->next, ++cases) {
-        const unsigned before = failures;
-        each->run();
-        if (failures != before) {
-            for (const char* text : {"in: ", each->name, "\n"}) print(text);
-        }
-    }
-    print(cases);
-    print(" test cases, ");
-    print(checks);
-    print(" checks, ");
-    print(failures);
-    print(" failed\n");
-    end_program(failures == 0 && cases != 0 && checks != 0 ? 0 : 1);
+    freestanding::end_program(freestanding::run_all());
 }
 
 // ── what compilers call ──────────────────────────────────────────────────────────────────────────────────────────────
 
-void* __dso_handle = nullptr;
-int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
 [[noreturn]] void __cxa_pure_virtual() { freestanding::stop("a pure virtual function was called"); }
 void __assert_func(const char* file, int, const char*, const char* what) {
-    for (const char* text : {file, ": "}) print(text);
+    for (const char* text : {file, ": "}) freestanding::print(text);
     freestanding::stop(what);
 }
-void abort() { freestanding::stop("abort"); }
-
-void* memset(void* to, int value, std::size_t size) {
-    auto* const bytes = static_cast<unsigned char*>(to);
-    for (std::size_t i = 0; i != size; ++i) bytes[i] = static_cast<unsigned char>(value);
-    return to;
-}
-void* memmove(void* to, const void* from, std::size_t size) {
-    auto* const target = static_cast<unsigned char*>(to);
-    const auto* const source = static_cast<const unsigned char*>(from);
-    if (target < source) {
-        for (std::size_t i = 0; i != size; ++i) target[i] = source[i];
-    } else {
-        for (std::size_t i = size; i-- != 0;) target[i] = source[i];
-    }
-    return to;
-}
-void* memcpy(void* __restrict to, const void* __restrict from, std::size_t size) { return memmove(to, from, size); }
 void* __hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void* to, const void* from, std::size_t size) {
-    return memmove(to, from, size);
+    return std::memmove(to, from, size);
 }
-int memcmp(const void* a, const void* b, std::size_t size) {
-    const auto* const left = static_cast<const unsigned char*>(a);
-    const auto* const right = static_cast<const unsigned char*>(b);
-    for (std::size_t i = 0; i != size; ++i) {
-        if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
-    }
-    return 0;
-}
-std::size_t strlen(const char* text) {
-    std::size_t size = 0;
-    while (text[size] != '\0') ++size;
-    return size;
-}
-
 }  // extern "C"
 
 // ── division, which the processor has not ────────────────────────────────────────────────────────────────────────────

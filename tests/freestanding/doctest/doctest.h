@@ -21,9 +21,16 @@ struct test_cases {
     explicit test_cases(const char* name) noexcept : each{{name, &Body<Types>::run}...} {}
 };
 
+// In ../cases.cpp.
 /// Counts a check, and prints one that failed.
 void check(bool passed, const char* what, const char* file, int line) noexcept;
 [[noreturn]] void stop(const char* why) noexcept;
+/// Runs every test case: the status to end the program with.
+[[nodiscard]] int run_all() noexcept;
+
+// Each machine has its own.
+void print(const char* text) noexcept;
+[[noreturn]] void end_program(int status) noexcept;
 
 template <class Value>
 [[nodiscard]] constexpr bool is_true(const Value& value) noexcept {

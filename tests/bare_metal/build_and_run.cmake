@@ -1,0 +1,78 @@
+# Builds the tests of this directory for a machine without a heap, exceptions, RTTI and an operating system, looks at the
+# symbols of the objects and of the program, and runs it in an emulator. Run by CTest with MACHINE and what that wants (see
+# CMakeLists.txt), and with what ../freestanding/cross.cmake wants.
+cmake_minimum_required(VERSION 3.25)
+set(here ${CMAKE_CURRENT_LIST_DIR})
+set(freestanding ${here}/../freestanding)
+set(board ${SOURCE}/examples/firmware/board)
+include(${freestanding}/cross.cmake)
+include(${here}/symbols.cmake)
+
+separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
+separate_arguments(BOARDS UNIX_COMMAND "${BOARDS}")
+if(MACHINE STREQUAL "cortex_m")
+    set(target arm-none-eabi)
+    set(packages "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm")
+    set(emulator qemu-system-arm)
+    set(compile -mthumb -Wno-psabi ${FLAGS} -I${board})
+    set(runtime ${board}/semihosting.cpp ${board}/startup.cpp ${here}/cortex_m.cpp)
+    set(link --specs=nano.specs -nostartfiles -L${board} -Wl,--no-warn-rwx-segments)
+elseif(MACHINE STREQUAL "riscv64")
+    set(target riscv64-linux-gnu) # its C library stays out
+    set(packages "g++-riscv64-linux-gnu qemu-system-misc")
+    set(emulator qemu-system-riscv64)
+    set(compile -mcmodel=medany -fno-pie -fno-stack-protector)
+    set(runtime ${here}/riscv64.cpp)
+    set(link -static -nostdlib -T${here}/riscv64.ld -Wl,--build-id=none,--no-warn-rwx-segments)
+else()
+    set(target ${CORE}-linux-gnu)
+    set(packages "g++-${CORE}-linux-gnu qemu-user")
+    set(emulator qemu-${CORE})
+    set(runtime ${here}/linux.cpp)
+    set(link -static)
+endif()
+need_programs(${packages} ${target}-g++ ${target}-nm ${emulator})
+
+file(REMOVE_RECURSE ${SCRATCH})
+isolate_headers(boost ${BOOST})
+set(compile ${compile} -std=c++20 -Os -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
+            -fno-asynchronous-unwind-tables -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror
+            -I${SOURCE}/include -I${freestanding} -isystem ${SCRATCH}/headers)
+file(GLOB tests ${here}/*_test.cpp)
+run(${target}-g++ ${compile} -c ${tests})
+file(GLOB objects ${SCRATCH}/*.o) # of the tests, which is to say allot's
+
+if(MACHINE STREQUAL "riscv64")
+    run(${target}-g++ ${compile} -fno-builtin -c ${freestanding}/c_library.cpp)
+endif()
+run(${target}-g++ ${compile} -c ${freestanding}/cases.cpp ${runtime})
+file(GLOB all_objects ${SCRATCH}/*.o)
+function(link name) # NAME LINKER-FLAG...
+    run(${target}-g++ ${all_objects} ${compile} ${link} ${ARGN} -o ${name} -lgcc)
+endfunction()
+function(allow_nothing_forbidden) # FILE...
+    find_forbidden(found ${target}-nm ${ARGN})
+    if(found)
+        list(JOIN found "\n" found)
+        message(FATAL_ERROR "forbidden:\n${found}")
+    endif()
+endfunction()
+
+allow_nothing_forbidden(${objects})
+if(MACHINE STREQUAL "cortex_m")
+    foreach(board_and_script IN LISTS BOARDS)
+        string(REPLACE ":" ";" board_and_script ${board_and_script})
+        list(GET board_and_script 0 name)
+        list(GET board_and_script 1 script)
+        link(${name} -T${script}.ld)
+        allow_nothing_forbidden(${SCRATCH}/${name})
+        run(${emulator} -M ${name} -nographic -semihosting-config enable=on,target=native -kernel ${name})
+    endforeach()
+elseif(MACHINE STREQUAL "riscv64")
+    link(virt)
+    allow_nothing_forbidden(${SCRATCH}/virt)
+    run(${emulator} -M virt -bios none -nographic -kernel virt)
+else() # with an operating system, a program is full of what allot does not ask for
+    link(${CORE})
+    run(${emulator} ${CORE})
+endif()

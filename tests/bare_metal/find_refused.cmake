@@ -1,0 +1,20 @@
+# Compiles refused.cpp for a Cortex-M4, and fails unless every kind of what is forbidden is found in it. Run by CTest, with
+# what ../freestanding/cross.cmake wants.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/symbols.cmake)
+need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g++ arm-none-eabi-nm)
+
+file(MAKE_DIRECTORY ${SCRATCH})
+run(arm-none-eabi-g++ -mthumb -mcpu=cortex-m4 -std=c++20 -Os -c ${CMAKE_CURRENT_LIST_DIR}/refused.cpp -o refused.o)
+find_forbidden(found arm-none-eabi-nm ${SCRATCH}/refused.o)
+while(forbidden)
+    list(POP_FRONT forbidden kind expression)
+    set(matching ${found})
+    list(FILTER matching INCLUDE REGEX "^${kind}: ")
+    if(NOT matching)
+        message(SEND_ERROR "${kind}: nothing was found in a program that has it")
+    endif()
+    list(JOIN matching "\n" matching)
+    message("${matching}")
+endwhile()

@@ -1,0 +1,22 @@
+// Everything that a program for a microcontroller must not have, so that the test that looks for it is seen to find it.
+#include <cstdio>
+#include <iostream>
+
+struct base {
+    virtual ~base() = default;
+};
+struct derived : base {
+    int number;
+    explicit derived(int n) : number{n} {}
+};
+int initial();
+
+int main() {
+    static const int once = initial();       // a guard variable
+    base* const fresh = new derived{once};   // the heap, by an operator new; and a destructor that deletes
+    std::printf("%d\n", once);               // stdio
+    std::cout << once;                       // iostream
+    if (dynamic_cast<derived*>(fresh) == nullptr) throw once;  // typeinfo, exceptions
+    delete fresh;
+    return *static_cast<int*>(__builtin_malloc(4));
+}
