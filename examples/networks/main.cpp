@@ -5,25 +5,19 @@
 // Every network runs in every memory; all must come to the same digest. See `network_demo --help`.
 #include "buckets.hpp"
 #include "host_memory.hpp"
+#include "optional_memories.hpp"
 #include "progress.hpp"
 #include "separate_memory.hpp"
 #include "svg.hpp"
 #include "table.hpp"
 #include "tightly_coupled_memory.hpp"
-#ifdef ALLOT_DEMO_OPENCL
-#include "opencl_memory.hpp"
-#endif
-#ifdef ALLOT_DEMO_VULKAN
-#include "vulkan_memory.hpp"
-#endif
-#ifdef ALLOT_DEMO_MPI
-#include "mpi_memory.hpp"
-#endif
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <optional>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace {
 
@@ -33,7 +27,8 @@ Runs each network in each kind of memory. Every operator reads every byte of its
 outputs, mixed with position and content, so that all memories come to the same digest only when no two tensors ever
 shared a byte, and no offset and no row was wrong.
 
-  --memory NAME   host, opencl, vulkan, tightly_coupled, mpi or separate; may be given again (default: all but mpi)
+  --memory NAME   host, opencl, vulkan, cuda, hip, metal, mpi, shmem, tightly_coupled or separate; may be given again
+                  (default: host, opencl, vulkan, tightly_coupled and separate)
   --svg DIR       write a picture of each network: time across, addresses up, a rectangle for each tensor
   --json FILE     write the table as a list of objects
   --help          this text
@@ -52,8 +47,14 @@ Exits with 1 when two digests of a network differ or a memory fails, and with 2 
 network.
 )";
 
-const std::vector<std::string> all_memories{"host", "opencl", "vulkan", "tightly_coupled", "mpi", "separate"};
-const std::vector<std::string> default_memories{"host", "opencl", "vulkan", "tightly_coupled", "separate"};
+/// Every memory's name, in the order in which they run; the last is the reference.
+[[nodiscard]] std::vector<std::string> names_of_memories(bool by_default_only) {
+    std::vector<std::string> names{"host"};
+    for (const demo::optional_memory& each : demo::optional_memories())
+        if (each.by_default || !by_default_only) names.emplace_back(each.name);
+    names.insert(names.end(), {"tightly_coupled", "separate"});
+    return names;
+}
 
 struct options {
     std::vector<std::string> files, memories;
@@ -84,7 +85,8 @@ struct usage_error : std::runtime_error {
             chosen.json = value();
         } else if (name == "--memory") {
             chosen.memories.push_back(value());
-            if (std::find(all_memories.begin(), all_memories.end(), chosen.memories.back()) == all_memories.end())
+            const std::vector<std::string> names = names_of_memories(false);
+            if (std::find(names.begin(), names.end(), chosen.memories.back()) == names.end())
                 throw usage_error{"there is no memory \"" + chosen.memories.back() + "\""};
         } else if (argument == "--help" || argument == "-h") {
             chosen.help = true;
@@ -92,7 +94,7 @@ struct usage_error : std::runtime_error {
             throw usage_error{"there is no option " + argument};
         }
     }
-    if (chosen.memories.empty()) chosen.memories = default_memories;
+    if (chosen.memories.empty()) chosen.memories = names_of_memories(true);
     if (!chosen.help && chosen.files.empty()) throw usage_error{"no network is given"};
     return chosen;
 }
@@ -119,15 +121,15 @@ private:
     void in_all_memories(const demo::network& net) {
         const std::size_t first = results_.size();
         panels_.clear();
-        for (const std::string& name : all_memories) {
+        for (const std::string& name : names_of_memories(false)) {
             if (std::find(chosen_.memories.begin(), chosen_.memories.end(), name) == chosen_.memories.end()) continue;
-            if (missing_.count(name) != 0) continue;
             shown_.begin(net.name + "  " + name);
             try {
                 in_memory(net, name);
                 shown_.end();
             } catch (const demo::unavailable& why) {
-                shown_.say(name + " is left out: " + why.what());
+                if (std::exchange(left_out_[name], why.what()) != why.what())  // not again for every network
+                    shown_.say(name + " is left out: " + why.what());
             } catch (const std::exception& why) {
                 shown_.say("error: " + net.name + " in " + name + ": " + why.what());
                 failed_ = true;
@@ -165,12 +167,6 @@ private:
                                planned(net, memory.places(), 0), result.arena,
                                demo::fixed(static_cast<double>(result.arena) / 1048576, 2) + " MiB arena",
                                net.lower_bound()});
-        } else if (name == "opencl") {
-            in_opencl(net, counts);
-        } else if (name == "vulkan") {
-            in_vulkan(net, counts);
-        } else if (name == "mpi") {
-            in_mpi(net, counts);
         } else if (name == "tightly_coupled") {
             demo::tightly_coupled_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
@@ -179,66 +175,31 @@ private:
             result.peak_fast = memory.peak_fast();
             result.spilled = spilled(net, memory.places());
             add_panels(net, memory);
-        } else {
+        } else if (name == "separate") {
             demo::separate_memory memory{net, counts};
             demo::outcome& result = finish(net, name, memory, counts);
             result.arena = counts.most;
+        } else {
+            in_optional_memory(net, name, counts);
         }
     }
 
-#ifdef ALLOT_DEMO_OPENCL
-    void in_opencl(const demo::network& net, demo::tally& counts) {
-        try {
-            if (!opencl_) opencl_.emplace();
-        } catch (const demo::unavailable&) {
-            missing_.insert("opencl");
-            throw;
-        }
-        demo::opencl_memory memory{net, counts, *opencl_};
-        finish(net, "opencl", memory, counts).arena = memory.arena_bytes();
-    }
-    std::optional<demo::opencl::system> opencl_;
-#else
-    void in_opencl(const demo::network&, demo::tally&) {
-        missing_.insert("opencl");
-        throw demo::unavailable{"this program was built without OpenCL and its C++ header"};
-    }
-#endif
-
-#ifdef ALLOT_DEMO_VULKAN
-    void in_vulkan(const demo::network& net, demo::tally& counts) {
-        try {
-            if (!vulkan_) vulkan_.emplace();
-        } catch (const demo::unavailable&) {
-            missing_.insert("vulkan");
-            throw;
-        }
-        demo::vulkan_memory memory{net, counts, *vulkan_};
-        finish(net, "vulkan", memory, counts).arena = memory.arena_bytes();
-    }
-    std::optional<demo::vulkan::system> vulkan_;
-#else
-    void in_vulkan(const demo::network&, demo::tally&) {
-        missing_.insert("vulkan");
-        throw demo::unavailable{"this program was built without Vulkan or without glslangValidator"};
-    }
-#endif
-
-    void in_mpi([[maybe_unused]] const demo::network& net, [[maybe_unused]] demo::tally& counts) {
-#ifdef ALLOT_DEMO_MPI
-        demo::mpi_memory memory{net, counts};
-        finish(net, "mpi", memory, counts).arena = memory.arena_bytes();
-#else
-        missing_.insert("mpi");
-        throw demo::unavailable{"this program was built without MPI"};
-#endif
+    void in_optional_memory(const demo::network& net, const std::string& name, demo::tally& counts) {
+        const auto all = demo::optional_memories();
+        const auto chosen = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+        if (chosen->run == nullptr) throw demo::unavailable{std::string{"this program was built without "} + chosen->needs};
+        const demo::ran came = chosen->run(net, counts, [&](std::size_t now, std::size_t steps) { shown_.at(now, steps); });
+        finish(net, name, came.digest, counts).arena = came.arena_bytes;
     }
 
     template <class Memory>
     demo::outcome& finish(const demo::network& net, const std::string& name, Memory& memory,
                           const demo::tally& counts) {
+        return finish(net, name, demo::run(net, memory, [&](std::size_t now, std::size_t all) { shown_.at(now, all); }), counts);
+    }
+    demo::outcome& finish(const demo::network& net, const std::string& name, std::uint64_t digest, const demo::tally& counts) {
         demo::outcome result{net.name, name, net.tensors.size(), net.sum(), net.lower_bound()};
-        result.digest = demo::run(net, memory, [&](std::size_t now, std::size_t all) { shown_.at(now, all); });
+        result.digest = digest;
         result.acquisitions = counts.acquisitions;
         return results_.emplace_back(std::move(result));
     }
@@ -309,7 +270,8 @@ private:
     std::vector<demo::outcome> results_;
     std::vector<demo::comparison> comparisons_;
     std::vector<demo::panel> panels_;  // of the network at hand
-    std::set<std::string> missing_, pictures_;
+    std::map<std::string, std::string> left_out_;  // why
+    std::set<std::string> pictures_;
     bool failed_ = false;
 };
 

@@ -19,7 +19,9 @@ private:
     [[nodiscard]] static allot::mpi::communicator& ranks() {
         struct session {
             session() { ::MPI_Init(nullptr, nullptr); }
-            ~session() { ::MPI_Finalize(); }
+            ~session() {
+                if (allot::mpi::communicator::is_running()) ::MPI_Finalize();  // OpenSHMEM ends it, too
+            }
         };
         static const session running;
         static allot::mpi::communicator this_process{MPI_COMM_SELF};

@@ -13,7 +13,7 @@ foreach(directory core strategy address compose plan tensor)
     list(APPEND headers ${more})
 endforeach()
 list(APPEND headers allot/device/host.hpp allot/device/tightly_coupled.hpp)
-list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(cuda|dlpack|opencl)") # several processes, and other libraries
+list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(cuda|dlpack|gpu_runtime|hip|opencl|symmetric|vulkan)") # several processes, and other libraries
 set(sources)
 foreach(header IN LISTS headers)
     file(WRITE ${SCRATCH}/${header}.cpp "#include <${header}>\n")

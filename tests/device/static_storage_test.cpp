@@ -1,6 +1,8 @@
 // Static storage as it is before it is used: nobody has written to it.
 #include <allot/allot.hpp>
 
+#include "../seen.hpp"
+
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>
@@ -41,4 +43,36 @@ TEST_CASE("an arena over static storage does not touch the bytes before they are
     CHECK(after <= count + 1);
     std::destroy_at(scratch);
     ::munmap(fresh, pages * page);
+}
+
+namespace {
+struct alignas(256) object {
+    std::byte bytes[4_KiB];
+};
+object plain;
+}  // namespace
+
+TEST_CASE("a static buffer is all the bytes of an object, and the arena over it has none of them") {
+    using device = allot::host::static_buffer<plain>;
+    static_assert(allot::embedded_device<device> && device::capacity() == 4_KiB && device::min_align == 256);
+    static_assert(sizeof(allot::arena<device, allot::bump<>>) < 64);
+    {
+        allot::arena<device, allot::bump<>> arena;
+        CHECK(arena.size() == 4_KiB);
+        const auto first = arena.allocate({.size = 1, .align = 256});
+        REQUIRE(first);
+        CHECK(arena.allocate({.size = 4_KiB - 256, .align = 256}).address == &plain);  // from the top down
+        CHECK(first.address == plain.bytes + 4_KiB - 256);
+        CHECK_FALSE(arena.allocate({.size = 1}));
+    }
+    device alone;
+    CHECK(alone.acquire({4_KiB + 1, 1}).error() == allot::host::window_error::too_small);
+    CHECK(alone.acquire({1, 512}).error() == allot::host::window_error::too_small);
+    const auto all = alone.acquire({1, 1});
+    REQUIRE(all);
+    CHECK(*all == allot::region<void*>{&plain, 4_KiB, 256});
+    CHECK(alone.acquire({1, 1}).error() == allot::host::window_error::in_use);
+    alone.release(*all);
+    CHECK(alone.acquire({4_KiB, 256}));
+    tests::seen("host::static_buffer");
 }

@@ -15,6 +15,8 @@
 
 #include <allot/core/strategy.hpp>
 
+#include <boost/intrusive/linear_slist_algorithms.hpp>
+
 #include <atomic>
 #include <new>
 #include <utility>
@@ -23,10 +25,19 @@ namespace allot::inline v1 {
 
 template <std::unsigned_integral Offset, Offset Slot, Offset Align>
 class slot_free_list {
-    /// Not Boost.Intrusive's: its lists have a destructor, and a global arena would be registered with atexit for it.
+    // The algorithms of Boost.Intrusive's list without the list, whose destructor would have a global arena registered with
+    // atexit.
     struct slot {
         slot* next;
     };
+    struct links {
+        using node = slot;
+        using node_ptr = slot*;
+        using const_node_ptr = const slot*;
+        static node_ptr get_next(const_node_ptr of) noexcept { return of->next; }
+        static void set_next(node_ptr of, node_ptr next) noexcept { of->next = next; }
+    };
+    using list = boost::intrusive::linear_slist_algorithms<links>;
     static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
                   "allot: a slot with its link in band is at least as large and as aligned as a pointer: make it so, or "
                   "use pool_store::bitmap");
@@ -38,7 +49,7 @@ public:
     slot_free_list() noexcept = default;
     slot_free_list(slot_free_list&& other) noexcept { *this = std::move(other); }
     slot_free_list& operator=(slot_free_list&& other) noexcept {
-        free_ = std::exchange(other.free_, nullptr);
+        free_.next = std::exchange(other.free_.next, nullptr);
         fresh_ = std::exchange(other.fresh_, {});
         return *this;
     }
@@ -51,27 +62,27 @@ public:
     bool remove(basic_extent<Offset> slots) noexcept {
         const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
-        for (const slot* s = free_; s != nullptr; s = s->next) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
+        for (const slot* s = free_.next; s != nullptr; s = s->next) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
         if (free != slots.size) return false;
-        for (slot** link = &free_; *link != nullptr;) {
-            if (inside(*link)) *link = (*link)->next;
-            else link = &(*link)->next;
+        for (slot* before = &free_; before->next != nullptr;) {
+            if (inside(before->next)) list::unlink_after(before);
+            else before = before->next;
         }
         if (slots.contains(fresh_)) fresh_ = {};
         return true;
     }
-    [[nodiscard]] bool empty() const noexcept { return free_ == nullptr && !fresh_; }
+    [[nodiscard]] bool empty() const noexcept { return free_.next == nullptr && !fresh_; }
     [[nodiscard]] bool take(Offset& at) noexcept {
-        if (free_ == nullptr) {
+        if (free_.next == nullptr) {
             if (!fresh_) return false;
             at = next_fresh();
         } else {
-            at = offset_of(free_);
-            free_ = free_->next;
+            at = offset_of(free_.next);
+            list::unlink_after(&free_);
         }
         return true;
     }
-    void give(Offset at) noexcept { free_ = ::new (static_cast<void*>(addressed_memory::at(at))) slot{free_}; }
+    void give(Offset at) noexcept { list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot); }
 
 private:
     [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
@@ -82,7 +93,7 @@ private:
         return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
     }
 
-    slot* free_ = nullptr;
+    slot free_{};  // in front of the first
     basic_extent<Offset> fresh_;  // slots that were never taken
 };
 
