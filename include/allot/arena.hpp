@@ -183,8 +183,12 @@ public:
     /// Bytes held from the device, over all regions.
     [[nodiscard]] std::size_t size() const noexcept { return regions_.space().size(); }
 
-    /// The regions, in the order in which they are used; one that is not held is empty.
-    [[nodiscard]] const region_type (&regions() const noexcept)[Growth::regions] { return regions_.space().regions; }
+    /// The regions, in the order in which they are used; one that is not held is empty. A reference to an array of
+    /// Growth::regions; but an array of one, where the region is not kept because the compiler knows it.
+    [[nodiscard]] decltype(auto) regions() const noexcept {
+        if constexpr (regions_type::embedded) return known_region<region_type>{regions_.space().regions[0]};
+        else return (regions_.space().regions);
+    }
 
     [[nodiscard]] const Device& device() const noexcept { return regions_.device(); }
     [[nodiscard]] const strategy_type& strategy() const noexcept { return regions_.strategy(); }

@@ -26,10 +26,20 @@ struct regions_kept {
         requires std::default_initializable<Device>
     = default;
     explicit regions_kept(Device device, space_type space = {}) noexcept : space_{space}, device_{std::move(device)} {}
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
 
     // A device may hold its memory, which comes last: what lies in front of it is within reach of short instructions.
     space_type space_{};
     [[no_unique_address]] Device device_{};
+};
+/// A device whose one region the compiler knows, and nobody can refuse.
+template <class Device, class Strategy, class Growth>
+struct regions_embedded {
+    static_assert(arena_requirements<Device, Strategy, Growth>());
+    using space_type = offset_space<Device, Strategy, Growth, true>;
+    [[nodiscard]] const Device& device() const noexcept { return space_.regions.device; }
+
+    space_type space_{};
 };
 /// Those of a device that wants them back.
 template <class Device, class Strategy, class Growth>
@@ -41,9 +51,14 @@ struct regions_given_back : regions_kept<Device, Strategy, Growth> {
         }
     }
 };
-template <class Device, class Strategy, class Growth>
-using regions_kept_by = std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
-                                      regions_given_back<Device, Strategy, Growth>>;
+template <class Device, class Growth, std::size_t Align>
+inline constexpr bool is_embedded = embedded_device<Device> && Growth::regions == 1 && !Growth::in_place &&
+                                    Device::address_model::absolute && Align <= Device::min_align;
+template <class Device, class Strategy, class Growth, std::size_t Align>
+using regions_kept_by =
+    std::conditional_t<is_embedded<Device, Growth, Align>, regions_embedded<Device, Strategy, Growth>,
+                       std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
+                                          regions_given_back<Device, Strategy, Growth>>>;
 
 /// In front of the regions, too.
 template <class Strategy>
@@ -53,9 +68,9 @@ struct strategy_kept {
 
 /// `Align` is what every base is asked to be aligned to, at least.
 template <class Device, class Strategy, class Growth, std::size_t Align>
-class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth> {
-    using kept = regions_kept_by<Device, Strategy, Growth>;
-    using kept::device_, kept::space_, strategy_kept<Strategy>::strategy_;
+class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth, Align> {
+    using kept = regions_kept_by<Device, Strategy, Growth, Align>;
+    using kept::space_, strategy_kept<Strategy>::strategy_;
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
     using grant = grant_of<Strategy>;
@@ -75,14 +90,12 @@ public:
     static constexpr bool grows = !one_region || in_place;
     static constexpr bool can_trim = in_place || one_by_one || (!one_region && removable<Strategy>);
 
-    /// The one region is known to the compiler, and nobody can refuse it.
-    static constexpr bool embedded =
-        embedded_device<Device> && one_region && !in_place && model::absolute && Align <= Device::min_align;
+    static constexpr bool embedded = is_embedded<Device, Growth, Align>;
 
     arena_regions() noexcept
         requires std::default_initializable<Device>
     = default;
-    explicit arena_regions(Device device) noexcept : kept{std::move(device)} {}
+    explicit arena_regions(Device from) noexcept : kept{std::move(from)} {}
     arena_regions(arena_regions&& other) noexcept
         : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
           kept{std::move(other.device_), std::exchange(other.space_, {})},
@@ -90,7 +103,7 @@ public:
           growth_{std::exchange(other.growth_, {})} {}
     arena_regions& operator=(arena_regions&&) = delete;
 
-    [[nodiscard]] const Device& device() const noexcept { return device_; }
+    using kept::device;
     [[nodiscard]] Strategy& strategy() noexcept { return strategy_; }
     [[nodiscard]] const Strategy& strategy() const noexcept { return strategy_; }
     [[nodiscard]] const space_type& space() const noexcept { return space_; }
@@ -158,7 +171,7 @@ public:
                 region_type& held = space_.regions[i];
                 if (!held || !give_up(i)) continue;
                 released += held.size;
-                device_.release(std::exchange(held, {}));
+                this->device_.release(std::exchange(held, {}));
             }
             return released;
         }
@@ -210,14 +223,13 @@ private:
         }
     }
 
-    /// What `acquire` comes to where the compiler knows the region: nothing is asked, and nothing refuses but the strategy.
+    /// What `acquire` comes to where the compiler knows the region: nothing is asked. Where it is too small to be cut, the
+    /// strategy has nothing.
     void use_embedded() noexcept {
-        const auto base = device_.base();
-        const std::size_t at = model::position(base);
+        const std::size_t at = model::position(device().base());
         constexpr std::size_t size = Device::capacity();
         if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // it is an object
-        if (strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}))
-            space_.regions[0] = {base, size, Device::min_align};
+        static_cast<void>(strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}));
     }
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,7 +243,7 @@ private:
             if (wanted.align < growth_.base_align) wanted.align = growth_.base_align;
         }
         if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return false;
-        const acquired<Device> answer = device_.acquire(wanted);
+        const acquired<Device> answer = this->device_.acquire(wanted);
         if (!answer) {
             refused_with_ = answer.error();
             return false;
@@ -239,7 +251,7 @@ private:
         refused_with_ = {};
         space_.regions[slot] = *answer;
         if (!start_using(slot)) {
-            device_.release(std::exchange(space_.regions[slot], {}));
+            this->device_.release(std::exchange(space_.regions[slot], {}));
             return false;
         }
         if constexpr (!one_region && !model::absolute) {
@@ -313,7 +325,7 @@ private:
     [[nodiscard]] bool extend(std::size_t more) noexcept {
         region_type& held = space_.regions[0];
         const auto had = space_.extent(0);
-        const acquired<Device> answer = device_.resize(held, held.size + more);
+        const acquired<Device> answer = this->device_.resize(held, held.size + more);
         if (!answer) {
             refused_with_ = answer.error();
             return false;
@@ -321,7 +333,7 @@ private:
         refused_with_ = {};
         const region_type before = std::exchange(held, *answer);
         if (strategy_.resize_extent(had, space_.extent(0).size)) return true;
-        if (const acquired<Device> undone = device_.resize(held, before.size)) held = *undone;
+        if (const acquired<Device> undone = this->device_.resize(held, before.size)) held = *undone;
         return false;
     }
 
@@ -334,11 +346,11 @@ private:
         const region_type before = held;
         if (least == 0) {
             strategy_ = Strategy{};
-            device_.release(std::exchange(held, {}));
+            this->device_.release(std::exchange(held, {}));
             return before.size;
         }
         if (least >= held.size || !strategy_.resize_extent(had, static_cast<offset>(least))) return 0;
-        const acquired<Device> answer = device_.resize(held, least);
+        const acquired<Device> answer = this->device_.resize(held, least);
         if (!answer) {
             held.size = least;  // as the strategy has it, until it grows again
             static_cast<void>(strategy_.resize_extent(space_.extent(0), static_cast<offset>(before.size)));

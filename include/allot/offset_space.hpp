@@ -29,7 +29,27 @@ struct segment_ticket {
 
 enum class region_order : unsigned char { one_region, addresses, segments, one_by_one };
 
-template <class Device, class Strategy, class Growth>
+/// The one region of a device whose memory is in it, or named by its type: known, and so not kept.
+template <class Device>
+struct embedded_region {
+    Device device{};
+    [[nodiscard]] region_of<Device> operator[](std::size_t) const noexcept {
+        return {device.base(), Device::capacity(), Device::min_align};
+    }
+};
+
+/// It, by itself, where a list of regions is asked for. Elements are values: the list may be gone before them.
+template <class Region>
+struct known_region {
+    Region only;
+    [[nodiscard]] Region operator[](std::size_t) const noexcept { return only; }
+    [[nodiscard]] const Region* begin() const noexcept { return &only; }
+    [[nodiscard]] const Region* end() const noexcept { return &only + 1; }
+    [[nodiscard]] static constexpr std::size_t size() noexcept { return 1; }
+};
+
+/// Embedded: the device is in here, as such a region.
+template <class Device, class Strategy, class Growth, bool Embedded = false>
 class offset_space {
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
@@ -49,12 +69,12 @@ public:
     using block_type = block<typename model::address, ticket_type>;
     static constexpr std::size_t capacity = Growth::regions;
     /// The one region's offsets are taken for pointers as they are: fewest bytes of code, and an empty grant is an empty
-    /// block. (With a base in it, the compiler knows what a block may alias.)
+    /// block. (A base that is loaded goes out again, and then the compiler knows what a block may alias.)
     static constexpr bool offset_is_pointer =
-        detail::small_code && order == region_order::one_region && std::same_as<model, raw_pointer>;
+        (detail::small_code || Embedded) && order == region_order::one_region && std::same_as<model, raw_pointer>;
 
     /// The regions; one that is not held is empty.
-    region_type regions[capacity]{};
+    std::conditional_t<Embedded, embedded_region<Device>, region_type[capacity]> regions{};
 
     /// The last offset, as far as a size can count.
     static constexpr auto last_offset = static_cast<std::size_t>(std::numeric_limits<offset>::max());
@@ -64,7 +84,7 @@ public:
 
     /// Where region `index` lies in offset space, as far as offsets reach.
     [[nodiscard]] extent_of<Strategy> extent(std::size_t index) const noexcept {
-        const region_type& held = regions[index];
+        const region_type held = regions[index];
         const std::size_t at = model::position(held.base);
         if constexpr (order == region_order::segments) {
             const std::size_t phase = model::absolute ? at & largest_region : 0;
@@ -110,7 +130,8 @@ public:
     /// True when all of the block lies in one of the regions.
     [[nodiscard]] bool contains(const block_type& held) const noexcept {
         const std::size_t at = model::position(held.address);
-        for (const region_type& in : regions) {
+        for (std::size_t i = 0; i != capacity; ++i) {
+            const region_type in = regions[i];
             const std::size_t from = model::position(in.base);
             if (in && at >= from && allot::extent{0, in.size}.contains({at - from, held.size}) &&
                 model::locate(in.base, at - from) == held.address)
@@ -129,7 +150,7 @@ public:
     /// Bytes held in all.
     [[nodiscard]] std::size_t size() const noexcept {
         std::size_t sum = 0;
-        for (const region_type& held : regions) sum += held.size;
+        for (std::size_t i = 0; i != capacity; ++i) sum += regions[i].size;
         return sum;
     }
 };
