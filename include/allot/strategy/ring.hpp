@@ -4,7 +4,7 @@
 //     │ … │ newest │►   free   │ oldest │ … │ · │     and starts again below it; · is skipped
 //
 // A block is never split over the end. A block that is not the oldest is not taken back: it stays, with all newer ones,
-// until `reset`, and nothing is corrupted. Every operation is O(1); measured on a Cortex-M4, -Os, in an arena: at most 46
+// until `reset`, and nothing is corrupted. Every operation is O(1); measured on a Cortex-M4, -Os, in an arena: at most 44
 // instructions (./dev size). Memory: five offsets and a count; up to one block's size is skipped at the end of the extent.
 // Not synchronised.
 #pragma once
