@@ -1,0 +1,7 @@
+// Compiles for a core that has instructions for exclusive access, and for a Cortex-M0+ is refused in a sentence.
+// refused: allot: this core has no instructions for exclusive access
+#include <allot/allot.hpp>
+
+allot::arena<allot::host::static_storage<1024>,
+             allot::pool<allot::pool_options{.slot = 64, .count = 16, .store = allot::pool_store::atomic_bitmap}>>
+    slots;

@@ -1,0 +1,6 @@
+// Compiles for a core that has instructions for exclusive access, and for a Cortex-M0+ is refused in a sentence.
+// refused: allot: this core has no instructions for exclusive access, which spin_lock needs: use a critical section
+#include <allot/allot.hpp>
+
+allot::synchronized<allot::arena<allot::host::static_storage<1024>, allot::bump<>>, allot::spin_lock> scratch;
+bool works() { return static_cast<bool>(scratch.allocate({.size = 8})); }
