@@ -1,4 +1,4 @@
-# Compiles every header that needs no operating system for a Cortex-M, each alone. Run by CTest with CORE and with what
+# Compiles every header that needs no operating system for a Cortex-M. Run by CTest with CORE and with what
 # ../freestanding/cross.cmake wants.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
@@ -14,13 +14,11 @@ foreach(directory core strategy address compose plan tensor)
 endforeach()
 list(APPEND headers allot/device/host.hpp allot/device/tightly_coupled.hpp)
 list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(cuda|dlpack|gpu_runtime|hip|opencl|symmetric|vulkan)") # several processes, and other libraries
-set(sources)
-foreach(header IN LISTS headers)
-    file(WRITE ${SCRATCH}/${header}.cpp "#include <${header}>\n")
-    list(APPEND sources ${header}.cpp)
-endforeach()
-list(LENGTH sources count)
+list(LENGTH headers count)
 message("${count} headers")
+list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
+list(JOIN headers "" text)
+file(WRITE ${SCRATCH}/headers.cpp "${text}")
 run(arm-none-eabi-g++ -mthumb -mcpu=${CORE} -std=c++20 -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
     -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -Wno-psabi
-    -I${include} -isystem ${SCRATCH}/headers -fsyntax-only ${sources})
+    -I${include} -isystem ${SCRATCH}/headers -fsyntax-only headers.cpp)
