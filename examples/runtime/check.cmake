@@ -1,6 +1,6 @@
 # Runs PROGRAM with VM on each of MEMORIES. A program whose first line is
 #     # expected: LINE: reason
-# is refused with exactly that on each of them; any other gives the same output on each.
+# is refused with exactly that on each of them; any other gives the same output on each. `shmem` is started by LAUNCHER.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${PROGRAM}" text)
@@ -14,11 +14,14 @@ endif()
 unset(wanted_output)
 foreach(memory IN LISTS MEMORIES)
     set(run "${VM}" ${memory} "${PROGRAM}")
-    if(memory STREQUAL "opencl" OR memory STREQUAL "mpi") # the driver keeps what it allocated
+    if(memory STREQUAL "shmem")
+        set(run ${LAUNCHER} ${run})
+    endif()
+    if(memory MATCHES "^(opencl|mpi|shmem|cuda|hip)$") # the driver keeps what it allocated
         set(run ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${run})
     endif()
     execute_process(COMMAND ${run} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
-    if(status EQUAL 77)
+    if(status EQUAL 77 AND errors MATCHES "^skipped: ")
         message(NOTICE "${errors}") # skipped: why
         continue()
     endif()

@@ -17,7 +17,9 @@ class mpi_memory : public host_access {
     static void begin() {
         struct session {
             session() { ::MPI_Init(nullptr, nullptr); }
-            ~session() { ::MPI_Finalize(); }
+            ~session() {
+                if (allot::mpi::communicator::is_running()) ::MPI_Finalize();
+            }
         };
         static const session running;
     }

@@ -13,6 +13,7 @@
 #include <allot/device/vulkan_buffer.hpp>
 
 #include <array>
+#include <memory>
 
 namespace vm {
 

@@ -1,0 +1,11 @@
+#include "gpu_memory.hpp"
+#include "optional_memories.hpp"
+#include "run.hpp"
+
+#include <allot/device/cuda.hpp>
+
+namespace vm {
+
+int run_in_cuda(const std::vector<std::string>& paths) { return run<gpu_memory<allot::cuda::runtime>>(paths); }
+
+}  // namespace vm
