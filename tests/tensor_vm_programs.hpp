@@ -12,7 +12,7 @@
 namespace tests {
 
 /// With kernels, rows in any order and where there was room, and copies within a memory and between two.
-inline constexpr const char* tensor_vm_programs[] = {"planned", "fragmented", "seed_discontiguous", "scopes"};
+inline const std::string tensor_vm_programs[] = {"planned", "fragmented", "seed_discontiguous", "scopes"};
 
 template <class Memory>
 [[nodiscard]] std::string printed(const std::string& program) {

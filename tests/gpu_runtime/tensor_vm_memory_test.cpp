@@ -5,7 +5,7 @@
 
 TEST_CASE("programs of the tensor VM, in the memory of a device") {
     const tests::machine there;
-    for (const char* const name : tests::tensor_vm_programs) {
+    for (const std::string& name : tests::tensor_vm_programs) {
         CAPTURE(name);
         CHECK(tests::printed<vm::gpu_memory<vendor::runtime>>(name) == tests::printed<vm::host_memory>(name));
     }

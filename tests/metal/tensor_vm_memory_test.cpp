@@ -16,7 +16,7 @@ TEST_CASE("programs of the tensor VM, in Metal buffers") {
     opened = nullptr;
     CHECK_THROWS_AS(memory_type({}), vm::unavailable);
     opened = there.device;
-    for (const char* const name : tests::tensor_vm_programs) {
+    for (const std::string& name : tests::tensor_vm_programs) {
         CAPTURE(name);
         CHECK(tests::printed<memory_type>(name) == tests::printed<vm::host_memory>(name));
     }
