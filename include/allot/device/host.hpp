@@ -123,7 +123,7 @@ public:
     static constexpr dl_device_type dl_device = dl_device_type::cpu;
     static constexpr bool self_contained = true;
 
-    constexpr static_storage() noexcept {}  // not defaulted: a defaulted one would have its bytes zeroed wherever it is written `{}`
+    constexpr static_storage() noexcept {}  // not defaulted: that would have its bytes zeroed wherever it is written `{}`
     static_storage(const static_storage&) = delete;
     static_storage& operator=(const static_storage&) = delete;
 

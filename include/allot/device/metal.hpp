@@ -39,8 +39,8 @@
 //     buffer that retains its resources waits.
 // The device is the user's, who keeps it alive as long as the arena.
 //
-// Complexity: two calls of Metal's each, for a heap seven. Memory: none, but whole pages for a heap. Thread safety: Metal's: acquire and release may be
-// called from any thread.
+// Complexity: two calls of Metal's each, for a heap seven. Memory: none, but whole pages for a heap. Thread safety: Metal's:
+// acquire and release may be called from any thread.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>

@@ -10,8 +10,8 @@
 //
 // The bytes are the caller's: they outlive the arena and all work on them. A buffer that is bound in them was made with a
 // VkExternalMemoryBufferCreateInfo of handle type VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, as buffer_over
-// (vulkan_buffer.hpp) makes it; an image likewise. While the device works on them the host keeps away, as with any mapped memory, and says flush and
-// invalidate: where the memory is coherent, which is preferred, they cost nothing.
+// (vulkan_buffer.hpp) makes it; an image likewise. While the device works on them the host keeps away, as with any mapped
+// memory, and says flush and invalidate: where the memory is coherent, which is preferred, they cost nothing.
 //
 // Rules of Vulkan's that this relies on (VK_EXT_external_memory_host): the first byte and the size are multiples of
 // minImportedHostPointerAlignment (4096, as a rule), and the memory type is one of those that

@@ -136,7 +136,8 @@ private:
     diagnosis refused_{};
 };
 
-/// The same where the device object has the memory, or its type: nothing is acquired, kept or refused, and a block's address is known to the linker.
+/// The same where the device object has the memory, or its type: nothing is acquired, kept or refused, and a block's address
+/// is known to the linker.
 template <embedded_device Device>
 class embedded_planned_region : public traits_of<Device> {
     static_assert(device_requirements<Device>());
