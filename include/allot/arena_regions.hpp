@@ -52,11 +52,14 @@ struct regions_given_back : regions_kept<Device, Strategy, Growth> {
     }
 };
 template <class Device, class Growth, std::size_t Align>
-inline constexpr bool is_embedded = embedded_device<Device> && Growth::regions == 1 && !Growth::in_place &&
-                                    Device::address_model::absolute && Align <= Device::min_align;
+consteval bool is_embedded() {
+    if constexpr (embedded_device<Device> && growth_policy<Growth>)
+        return Growth::regions == 1 && !Growth::in_place && Device::address_model::absolute && Align <= Device::min_align;
+    return false;  // what makes no arena is refused by what follows
+}
 template <class Device, class Strategy, class Growth, std::size_t Align>
 using regions_kept_by =
-    std::conditional_t<is_embedded<Device, Growth, Align>, regions_embedded<Device, Strategy, Growth>,
+    std::conditional_t<is_embedded<Device, Growth, Align>(), regions_embedded<Device, Strategy, Growth>,
                        std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
                                           regions_given_back<Device, Strategy, Growth>>>;
 
@@ -90,7 +93,7 @@ public:
     static constexpr bool grows = !one_region || in_place;
     static constexpr bool can_trim = in_place || one_by_one || (!one_region && removable<Strategy>);
 
-    static constexpr bool embedded = is_embedded<Device, Growth, Align>;
+    static constexpr bool embedded = is_embedded<Device, Growth, Align>();
 
     arena_regions() noexcept
         requires std::default_initializable<Device>
