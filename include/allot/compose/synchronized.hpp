@@ -2,7 +2,7 @@
 //
 //     allot::synchronized<allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit<>>, allot::spin_lock> memory;
 //     auto block = memory.allocate({.size = 256});                                  // locked around each call
-//     auto freed = memory.locked([](auto& arena) { return arena.trim(); });         // and around whatever else it can do
+//     auto grown = memory.locked([&](auto& arena) { return arena.resize(block, 512); });  // and whatever else it can do
 //
 // What excludes the others is a type with lock() and unlock():
 //
@@ -27,7 +27,7 @@
 // is bounded by its option `probes`. A pool with pool_store::atomic_bitmap needs no lock at all.
 //
 // An lvalue is referred to and outlives this; everything else is owned. Complexity and memory: those of the two. A lock() that
-// throws ends the program.
+// throws ends the program, but in `locked`.
 #pragma once
 
 #include <allot/core/allocator.hpp>
