@@ -1,6 +1,5 @@
 # Compiles CASE without MISUSE, which must succeed, and with it, which must fail and say the sentence after
-# '// refused: '. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES; and REFUSAL_ALONE where another
-# configuration sees to it that a case compiles at all.
+# '// refused: '. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${CASE}" text)
@@ -21,11 +20,9 @@ function(fail reason)
     message(FATAL_ERROR "${CASE} ${reason}")
 endfunction()
 
-if(NOT REFUSAL_ALONE)
-    execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    if(NOT status EQUAL 0)
-        fail("does not compile, even without MISUSE")
-    endif()
+execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+    fail("does not compile, even without MISUSE")
 endif()
 
 execute_process(COMMAND ${compile} -DMISUSE RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
