@@ -82,19 +82,21 @@ public:
     static constexpr std::size_t largest_region = static_cast<std::size_t>(
         std::numeric_limits<offset>::max() >> (order == region_order::segments ? segment_bits + 1 : 0));
 
-    /// Where region `index` lies in offset space, as far as offsets reach.
+    /// Where region `index` lies in offset space, as far as offsets reach. A device may give more than it was asked for: what
+    /// is beyond the growth's limit is not used, because strategies rely on it.
     [[nodiscard]] extent_of<Strategy> extent(std::size_t index) const noexcept {
+        constexpr std::size_t limit = align_down(Growth::limit, Device::granularity);
         const region_type held = regions[index];
-        const std::size_t at = model::position(held.base);
+        const std::size_t at = model::position(held.base), size = held.size < limit ? held.size : limit;
         if constexpr (order == region_order::segments) {
             const std::size_t phase = model::absolute ? at & largest_region : 0;
             return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | static_cast<offset>(phase)),
-                    static_cast<offset>(held.size < largest_region ? held.size : largest_region)};
+                    static_cast<offset>(size < largest_region ? size : largest_region)};
         }
         const std::size_t start = model::absolute ? at : 0;
         if (start > largest_region) return {};
         const std::size_t reach = align_down(largest_region - start, Device::granularity);
-        return {static_cast<offset>(start), static_cast<offset>(held.size < reach ? held.size : reach)};
+        return {static_cast<offset>(start), static_cast<offset>(size < reach ? size : reach)};
     }
 
     /// The block of a grant. `current` is the region in use, where they are used one by one.

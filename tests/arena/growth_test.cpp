@@ -31,6 +31,16 @@ struct invented_addresses : allot::traits_of<allot::host::heap> {
     void* base;
 };
 
+/// A heap that gives twice what it is asked for.
+struct generous_heap : allot::traits_of<allot::host::heap> {
+    using error = allot::host::heap::error;
+    [[nodiscard]] allot::acquired<generous_heap> acquire(allot::layout wanted) noexcept {
+        const auto given = allot::host::heap{}.acquire({wanted.size * 2, wanted.align});
+        return given ? allot::acquired<generous_heap>{*given} : allot::acquired<generous_heap>::failure(given.error());
+    }
+    void release(allot::region<void*> held) noexcept { allot::host::heap{}.release(held); }
+};
+
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
 }  // namespace
@@ -348,4 +358,14 @@ TEST_CASE("every region goes back to the device in the end, whatever is live") {
     }
     CHECK(from.held == 0);
     CHECK(from.bytes_held == 0);
+}
+
+TEST_CASE_TEMPLATE("growth: a device that gives more than it was asked for serves, up to the limit", strategy, allot::best_fit<>,
+                   allot::best_fit<allot::best_fit_options{.records = 8}>, allot::bump<>) {
+    using limited = growth::fixed<growth_options{.step = 8192, .limit = 8192}>;
+    allot::arena<generous_heap, strategy, limited> arena;
+    CHECK(arena.diagnose({.size = 8000}).why == refusal::none);
+    CHECK(arena.allocate({.size = 8000}));
+    CHECK_FALSE(arena.allocate({.size = 1000}));
+    CHECK(arena.diagnose({.size = 1000}).why == refusal::over_limit);
 }
