@@ -207,19 +207,16 @@ private:
     }
 
     [[nodiscard]] block_type admit(grant given) noexcept {
-        if constexpr (!checked && regions_type::space_type::offset_is_pointer)
-            return regions_.space().block_for(given, 0);
-        if (!given) return {};
-        if constexpr (!checked) {
-            return regions_.space().block_for(given, regions_.current_region());
-        } else {
-            const block_type fresh = regions_.space().block_for(given, regions_.current_region());
+        if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty, too
+            if (!given) return {};
+        const block_type fresh = regions_.space().block_for(given, regions_.current_region());
+        if constexpr (checked) {
             if (!live_.add(fresh, model::position(fresh.address))) {
                 regions_.strategy().deallocate(given);
                 return {};
             }
-            return fresh;
         }
+        return fresh;
     }
 
     [[nodiscard]] bool is_live(const block_type& held) const noexcept {
