@@ -1,6 +1,6 @@
 # Builds the firmware for BOARD (config.hpp's name of it) and runs it in QEMU. It has to need no heap, no stdio and no guard
 # variable, to end with 0, and to come to the same digest as the program HOST, which runs the same network on this machine.
-# Run by CTest with BOARD, HOST, BOOST (where Boost's headers are), FLAGS (of the compiler) and SCRATCH (a directory).
+# Run by CTest with BOARD, HOST, FLAGS (of the compiler) and SCRATCH (a directory).
 cmake_minimum_required(VERSION 3.25)
 
 find_program(COMPILER arm-none-eabi-g++)
@@ -27,7 +27,7 @@ function(digest_of output result)
 endfunction()
 
 run(ignored ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH} -G Ninja
-    --toolchain ${CMAKE_CURRENT_LIST_DIR}/cortex-m.cmake -DFIRMWARE_BOARD=${BOARD} -DFIRMWARE_BOOST=${BOOST}
+    --toolchain ${CMAKE_CURRENT_LIST_DIR}/cortex-m.cmake -DFIRMWARE_BOARD=${BOARD}
     -DCMAKE_CXX_FLAGS=${FLAGS})
 run(ignored ${CMAKE_COMMAND} --build ${SCRATCH})
 

@@ -1,6 +1,6 @@
 // inference: one run of the network, and what has to come out of it. An operator does not compute what its name says: it
 // reads every byte of its input and writes every byte of its output, mixed with position and content, as the demo's
-// operators do (../networks/mix.hpp). And when a tensor's life ends, every byte of it is read again: an operator that writes
+// operators do (mix.hpp). And when a tensor's life ends, every byte of it is read again: an operator that writes
 // over its own input is found too. One byte that two tensors shared, or that lay outside its memory, changes the digest.
 //
 //     infer      tensors in memory, where they were planned: input ─► read ─► sum ─► key ─► written ─► read ─► …
@@ -8,7 +8,7 @@
 //                so that nothing can be overwritten
 #pragma once
 
-#include "../networks/mix.hpp"
+#include "mix.hpp"
 #include "networks.hpp"
 
 namespace firmware {

@@ -1,4 +1,4 @@
-// What mix.hpp computes, as a compute shader: `absorb` adds a tensor's words to partial sums, `produce` writes a tensor
+// What ../firmware/mix.hpp computes, as a compute shader: `absorb` adds a tensor's words to partial sums, `produce` writes a tensor
 // from them. Tensors and sums are words of one buffer, from a first one on; every invocation takes one run of words and
 // has one partial sum. Bytes behind a tensor's last stay as they are.
 #version 450

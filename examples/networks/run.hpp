@@ -11,7 +11,7 @@
 #pragma once
 
 #include "counting.hpp"
-#include "mix.hpp"
+#include "../firmware/mix.hpp"
 #include "network.hpp"
 
 #include <allot/tensor.hpp>
