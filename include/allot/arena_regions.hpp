@@ -345,14 +345,16 @@ private:
         region_type& held = space_.regions[0];
         if (!held) return 0;
         const auto had = space_.extent(0);
-        const auto least = align_up(static_cast<std::size_t>(strategy_.least_size(had)), Device::granularity);
+        auto least = align_up(static_cast<std::size_t>(strategy_.least_size(had)), Device::granularity);
         const region_type before = held;
         if (least == 0) {
             strategy_ = Strategy{};
             this->device_.release(std::exchange(held, {}));
             return before.size;
         }
-        if (least >= held.size || !strategy_.resize_extent(had, static_cast<offset>(least))) return 0;
+        // What is left of a hole may be too small to be kept: then a little more stays.
+        while (least < held.size && !strategy_.resize_extent(had, static_cast<offset>(least))) least += Device::granularity;
+        if (least >= held.size) return 0;
         const acquired<Device> answer = this->device_.resize(held, least);
         if (!answer) {
             held.size = least;  // as the strategy has it, until it grows again

@@ -103,6 +103,111 @@ TEST_CASE("bins are no more than the largest extent needs, and a larger extent o
     }
 }
 
+namespace {
+
+/// Bins are checked by constant evaluation: whatever is written beside them does not compile.
+template <std::size_t Extent, std::size_t Granule, class Offset = std::uint32_t>
+constexpr bool serves_all_of_it() {
+    constexpr best_fit_options options{.records = 16, .granule = Granule, .largest_extent = Extent};
+    allot::best_fit<options, Offset> strategy;
+    constexpr auto most = static_cast<Offset>(Extent / Granule * Granule);
+    if (strategy.insert({0, static_cast<Offset>(Extent + 1)})) return false;
+    if (!strategy.insert({0, static_cast<Offset>(Extent)})) return false;
+    for (Offset size = most; size != 0; size = static_cast<Offset>(size / 2)) {
+        const auto block = strategy.allocate({size, 1});
+        if (!block || block.where.offset != 0) return false;
+        strategy.deallocate(block);
+    }
+    if (strategy.allocate({static_cast<Offset>(most + 1), 1})) return false;
+    for (const Offset beyond : {static_cast<Offset>(Extent + 1), static_cast<Offset>(~Offset{0})})
+        if (strategy.remove({0, beyond})) return false;
+    return strategy.resize_extent({0, static_cast<Offset>(Extent)}, most) && strategy.remove({0, most});
+}
+static_assert(serves_all_of_it<1000, 16>() && serves_all_of_it<1000, 1>() && serves_all_of_it<1000, 1000 / 2 + 12>());
+static_assert(serves_all_of_it<100'000, 64>() && serves_all_of_it<100'000, 65'536>() && serves_all_of_it<127, 64>());
+static_assert(serves_all_of_it<251, 4, std::uint8_t>() && serves_all_of_it<200, 128, std::uint8_t>());
+static_assert(serves_all_of_it<65'001, 256, std::uint16_t>() && serves_all_of_it<3'000'000'001, 4096>());
+static_assert(serves_all_of_it<10'000'000'000'001, 4096, std::uint64_t>());
+
+}  // namespace
+
+TEST_CASE("best_fit: a granule that does not divide the largest extent leaves the rest of it out") {
+    using namespace allot::literals;
+    constexpr best_fit_options granules{.records = 16, .granule = 16};
+    static_assert(1000 % 16 != 0 && 100'000 % 64 != 0);
+    allot::arena<allot::host::static_storage<1000>, allot::best_fit<granules>> window;
+    CHECK(window.allocate({.size = 992 - 16, .align = 1}));
+    CHECK(window.allocate({.size = 3, .align = 1}));
+    CHECK_FALSE(window.allocate({.size = 3, .align = 1}));
+
+    using limited = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 100'000}>;
+    allot::arena<allot::host::heap, allot::best_fit<best_fit_options{.records = 16, .granule = 64}>, limited> growing;
+    for (const std::size_t size : {1000U, 64U, 50001U, 3U}) CHECK(growing.allocate({.size = size, .align = 1}));
+}
+
+TEST_CASE("best_fit: in band, an extent may be any number of bytes, and the largest block fills it") {
+    alignas(16) static std::byte memory[1024];
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    const auto check = [&]<std::size_t Extent>(std::integral_constant<std::size_t, Extent>) {
+        constexpr std::size_t word = sizeof(std::uintptr_t);
+        allot::best_fit<best_fit_options{.store = node_store::in_band, .largest_extent = Extent}> strategy;
+        for (std::size_t begin = 0; begin != 2 * word; ++begin) {
+            REQUIRE_FALSE(strategy.insert({at + begin, Extent + 1}));
+            if (!strategy.insert({at + begin, Extent})) continue;
+            const auto whole = static_cast<std::size_t>(strategy.diagnose({1, 1}).largest_hole);
+            REQUIRE(whole + 4 * word > Extent - 3 * word);
+            const auto block = strategy.allocate({whole, 1});
+            REQUIRE(block);
+            CHECK(block.where.offset >= at + begin + word);
+            CHECK(block.where.offset + strategy.capacity(block) <= at + begin + Extent - word);
+            strategy.deallocate(block);
+            REQUIRE(strategy.remove({at + begin, Extent}));
+        }
+    };
+    check(std::integral_constant<std::size_t, 1000>{});
+    check(std::integral_constant<std::size_t, 1001>{});
+    check(std::integral_constant<std::size_t, 1007>{});
+    check(std::integral_constant<std::size_t, 1008>{});
+    check(std::integral_constant<std::size_t, 5 * sizeof(std::uintptr_t)>{});
+    check(std::integral_constant<std::size_t, 6 * sizeof(std::uintptr_t) + 1>{});
+}
+
+TEST_CASE("best_fit: a bound of more than half of all offsets is kept as well") {
+    allot::best_fit<best_fit_options{.records = 8, .largest_extent = 200}, std::uint8_t> strategy;
+    CHECK_FALSE(strategy.insert({0, 201}));
+    CHECK(strategy.insert({0, 200}));
+}
+
+TEST_CASE("best_fit: an extent shrinks to the end of its last block, and no less is taken") {
+    alignas(16) static std::byte memory[1024];
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    const auto check = [](auto strategy, std::size_t offset, std::size_t last_size) {
+        const extent whole{offset, 1000};
+        REQUIRE(strategy.insert(whole));
+        CHECK(strategy.least_size(whole) == 0);
+        const auto kept = strategy.allocate({100, 1}), last = strategy.allocate({last_size, 1});
+        REQUIRE(last);
+        const std::size_t least = strategy.least_size(whole);
+        std::size_t taken = 0;  // the least that is taken
+        for (std::size_t size = 1; taken == 0; ++size)
+            if (strategy.resize_extent(whole, size)) taken = size;
+        CHECK(taken == least);
+        CHECK(strategy.least_size({offset, taken}) == taken);
+        REQUIRE(strategy.resize_extent({offset, taken}, whole.size));
+        strategy.deallocate(kept);
+        strategy.deallocate(last);
+        CHECK(strategy.remove(whole));
+    };
+    for (const std::size_t last : {1U, 30U, 37U, 800U, 855U, 876U}) {
+        for (const std::size_t begin : {0U, 1U, 7U, 8U, 9U}) {
+            const std::size_t less = last < 860 ? last : 850;
+            check(allot::best_fit<best_fit_options{.store = node_store::in_band}>{}, at + begin, less);
+            check(allot::best_fit<best_fit_options{.granule = 16}>{}, begin, less);
+            check(allot::best_fit<>{}, begin, last);
+        }
+    }
+}
+
 TEST_CASE("an arena's bins are bounded by what its device has, or by its growth's limit") {
     using namespace allot::literals;
     allot::arena<allot::host::static_storage<4_KiB>, allot::best_fit<>> small;

@@ -127,7 +127,7 @@ concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<
 };
 
 /// Moves the end of the one inserted extent: up, or down as far as `least_size` says. False, and nothing changed, when
-/// something lives there or no record is left.
+/// something lives there, what would be left of a hole is too small to be kept, or no record is left.
 template <class Strategy>
 concept extendable = strategy<Strategy> && requires(Strategy strategy, const Strategy constant,
                                                     extent_of<Strategy> inserted,

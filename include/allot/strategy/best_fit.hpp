@@ -41,6 +41,8 @@ class best_fit {
                   "allot: the granule of an in-band best_fit is two words");
     static_assert(Options.large <= Options.largest_extent,
                   "allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top");
+    static_assert(Options.store != node_store::in_band || sizeof(Offset) > 1,
+                  "allot: records in band need offsets of 16 bits or more: with 8 bits use node_store::side_table");
 
 public:
     static constexpr bool in_band = Options.store == node_store::in_band;
@@ -52,8 +54,12 @@ private:
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
     static constexpr Offset last_offset = std::numeric_limits<Offset>::max();
-    static constexpr bool is_bounded = Options.largest_extent < last_offset / 2;  // beyond, bounds save nothing
-    static constexpr Offset largest_extent = is_bounded ? static_cast<Offset>(Options.largest_extent) : last_offset;
+    static constexpr Offset largest_extent =
+        Options.largest_extent < last_offset ? static_cast<Offset>(Options.largest_extent) : last_offset;
+    static constexpr Offset largest_node = nodes_type::largest_node(largest_extent);
+    static_assert(largest_node >= nodes_type::min_hole,
+                  "allot: no block fits in best_fit_options::largest_extent, or in the device's capacity or the growth's "
+                  "limit if less: with records beside, a block needs a granule, in band five words");
 
 public:
     using offset_type = Offset;
@@ -78,8 +84,7 @@ public:
     /// Adds offsets to manage. False when the extent wraps, is too small for one hole or larger than `largest_extent`, or no
     /// record is to be had. Precondition: it overlaps none inserted before.
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
-        if (where.size > last_offset - where.offset || where.size > largest_extent) return false;
-        const extent_type usable = nodes_type::usable(where);
+        const extent_type usable = usable_of(where);
         if (!usable || !nodes_.room(nodes_type::extent_records)) return false;
         link(nodes_.insert(usable, memory), usable.size);
         return true;
@@ -90,7 +95,7 @@ public:
 
     /// Gives an inserted extent up again; false, and nothing changed, unless all of it is free. O(holes of its size).
     constexpr bool remove(extent_type inserted) noexcept {
-        const extent_type usable = nodes_type::usable(inserted);
+        const extent_type usable = usable_of(inserted);
         if (!usable) return false;
         const node hole = first_hole(bin_of(usable.size), [&](node n) {
             return nodes_.offset(n) == usable.offset && nodes_.size(n) == usable.size;
@@ -104,8 +109,7 @@ public:
     /// Moves the end of the one extent that was inserted. False, and nothing changed, when a block lies there, the rest of
     /// a hole could not be kept, or no record is left.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
-        if (size > last_offset - inserted.offset || size > largest_extent) return false;
-        const extent_type had = nodes_type::usable(inserted), now = nodes_type::usable({inserted.offset, size});
+        const extent_type had = usable_of(inserted), now = usable_of({inserted.offset, size});
         if (!had || !now) return false;
         const node hole = nodes_.last_hole(had);
         const Offset size_of_hole = hole == none ? 0 : nodes_.size(hole);
@@ -123,15 +127,15 @@ public:
         }
         return true;
     }
-    /// The least size that `resize_extent` takes; 0 when nothing lives in the extent, which can be removed.
+    /// The least size that `resize_extent` takes: the extent ends with its last block. 0 when nothing lives in the extent,
+    /// which can be removed.
     [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept {
-        const extent_type had = nodes_type::usable(inserted);
-        const node hole = had ? nodes_.last_hole(had) : none;
-        if (hole == none) return inserted.size;
-        if (nodes_.size(hole) == had.size) return 0;
-        // In band, what is kept of the hole has to hold its record.
-        constexpr Offset kept = nodes_type::min_hole > 1 ? nodes_type::min_hole + nodes_type::tail : 0;
-        return static_cast<Offset>(nodes_.offset(hole) + kept - inserted.offset);
+        const extent_type had = usable_of(inserted);
+        if (!had) return inserted.size;
+        const node hole = nodes_.last_hole(had);
+        if (hole != none && nodes_.size(hole) == had.size) return 0;
+        const Offset end = hole != none ? nodes_.offset(hole) : had.end();
+        return static_cast<Offset>(end + nodes_type::tail - inserted.offset);
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
@@ -253,10 +257,15 @@ public:
 private:
     /// Bytes that a node takes for a block of `size`; 0 when no extent has them.
     [[nodiscard]] static constexpr Offset size_of_node(Offset size) noexcept {
-        return nodes_type::template node_size<largest_extent>(size);
+        return nodes_type::template node_size<largest_node>(size);
+    }
+    /// The part of an extent that can be cut; empty for one that wraps, is too small for a hole or larger than allowed.
+    [[nodiscard]] static constexpr extent_type usable_of(extent_type where) noexcept {
+        if (where.size > last_offset - where.offset || where.size > largest_extent) return {};
+        return nodes_type::usable(where);
     }
 
-    using bins = size_bins<Offset, node, none, (is_bounded ? size_of_node(largest_extent) : last_offset) / nodes_type::granule>;
+    using bins = size_bins<Offset, node, none, largest_node / nodes_type::granule>;
     using bin = typename bins::bin;
     using places = placement<nodes_type, Offset>;
     static constexpr Offset nowhere = places::nowhere;

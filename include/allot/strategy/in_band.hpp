@@ -7,7 +7,8 @@
 // A node starts one word before what its holder uses. The two low bits of its size say "in use" and "the node below is
 // in use"; a hole repeats its size in its last word. A used word of size 0 ends every extent, so that nothing joins
 // across its end. Memory: one word a block, sizes rounded up to two words, one to three words an extent; the smallest
-// node is four words. A block needs no ticket. Not synchronised.
+// node is four words. A block needs no ticket. Offsets have 16 bits or more: words of one byte have no two low bits left.
+// Not synchronised.
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
 
@@ -42,11 +43,14 @@ public:
     static constexpr Offset tail = word;
     static constexpr unsigned extent_records = 0;
 
-    /// Bytes of a node for a block of `size`; 0 for none, and for more than `Largest`, which is not much less.
-    template <Offset Largest = none>
+    /// Bytes of the largest node that an extent of `bytes` can have.
+    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {
+        return bytes < tail ? 0 : align_down<Offset>(static_cast<Offset>(bytes - tail), granule);
+    }
+    /// Bytes of the node that serves `size`; 0 for size 0, and for a node larger than `Largest`, which is a node's size.
+    template <Offset Largest>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        constexpr Offset most = Largest < none - header - granule ? Largest : none - header - granule;
-        if (static_cast<Offset>(size - 1) >= most) return 0;  // size 0 too
+        if (static_cast<Offset>(size - 1) >= Largest - header) return 0;  // size 0 too
         const Offset whole = align_up<Offset>(size + header, granule);
         return whole < min_hole ? min_hole : whole;
     }

@@ -40,12 +40,13 @@ public:
     static constexpr Offset tail = 0;            // bytes lost at the end of an extent
     static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
 
-    /// The size of the node that serves `size`; 0 when there is none, or `size` is 0.
-    /// Bytes of a node for a block of `size`; 0 for none, and for more than `Largest`.
-    template <Offset Largest = std::numeric_limits<Offset>::max()>
+    /// Bytes of the largest node that an extent of `bytes` can have.
+    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept { return align_down<Offset>(bytes, granule); }
+    /// Bytes of the node that serves `size`; 0 for size 0, and for a node larger than `Largest`, which is a node's size.
+    template <Offset Largest>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
         const Offset whole = align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
-        return Largest != std::numeric_limits<Offset>::max() && whole > Largest ? 0 : whole;
+        return Largest != largest_node(std::numeric_limits<Offset>::max()) && whole > Largest ? 0 : whole;
     }
     /// The part of an extent that can be cut; empty when it is too small.
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {

@@ -17,6 +17,7 @@ namespace allot::inline v1 {
 
 template <std::unsigned_integral Size, class Node, Node None, Size Largest>
 class size_bins {
+    static_assert(Largest > 0);
     using word = std::conditional_t<(sizeof(Size) > 4), std::uint64_t, std::uint32_t>;
     static constexpr unsigned word_bits = std::numeric_limits<word>::digits;
     static constexpr unsigned octave_bits = 3, exact_bits = 6, exact = 1U << exact_bits;
@@ -28,7 +29,7 @@ public:
         for (Node& head : heads_) head = None;
     }
 
-    /// The bin of a size; of one beyond the largest, perhaps none that is there. Larger sizes never have a lower bin.
+    /// The bin of a size: less than `count` up to the largest size, perhaps not beyond. Larger sizes never have a lower bin.
     [[nodiscard]] ALLOT_INLINE static constexpr bin of(Size size) noexcept {
         if (size < exact) return static_cast<bin>(size);
         const unsigned shift = highest_one(size) - octave_bits;
@@ -38,6 +39,8 @@ public:
 
     /// Whether all that a bin holds is of one size.
     [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return at < exact; }
+
+    // A precondition of all that follows: a bin is less than `count`.
 
     [[nodiscard]] constexpr Node head(bin at) const noexcept { return heads_[at]; }
     /// `node` is the head, and what was the head before is the second; or None.
@@ -56,7 +59,7 @@ public:
             summary_ ^= word{1} << at / word_bits;
     }
 
-    /// The first bin at or after `from` that holds something; `count` when there is none. Precondition: from < count.
+    /// The first bin at or after `from` that holds something; `count` when there is none.
     [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
         bin at = from / word_bits;
         const word rest = words_[at] & ~word{0} << from % word_bits;

@@ -1,0 +1,14 @@
+// A granule larger than the memory: no block would ever be served.
+// refused: allot: no block fits in best_fit_options::largest_extent
+#include <allot/allot.hpp>
+
+int main() {
+#ifdef MISUSE
+    constexpr std::size_t granule = 1024;
+#else
+    constexpr std::size_t granule = 512;
+#endif
+    using strategy = allot::best_fit<allot::best_fit_options{.records = 4, .granule = granule}>;
+    allot::arena<allot::host::static_storage<1000>, strategy> arena;
+    return arena.allocate({.size = 3}) ? 0 : 1;
+}
