@@ -32,6 +32,20 @@ constexpr allot::best_fit_options beside_in_granules{
 template <allot::pool_store Store>
 constexpr allot::pool_options slots{.slot = 64, .count = 16, .align = 32, .store = Store};
 
+/// Offsets may be wider than std::size_t: those of a disk, for example.
+template <allot::pool_store Store>
+constexpr bool takes_back_beyond_4_gib() {
+    constexpr std::uint64_t gib = 0x4000'0000;
+    allot::pool<allot::pool_options{.slot = gib, .count = 9, .align = 1, .store = Store}, std::uint64_t> disk;
+    if (!disk.insert({0, 9 * gib})) return false;
+    allot::grant_of<decltype(disk)> grants[9];
+    for (auto& grant : grants) grant = disk.allocate({1, 1});
+    disk.deallocate(grants[6]);
+    return disk.allocate({1, 1}) == grants[6] && !disk.allocate({1, 1});
+}
+static_assert(takes_back_beyond_4_gib<allot::pool_store::bitmap>());
+static_assert(takes_back_beyond_4_gib<allot::pool_store::index_stack>());
+
 using bump_up = allot::arena<storage, allot::bump<allot::bump_options{.direction = allot::direction::up}>>;
 using bump_down = allot::arena<storage, allot::bump<allot::bump_options{.direction = allot::direction::down}>>;
 using stack = allot::arena<storage, allot::stack<>>;

@@ -106,6 +106,35 @@ TEST_CASE("a bitmap of more than one summary word gives the lowest free slot of 
     CHECK(all_in_order());
 }
 
+TEST_CASE_TEMPLATE("pool: what is moved from serves nothing, and what is moved to serves the rest", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::index_stack>,
+                   std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
+    using pool = allot::pool<pool_options{.slot = 24, .count = 5000, .align = 8, .store = store::value}>;
+    static_assert(!std::is_copy_constructible_v<pool> && !std::is_copy_assignable_v<pool>);
+    pool first;
+    REQUIRE(first.insert({8, 24 * 4999 + 11}));
+    std::vector<typename pool::grant_type> live;
+    for (int i = 0; i != 37; ++i) live.push_back(first.allocate({23, 8}));
+    pool second{std::move(first)};
+    CHECK_FALSE(first.allocate({1, 1}));
+    CHECK(first.diagnose({1, 1}).why == allot::refusal::exhausted);
+    REQUIRE(first.insert({200'000, 24}));  // it can be used again
+    pool third;
+    third = std::move(second);
+    CHECK_FALSE(second.allocate({1, 1}));
+    std::vector<bool> taken(4999);
+    while (const auto grant = third.allocate({24, 8})) live.push_back(grant);
+    REQUIRE(live.size() == 4999);
+    for (const auto& grant : live) {
+        const std::size_t slot = (grant.where.offset - 8) / 24;
+        CHECK_FALSE(taken[slot]);
+        taken[slot] = true;
+        third.deallocate(grant);
+    }
+    CHECK(third.remove({8, 24 * 4999 + 11}));
+}
+
 TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest slot needs") {
     const auto bytes = []<std::size_t Slot, std::size_t Count>() {
         using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;

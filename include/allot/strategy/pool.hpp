@@ -23,6 +23,9 @@ template <pool_options Options, std::unsigned_integral Offset = std::size_t>
 class pool {
     static_assert(Options.slot > 0, "allot: a pool needs the size of its slots: pool_options{.slot = 128}");
     static_assert(is_alignment(Options.align), "allot: pool_options::align is a power of two");
+    static_assert(Options.align <= std::numeric_limits<Offset>::max() &&
+                      Options.slot <= std::numeric_limits<Offset>::max() - (Options.align - 1),
+                  "allot: pool_options::slot, rounded up to pool_options::align, does not fit the offset type: use a wider one");
 
 public:
     static constexpr bool in_band = Options.store == pool_store::in_band;
@@ -30,7 +33,7 @@ public:
 
 private:
     static constexpr Offset align = static_cast<Offset>(Options.align);
-    static constexpr Offset slot = static_cast<Offset>(align_up(Options.slot, Options.align));
+    static constexpr Offset slot = align_up(static_cast<Offset>(Options.slot), align);
     static constexpr std::size_t beside = Options.count > 0 ? Options.count : 1;
     // Chosen before it is instantiated: a core without atomic operations has the others.
     static constexpr auto choose_store() noexcept {

@@ -103,6 +103,16 @@ public:
     using memory_type = no_memory;
     static constexpr bool several_extents = false;
 
+    constexpr slot_bitmap() noexcept = default;
+    /// What is moved from has no slots.
+    constexpr slot_bitmap(slot_bitmap&& other) noexcept { *this = std::move(other); }
+    constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        for (std::size_t i = 0; i != word_count; ++i) words_[i] = std::exchange(other.words_[i], 0);
+        for (std::size_t i = 0; i != summary_count; ++i) summary_[i] = std::exchange(other.summary_[i], 0);
+        return *this;
+    }
+
     constexpr bool insert(basic_extent<Offset> slots) noexcept {
         if (whole_ || slots.size / Slot > Count) return false;
         whole_ = slots;
@@ -113,7 +123,7 @@ public:
         std::size_t free = 0;
         for (const std::uint64_t word : words_) free += static_cast<std::size_t>(std::popcount(word));
         if (slots != whole_ || free != whole_.size / Slot) return false;
-        *this = {};
+        *this = slot_bitmap{};
         return true;
     }
     [[nodiscard]] constexpr bool empty() const noexcept { return first_summary() == summary_count; }
@@ -149,7 +159,7 @@ private:
     static constexpr std::size_t summary_count = word_count / 64 + (word_count % 64 != 0);
 
     [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
-        return static_cast<std::size_t>(at - whole_.offset) / Slot;
+        return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
     }
     [[nodiscard]] static constexpr std::size_t summary_of(std::size_t index) noexcept {
         return summary_count == 1 ? 0 : index / 4096;
@@ -181,6 +191,16 @@ class slot_index_stack {
 public:
     using memory_type = no_memory;
     static constexpr bool several_extents = false;
+
+    constexpr slot_index_stack() noexcept = default;
+    /// What is moved from has no slots.
+    constexpr slot_index_stack(slot_index_stack&& other) noexcept { *this = std::move(other); }
+    constexpr slot_index_stack& operator=(slot_index_stack&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        free_count_ = std::exchange(other.free_count_, 0);
+        for (std::size_t i = 0; i != free_count_; ++i) free_[i] = other.free_[i];
+        return *this;
+    }
 
     constexpr bool insert(basic_extent<Offset> slots) noexcept {
         const auto count = static_cast<std::size_t>(slots.size / Slot);
@@ -290,7 +310,7 @@ private:
     static constexpr std::size_t word_count = Count / word_bits + (Count % word_bits != 0);
 
     [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
-    [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(at - whole_.offset) / Slot; }
+    [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot); }
     [[nodiscard]] bool is_slot(Offset at) const noexcept {
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
         return distance < whole_.size && distance % Slot == 0;

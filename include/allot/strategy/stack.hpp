@@ -25,6 +25,9 @@ struct stack_ticket {
 
 template <stack_options Options = stack_options{}, std::unsigned_integral Offset = std::size_t>
 class stack {
+    static_assert(Options.large <= std::numeric_limits<Offset>::max(),
+                  "allot: stack_options::large does not fit the offset type: no size would be stacked from the top");
+
 public:
     using offset_type = Offset;
     using ticket_type = stack_ticket<Offset>;
