@@ -21,6 +21,9 @@ static_assert(back<allot::bump<>, allot::bump<>> == allot::reclaim::never);
 static_assert(back<allot::stack<>, allot::best_fit<>> == allot::reclaim::lifo);
 static_assert(back<allot::best_fit<>, allot::ring<>> == allot::reclaim::fifo);
 static_assert(back<allot::bump<>, allot::stack<>> == allot::reclaim::lifo);
+static_assert(back<allot::stack<>, allot::stack<>> == allot::reclaim::lifo);
+static_assert(back<allot::stack<>, allot::ring<>> == allot::reclaim::never);
+static_assert(back<allot::ring<>, allot::stack<>> == allot::reclaim::never);
 
 }  // namespace
 

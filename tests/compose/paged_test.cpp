@@ -31,6 +31,9 @@ static_assert(back<allot::best_fit<>, allot::bump<>> == allot::reclaim::never);
 static_assert(back<allot::bump<>, allot::best_fit<>> == allot::reclaim::never);
 static_assert(back<allot::stack<>, allot::best_fit<>> == allot::reclaim::lifo);
 static_assert(back<allot::best_fit<>, allot::ring<>> == allot::reclaim::fifo);
+static_assert(back<allot::ring<>, allot::ring<>> == allot::reclaim::fifo);
+static_assert(back<allot::stack<>, allot::ring<>> == allot::reclaim::never);
+static_assert(back<allot::ring<>, allot::stack<>> == allot::reclaim::never);
 
 /// All of an arena that takes blocks back is one hole again.
 template <class Arena>
@@ -138,7 +141,7 @@ TEST_CASE("paged: tickets of rows in a growing arena find the way back to their 
         CHECK(tensors.diagnose({row_bytes, 64}).why == refusal::over_limit);
         tensors.deallocate(tensor);
     }
-    CHECK(rows.trim() == from.acquired * 2 * row_bytes);
+    CHECK(rows.trim() == 2 * row_bytes);  // regions of what was refused are given back already
     CHECK(from.held == 0);
     CHECK(is_whole(tables));
 
@@ -234,7 +237,7 @@ TEST_CASE("paged: a device that refuses the n-th region leaves nothing behind, f
         tensors.deallocate(tensor);
         CHECK(left == 0);
         CHECK(is_whole(tables));
-        CHECK(rows.trim() == n * row_bytes);
+        CHECK(rows.trim() == (n == 8 ? n * row_bytes : 0));
     }
 }
 
@@ -250,6 +253,87 @@ TEST_CASE("paged: diagnose changes nothing, of bump arenas either") {
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     for (int i = 0; i != 20; ++i) CHECK(tensors.diagnose({4 * row_bytes, 1}).why == refusal::none);
     CHECK(tensors.allocate({4 * row_bytes, 1}));
+}
+
+TEST_CASE("paged: rows of a ring come back, oldest tensor first") {
+    allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
+    host_tables tables{{}, 1024};
+    allot::paged<decltype(rows)&, host_tables&, pointers> tensors{rows, tables};
+    auto older = tensors.allocate({3 * row_bytes + 1, 1});
+    REQUIRE(older);
+    for (int i = 0; i != 100; ++i) {
+        const auto newer = tensors.allocate({5 * row_bytes - 7, 1});
+        REQUIRE(newer);
+        tensors.deallocate(older);
+        older = newer;
+    }
+    tensors.deallocate(older);
+    CHECK(is_whole(tables));
+    CHECK(rows.allocate({16 * row_bytes, 1}));
+}
+
+TEST_CASE("paged: a refusal and a diagnose take nothing of a ring") {
+    allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes}, tables{{}, 999};
+    allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
+    const auto first = tensors.allocate({11 * row_bytes, 1});
+    const auto second = tensors.allocate({2 * row_bytes, 1});
+    REQUIRE((first && second));
+    for (int i = 0; i != 50; ++i) {
+        CHECK_FALSE(tensors.allocate({4 * row_bytes, 1}));
+        CHECK(tensors.diagnose({4 * row_bytes, 1}).why == refusal::exhausted);
+        CHECK(tensors.diagnose({3 * row_bytes, 1}).why == refusal::none);
+    }
+    tensors.deallocate(first);
+    for (int i = 0; i != 50; ++i) {  // now it wraps
+        CHECK_FALSE(tensors.allocate({15 * row_bytes, 1}));
+        CHECK(tensors.diagnose({13 * row_bytes, 1}).why == refusal::none);
+    }
+    const auto third = tensors.allocate({13 * row_bytes, 1});
+    REQUIRE(third);
+    tensors.deallocate(second);
+    tensors.deallocate(third);
+    CHECK(rows.allocate({16 * row_bytes, 1}));
+    CHECK(tables.allocate({999, 1}));
+}
+
+TEST_CASE("paged: a refusal and a diagnose take nothing of a fallback of bumps, or of best_fit and a bump") {
+    const auto plays = [](auto fast, auto slow) {
+        host_tables tables{{}, 1024};
+        using both = allot::fallback<decltype(fast)&, decltype(slow)&>;
+        both rows{fast, slow};
+        allot::paged<both&, host_tables&, pointers> tensors{rows, tables};
+        const auto kept = tensors.allocate({row_bytes, 1});
+        REQUIRE(kept);
+        for (int i = 0; i != 50; ++i) {
+            CHECK_FALSE(tensors.allocate({8 * row_bytes, 1}));
+            CHECK(tensors.diagnose({7 * row_bytes, 1}).why == refusal::none);
+        }
+        const auto rest = tensors.allocate({7 * row_bytes, 1});
+        CHECK(rest);
+        CHECK_FALSE(tensors.allocate({1, 1}));
+        tensors.deallocate(kept);
+        tensors.deallocate(rest);
+        CHECK(is_whole(tables));
+    };
+    using bumps = allot::arena<allot::host::heap, down>;
+    plays(bumps{{}, 4 * row_bytes}, bumps{{}, 4 * row_bytes});
+    plays(host_rows{{}, 4 * row_bytes}, bumps{{}, 4 * row_bytes});
+    plays(allot::arena<allot::host::heap, allot::ring<>>{{}, 4 * row_bytes}, bumps{{}, 4 * row_bytes});
+}
+
+TEST_CASE("paged: a refusal and a diagnose leave a growing arena as large as it was") {
+    using growing = allot::arena<allot::host::heap, allot::best_fit<side_table>,
+                                 allot::growth::fixed<allot::growth_options{.step = 3 * row_bytes, .regions = 4}>>;
+    growing rows;
+    host_tables tables{{}, 1024};
+    allot::paged<growing&, host_tables&, pointers> tensors{rows, tables};
+    const auto kept = tensors.allocate({2 * row_bytes, 1});
+    CHECK(rows.size() == 3 * row_bytes);
+    CHECK(tensors.diagnose({5 * row_bytes, 1}).why == refusal::none);
+    CHECK(rows.size() == 3 * row_bytes);
+    CHECK_FALSE(tensors.allocate({13 * row_bytes, 1}));
+    CHECK(rows.size() == 3 * row_bytes);
+    tensors.deallocate(kept);
 }
 
 // ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -550,9 +550,10 @@ class paged_subject final : public subject {
         c.exact = false;
         c.gives_back = true;
         constexpr reclaim rows = row_arena::strategy_type::reclaims, tables = Tables::arena::strategy_type::reclaims;
-        c.reclaims = rows == reclaim::never || tables == reclaim::never ? reclaim::never
-                     : rows == reclaim::any                             ? tables
-                                                                        : rows;
+        // The stricter order; a stack beside a ring has none.
+        c.reclaims = rows == reclaim::any                              ? tables
+                     : tables == reclaim::any || tables == rows ? rows
+                                                                       : reclaim::never;
         c.resets = true;
         return c;
     }

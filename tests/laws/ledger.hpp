@@ -216,6 +216,7 @@ public:
         entries_.resize(marks_[index].entries);
         live_ = 0;
         for (const entry& held : entries_) live_ += held.live;
+        if (entries_.empty()) ring_from_ = 0;
         marks_.resize(index + 1);  // a mark may be returned to again; later ones may not
         return marks_[index].of_subject;
     }

@@ -47,3 +47,28 @@ TEST_CASE("an empty ring is whole again") {
     CHECK(strategy.allocate({100, 1}));
     CHECK(strategy.diagnose({1, 1}).why == allot::refusal::exhausted);
 }
+
+TEST_CASE("ring: a rollback frees what was allocated since, also over the end and of an empty ring") {
+    allot::ring<> strategy;
+    REQUIRE(strategy.insert({7, 100}));
+    const auto empty = strategy.mark();
+    const auto old = strategy.allocate({60, 1}), next = strategy.allocate({20, 1});
+    REQUIRE((old && next));
+    const auto two = strategy.mark();
+    CHECK(strategy.allocate({13, 8}));
+    strategy.rollback(two);
+    CHECK(strategy.allocate({20, 1}).where.offset == 87);
+    strategy.rollback(two);
+    strategy.deallocate(old);
+    const auto one = strategy.mark();
+    CHECK(strategy.allocate({59, 1}).where.offset == 7);  // it starts again below
+    CHECK_FALSE(strategy.allocate({2, 1}));
+    strategy.rollback(one);
+    CHECK(strategy.allocate({20, 1}).where.offset == 87);
+    CHECK(strategy.allocate({60, 1}).where.offset == 7);
+    strategy.rollback(one);
+    strategy.deallocate(next);
+    CHECK(strategy.allocate({33, 1}));
+    strategy.rollback(empty);
+    CHECK(strategy.allocate({100, 1}).where.offset == 7);
+}

@@ -8,6 +8,7 @@
 // both tickets in every block. As synchronised as the two.
 #pragma once
 
+#include <allot/compose/undo.hpp>
 #include <allot/core/allocator.hpp>
 
 #include <utility>
@@ -42,12 +43,12 @@ public:
     static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
     static constexpr offset_use offsets = first_type::offsets;
     static constexpr dl_device_type dl_device = first_type::dl_device;
-    /// In the order of the one that needs an order; beside one that takes nothing back, as the other.
+    /// In the order of the one that needs an order; beside one that takes nothing back, as the other. A stack and a ring
+    /// together reclaim in no order that could be relied on.
     static constexpr reclaim reclaims =
-        first_type::reclaims == reclaim::never ||
-                (first_type::reclaims == reclaim::any && second_type::reclaims != reclaim::never)
-            ? second_type::reclaims
-            : first_type::reclaims;
+        first_type::reclaims == reclaim::never    ? second_type::reclaims
+        : second_type::reclaims == reclaim::never ? first_type::reclaims
+                                                  : detail::reclaim_of_both(first_type::reclaims, second_type::reclaims);
 
     constexpr fallback(First&& first, Second&& second) noexcept
         : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}
@@ -83,11 +84,42 @@ public:
     }
 
 private:
+    friend detail::undo_point<fallback>;
+
     First first_;
     Second second_;
 };
 
 template <class First, class Second>
 fallback(First&&, Second&&) -> fallback<First, Second>;
+
+namespace detail {
+template <class First, class Second>
+class undo_point<fallback<First, Second>> {
+    using allocator_type = fallback<First, Second>;
+    using first_point = undo_point<std::remove_reference_t<First>>;
+    using second_point = undo_point<std::remove_reference_t<Second>>;
+
+public:
+    static constexpr bool possible = first_point::possible && second_point::possible;
+
+    explicit undo_point(allocator_type& of) noexcept : first_{of.first_}, second_{of.second_} {}
+    void take_back(allocator_type& to, block_of<allocator_type> held) const noexcept {
+        if (held.ticket.from_second) {
+            second_.take_back(to.second_, {held.address, held.size, held.ticket.second});
+        } else {
+            first_.take_back(to.first_, {held.address, held.size, held.ticket.first});
+        }
+    }
+    void finish(allocator_type& of) const noexcept {
+        first_.finish(of.first_);
+        second_.finish(of.second_);
+    }
+
+private:
+    first_point first_;
+    second_point second_;
+};
+}  // namespace detail
 
 }  // namespace allot::inline v1

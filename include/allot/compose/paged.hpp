@@ -8,11 +8,12 @@
 // cannot touch; the table is written by the host. Where rows have tickets, these lie behind the entries.
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
-// failure midway gives back what it took. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
+// failure midway gives back what it took, and trims an arena that grew for it. A block's rows go back in the order in
+// which their allocator reclaims. One ring is for rows or for tables, not for both. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
-#include <allot/core/allocator.hpp>
+#include <allot/compose/undo.hpp>
 
 #include <new>
 #include <type_traits>
@@ -22,33 +23,34 @@ namespace allot::inline v1 {
 
 template <allocator Rows, allocator Tables, class Table>
 class paged {
+    using rows_type = std::remove_reference_t<Rows>;
+    using tables_type = std::remove_reference_t<Tables>;
     using row_block = block_of<Rows>;
     using row_ticket = decltype(row_block::ticket);
     using value = typename Table::value;
     static constexpr bool keeps_tickets = !std::is_empty_v<row_ticket>;
 
-    static_assert(std::same_as<typename std::remove_reference_t<Rows>::address_model, typename Table::row_model>,
+    static_assert(std::same_as<typename rows_type::address_model, typename Table::row_model>,
                   "allot: the table names rows of another address model than its row allocator gives: state that model "
                   "as the third parameter of pointer_table");
-    static_assert(std::remove_reference_t<Tables>::host_accessible &&
-                      std::same_as<typename std::remove_reference_t<Tables>::address_model, raw_pointer>,
+    static_assert(tables_type::host_accessible && std::same_as<typename tables_type::address_model, raw_pointer>,
                   "allot: the host writes the table: give paged a table allocator over memory that the host can touch");
     static_assert(Table::row_bytes != std::dynamic_extent,
                   "allot: paged cuts rows of one size: state it as the first parameter of pointer_table");
     static_assert(std::is_trivially_copyable_v<row_ticket>);
+    static_assert(detail::undo_point<rows_type>::possible && detail::undo_point<tables_type>::possible,
+                  "allot: paged takes everything back when a part is refused: use rows and tables that reclaim any block "
+                  "or have mark and rollback, and synchronize the paged allocator, not its parts");
 
 public:
     using address_model = Table;
     using ticket_type = block_of<Tables>;  // the block that holds the table
     using block_type = block<row_table<Table>, ticket_type>;
-    static constexpr bool host_accessible = std::remove_reference_t<Rows>::host_accessible;
-    static constexpr offset_use offsets = std::remove_reference_t<Rows>::offsets;
-    static constexpr dl_device_type dl_device = std::remove_reference_t<Rows>::dl_device;
-    /// All of a block comes back, or it does not count; in the order of the one that needs an order.
-    static constexpr reclaim reclaims = std::remove_reference_t<Rows>::reclaims == reclaim::any ||
-                                                std::remove_reference_t<Tables>::reclaims == reclaim::never
-                                            ? std::remove_reference_t<Tables>::reclaims
-                                            : std::remove_reference_t<Rows>::reclaims;
+    static constexpr bool host_accessible = rows_type::host_accessible;
+    static constexpr offset_use offsets = rows_type::offsets;
+    static constexpr dl_device_type dl_device = rows_type::dl_device;
+    /// Reclaimable only if rows and table both are; the stricter order applies, and a stack beside a ring has none.
+    static constexpr reclaim reclaims = detail::reclaim_of_both(rows_type::reclaims, tables_type::reclaims);
 
     /// `origin` is what entries count from; pointers need none.
     paged(Rows&& rows, Tables&& tables, typename Table::row_address origin = {}) noexcept
@@ -57,34 +59,44 @@ public:
     /// As many rows as hold `size` bytes, each aligned to `align`.
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return try_allocate(wanted, nullptr); }
 
+    /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
-        if (held) give_back(held.ticket, held.address.count);
+        if (!held) return;
+        const std::size_t count = held.address.count;
+        for (std::size_t i = 0; i != count; ++i) {
+            const std::size_t row = rows_type::reclaims == reclaim::fifo ? i : count - 1 - i;
+            rows_.deallocate(row_at(held.ticket, row, count));
+        }
+        tables_.deallocate(held.ticket);
     }
 
-    /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused.
+    /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. What was
+    /// tried is undone.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis why;
         const undo before{rows_, tables_};
-        deallocate(try_allocate(wanted, &why));
-        before.restore(rows_, tables_);
+        if (const block_type trial = try_allocate(wanted, &why))
+            before.all(*this, trial.ticket, trial.address.count, trial.address.count);
         return why;
     }
 
 private:
-    /// Where allocators that never take a block back stood, so that a failure leaves nothing used.
-    struct undo {
-        undo(Rows& rows, Tables& tables) noexcept : rows_mark{mark_of(rows)}, tables_mark{mark_of(tables)} {}
-        void restore(Rows& rows, Tables& tables) const noexcept {
-            if constexpr (markable_allocator<Rows>) rows.rollback(rows_mark);
-            if constexpr (markable_allocator<Tables>) tables.rollback(tables_mark);
+    /// Where both allocators stood.
+    class undo {
+    public:
+        undo(rows_type& rows, tables_type& tables) noexcept : rows_{rows}, tables_{tables} {}
+        /// All of a block, of which `written` rows are there.
+        void all(paged& of, const ticket_type& table, std::size_t written, std::size_t count) const noexcept {
+            for (std::size_t row = written; row-- != 0;) rows_.take_back(of.rows_, of.row_at(table, row, count));
+            tables_.take_back(of.tables_, table);
+            rows_.finish(of.rows_);
+            tables_.finish(of.tables_);
         }
-        template <class Allocator>
-        [[nodiscard]] static auto mark_of([[maybe_unused]] Allocator& allocator) noexcept {
-            if constexpr (markable_allocator<Allocator>) return allocator.mark();
-            else return false;
-        }
-        decltype(mark_of(std::declval<Rows&>())) rows_mark;
-        decltype(mark_of(std::declval<Tables&>())) tables_mark;
+        void row(paged& of, row_block held) const noexcept { rows_.take_back(of.rows_, held); }
+
+    private:
+        detail::undo_point<rows_type> rows_;
+        detail::undo_point<tables_type> tables_;
     };
 
     [[nodiscard]] static layout table_layout(std::size_t rows) noexcept {
@@ -132,29 +144,20 @@ private:
             }
             diagnosis answer{refusal::over_limit};  // a row that the entry cannot name
             if (given) {
-                rows_.deallocate(given);
+                before.row(*this, given);
             } else if (why != nullptr) {
                 answer = rows_.diagnose(for_row);
             }
-            give_back_rows(table, row, count);
-            tables_.deallocate(table);
-            before.restore(rows_, tables_);
+            before.all(*this, table, row, count);
             return refuse(answer);
         }
         return {{entries(table), count, origin_}, wanted.size, table};
     }
 
-    void give_back(const ticket_type& table, std::size_t count) noexcept {
-        give_back_rows(table, count, count);
-        tables_.deallocate(table);
-    }
-    /// The last row first, as strategies that reclaim in that order need it.
-    void give_back_rows(const ticket_type& table, std::size_t written, std::size_t count) noexcept {
-        for (std::size_t row = written; row-- != 0;) {
-            row_block held{Table::entry::decode(origin_, entries(table)[row], Table::row_bytes), Table::row_bytes, {}};
-            if constexpr (keeps_tickets) held.ticket = tickets(table, count)[row];
-            rows_.deallocate(held);
-        }
+    [[nodiscard]] row_block row_at(const ticket_type& table, std::size_t row, std::size_t count) const noexcept {
+        row_block held{Table::entry::decode(origin_, entries(table)[row], Table::row_bytes), Table::row_bytes, {}};
+        if constexpr (keeps_tickets) held.ticket = tickets(table, count)[row];
+        return held;
     }
 
     Rows rows_;

@@ -34,6 +34,13 @@ public:
     static constexpr bool exact = false;  // what alignment and the end skipped is not looked at until it comes round
     static constexpr bool several_extents = false;
 
+    /// Remembers what is allocated now. Valid until an earlier mark is returned to, or an older block is given back.
+    class mark_type {
+        friend ring;
+        Offset newest = 0, upper_end = 0, live = 0;
+        bool wrapped = false;
+    };
+
     /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
         if (whole_ || !where || where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
@@ -71,6 +78,23 @@ public:
         oldest_ = newest_ = whole_.offset;
         wrapped_ = false;
         live_ = 0;
+    }
+
+    [[nodiscard]] constexpr mark_type mark() const noexcept {
+        mark_type here;
+        here.newest = newest_;
+        here.upper_end = upper_end_;
+        here.live = live_;
+        here.wrapped = wrapped_;
+        return here;
+    }
+    /// Everything allocated since `mark` is free again. Precondition: the mark is this ring's and still valid.
+    constexpr void rollback(mark_type mark) noexcept {
+        if (mark.live == 0) return reset();
+        newest_ = mark.newest;
+        upper_end_ = mark.upper_end;
+        live_ = mark.live;
+        wrapped_ = mark.wrapped;
     }
 
     [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
@@ -112,7 +136,7 @@ private:
     bool wrapped_ = false;
 };
 
-static_assert(strategy<ring<>> && resettable<ring<>>);
-static_assert(!markable<ring<>> && !claimable<ring<>> && !removable<ring<>>);
+static_assert(strategy<ring<>> && markable<ring<>>);
+static_assert(!claimable<ring<>> && !removable<ring<>>);
 
 }  // namespace allot::inline v1
