@@ -70,11 +70,10 @@ public:
     memory_fill(const memory_fill&) = delete;  // its parts know each other
 
     /// Makes a plan of those buffers of `list`, at most `effort`, and says how much of it was spent. Each of them fits
-    /// the memory when it is alone there, and is worth `values[buffer]`, more than 0. Those that are fixed do not
-    /// collide.
+    /// the memory when it is alone there, has bytes, and is worth more than 0. Those that are fixed do not collide.
     template <class Stop>
-    constexpr std::uint64_t run(std::span<const std::uint32_t> list, const std::uint64_t* values,
-                                std::uint64_t capacity, std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
+    constexpr std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
+                                std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
         candidates_.begin(list, values, capacity, align);
         choice_.begin();
         plan_.begin();

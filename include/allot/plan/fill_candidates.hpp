@@ -22,6 +22,13 @@ struct section_range {
     std::uint32_t from = 0, until = 0;
 };
 
+/// What each buffer is worth, by buffer. One that must not stay out is worth `priceless` more, which is more than all the
+/// others are worth together.
+struct fill_values {
+    const std::uint64_t* of = nullptr;
+    std::uint64_t priceless = ~std::uint64_t{0};
+};
+
 class fill_candidates {
     static constexpr std::uint32_t widest_part = 32;  // sections on either side of a moment
     static constexpr std::uint32_t unlisted = ~std::uint32_t{0};
@@ -44,7 +51,7 @@ public:
         for (const plan_fixed& fixed : problem.fixed) fixed_[fixed.buffer] = fixed.offset;
     }
 
-    constexpr void begin(std::span<const std::uint32_t> list, const std::uint64_t* values, std::uint64_t capacity,
+    constexpr void begin(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
                          std::uint64_t align) noexcept {
         values_ = values;
         capacity_ = capacity;
@@ -55,7 +62,7 @@ public:
         for (std::size_t i = 0; i != buffers_.size(); ++i) rank_[i] = unlisted;
         for (std::size_t k = 0; k != count_; ++k) {
             list_[k] = list[k];
-            worth_ += values[list[k]];
+            worth_ += values.of[list[k]];
             widest_ = std::max(widest_, buffers_[list[k]].align);
         }
         // Worth as much: largest first.
@@ -65,10 +72,15 @@ public:
 
     /// Sets the prices, and says what value must be lost.
     [[nodiscard]] constexpr std::uint64_t price(prices& price, std::uint64_t effort) noexcept {
+        // Those that must not stay out are tried first, and are a price to the others like any other.
+        constexpr std::uint32_t behind = 1 << 14;
+        const auto is_priceless = [this](std::uint32_t i) { return values_.of[i] >= values_.priceless; };
+        const auto value = [&](std::uint32_t i) { return values_.of[i] - (is_priceless(i) ? values_.priceless : 0); };
         const std::uint64_t lost = price.run(
-            list_, count_, buffers_.data(), [this](std::uint32_t i) { return values_[i]; }, capacity_, where_->count(),
+            list_, count_, [this](std::uint32_t i) { return buffers_[i].size; }, value, capacity_, where_->count(),
             prices::iterations(300, effort, count_));
-        for (const std::uint32_t i : list()) share_[i] = price.share(i, buffers_[i].size, values_[i]);
+        for (const std::uint32_t i : list())
+            share_[i] = price.share(i, buffers_[i].size, value(i)) + (is_priceless(i) ? 0 : behind);
         return lost;
     }
 
@@ -86,7 +98,7 @@ public:
     [[nodiscard]] constexpr std::uint64_t align(std::uint32_t buffer) const noexcept {
         return std::max(buffers_[buffer].align, align_);
     }
-    [[nodiscard]] constexpr std::uint64_t value(std::uint32_t buffer) const noexcept { return values_[buffer]; }
+    [[nodiscard]] constexpr std::uint64_t value(std::uint32_t buffer) const noexcept { return values_.of[buffer]; }
     [[nodiscard]] constexpr std::uint64_t fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer]; }
     [[nodiscard]] constexpr bool is_fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer] != nowhere; }
 
@@ -169,7 +181,7 @@ public:
 private:
     std::span<const plan_buffer> buffers_;
     const live_sections* where_;
-    const std::uint64_t* values_ = nullptr;
+    fill_values values_{};
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, worth_ = 0;
     std::size_t count_ = 0;
     std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr, *removed_ = nullptr;

@@ -43,14 +43,13 @@ public:
     }
 
     /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
-    /// `value(buffer)` may be `priceless`.
-    template <class Value>
-    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers,
-                                              Value value, std::uint64_t capacity, std::uint32_t sections,
+    /// Of each, `size_of(buffer)` are its bytes, and `value(buffer)` may be `priceless`.
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value, std::uint64_t capacity, std::uint32_t sections,
                                               std::size_t iterations) noexcept {
         sections_ = sections;
         for (std::uint32_t s = 0; s != sections; ++s) price_[s] = best_[s] = 0;
-        scale(list, count, buffers, value);
+        scale(list, count, size_of, value);
         const std::uint64_t room = capacity >> size_shift_;
         std::uint64_t most = 0, step = 0;
         std::uint64_t highest = 0;  // overload
@@ -61,7 +60,7 @@ public:
             for (std::uint32_t s = 0; s <= sections; ++s) load_[s] = 0;
             for (std::size_t k = 0; k != count; ++k) {
                 const std::uint32_t buffer = list[k];
-                const std::uint64_t size = buffers[buffer].size >> size_shift_, price = price_of_byte(buffer),
+                const std::uint64_t size = size_of(buffer) >> size_shift_, price = price_of_byte(buffer),
                                     worth = value(buffer);
                 std::uint64_t paid = 0;
                 const bool in = worth == priceless || size == 0 || price <= scaled(worth) / size;
@@ -85,7 +84,7 @@ public:
                 for (std::uint32_t s = 0; s != sections; ++s)
                     highest = std::max(highest, load_[s] > room ? load_[s] - room : 0);
                 if (highest == 0) break;
-                step = first_step(list, count, buffers, value);
+                step = first_step(list, count, size_of, value);
             }
             for (std::uint32_t s = 0; s != sections; ++s) {
                 const bool over = load_[s] > room;
@@ -110,12 +109,11 @@ public:
     }
 
 private:
-    template <class Value>
-    constexpr void scale(const std::uint32_t* list, std::size_t count, const plan_buffer* buffers,
-                         Value value) noexcept {
+    template <class Size, class Value>
+    constexpr void scale(const std::uint32_t* list, std::size_t count, Size size_of, Value value) noexcept {
         std::uint64_t size = 1, worth = 1;
         for (std::size_t k = 0; k != count; ++k) {
-            size = std::max(size, buffers[list[k]].size);
+            size = std::max(size, size_of(list[k]));
             if (value(list[k]) != priceless) worth = std::max(worth, value(list[k]));
         }
         const auto width = [](std::uint64_t most) { return static_cast<int>(std::bit_width(most)); };
@@ -136,14 +134,14 @@ private:
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
     }
     /// Half of what would make a usual buffer, over a usual length, not worth its bytes.
-    template <class Value>
-    [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count,
-                                                     const plan_buffer* buffers, Value value) const noexcept {
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count, Size size_of,
+                                                     Value value) const noexcept {
         std::uint64_t worth = 0, length = 0;
         for (std::size_t k = 0; k != count; ++k) {
             if (value(list[k]) != priceless)
                 worth +=
-                    scaled(value(list[k])) / std::max<std::uint64_t>(buffers[list[k]].size >> size_shift_, 1) / count;
+                    scaled(value(list[k])) / std::max<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
             where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) { length += until - from; });
         }
         return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;

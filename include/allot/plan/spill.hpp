@@ -44,9 +44,10 @@ public:
         const std::size_t buffers = merged.buffers.size(), lifetimes = buffers + merged.revivals.size();
         plan_space own;
         own.words = 3 * buffers;
-        own.longs = 6 * buffers;
+        own.longs = 7 * buffers;
         return own + live_sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
-               max(bound_space(merged), memory_fill::space(merged, options.search_at_most, options.remember));
+               max(plan_space{.words = 3 * lifetimes},
+                   memory_fill::space(merged, options.search_at_most, options.remember));
     }
 
     constexpr memory_planner(const merged_problem& merged, const memories_problem& given,
@@ -66,6 +67,7 @@ public:
         allowed_ = workspace.cut_longs(count_);
         value_ = workspace.cut_longs(count_);
         paid_ = workspace.cut_longs(count_);
+        least_ = workspace.cut_longs(count_);
         offset_ = workspace.cut_longs(count_);
         best_offset_ = workspace.cut_longs(count_);
         workspace_ = workspace;
@@ -78,6 +80,7 @@ public:
         for (std::size_t i = 0; i != count_; ++i) {
             weight_[i] = 0;
             allowed_[i] = all;
+            least_[i] = buffers_[i].size;
         }
         for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given) {
             const std::size_t i = (*merged_)[given];
@@ -86,6 +89,7 @@ public:
                                   weight) ||
                 !checked_add(weight_[i], weight, weight_[i]))
                 return {plan_refusal::too_large, given};
+            least_[i] = std::min(least_[i], given_->buffers.buffers[given].size);
             if (!given_->allowed.empty()) allowed_[i] &= given_->allowed[given];
         }
         for (const plan_fixed& fixed : merged_->problem.fixed) {
@@ -96,7 +100,7 @@ public:
         }
         if (const plan_error error = check_fixed(); error.why != plan_refusal::none) return error;
 
-        // Nowhere costs more than any memory, so that what can have a place gets one; and no sum of costs can wrap.
+        // No sum of costs can wrap, nor one of what buffers are worth to a memory.
         if (!checked_multiply(std::max<std::uint64_t>(memories_.back().cost, 1), std::uint64_t{64}, highest_cost_))
             return {plan_refusal::too_large, 0};
         nowhere_cost_ = highest_cost_ / 16;
@@ -107,19 +111,20 @@ public:
                 !checked_add(sum, most, sum))
                 return {plan_refusal::too_large, original(i)};
             for (std::size_t m = 0; m != memories_.size(); ++m)
-                if (buffers_[i].size > memories_[m].capacity) allowed_[i] &= ~(std::uint64_t{1} << m);
+                if (buffers_[i].size > memories_[m].capacity) allowed_[i] &= ~(bit(m));
             paid_[i] = 0;
         }
         for (const plan_fixed& fixed : merged_->problem.fixed)
             if (const std::uint64_t only = allowed_[fixed.buffer];
-                only != 0 && fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity -
+                only != 0 && buffers_[fixed.buffer].size != 0 &&
+                fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity -
                                                 buffers_[fixed.buffer].size)
                 allowed_[fixed.buffer] = 0;
         return {};
     }
 
     /// What no plan costs less than: the first memories taken as one, for each number of them, and bytes that may be
-    /// parted.
+    /// parted. Of those together it counts the smallest, which is the least that lives as long as any of them.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i)
@@ -127,7 +132,7 @@ public:
         std::uint64_t capacity = 0, mask = 0;
         for (std::size_t m = 0; m + 1 < memories_.size(); ++m) {
             if (!checked_add(capacity, memories_[m].capacity, capacity)) capacity = ~std::uint64_t{0};
-            mask |= std::uint64_t{1} << m;
+            mask |= bit(m);
             // Of a byte that is none of the first.
             const std::uint64_t more = memories_[m + 1].cost - memories_[m].cost;
             if (more == 0) continue;
@@ -135,12 +140,54 @@ public:
             for (std::size_t i = 0; i != count_; ++i)
                 if ((allowed_[i] & mask) != 0) list_[some++] = static_cast<std::uint32_t>(i);
                 else if (allowed_[i] != 0) sum += weight_[i] * more;
+            // Two that are apart may share bytes of two memories.
+            const std::uint32_t sections = m == 0 ? where_.count() : where_.of_time();
             sum += price_.run(
-                list_, some, buffers_,
+                list_, some, [&](std::uint32_t i) { return least_[i]; },
                 [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
-                capacity, where_.of_time(), prices::iterations(1000, options_.effort, some));
+                capacity, sections, prices::iterations(1000, options_.effort, some));
         }
         return sum;
+    }
+
+    /// Whether more lives at once than there is room for, in all memories or in one that all of it must be in: each as
+    /// large as its alignment makes it, as bytes of several memories are not one. Says at which step.
+    [[nodiscard]] constexpr bool is_crowded(std::int64_t& step) const noexcept {
+        plan_workspace workspace = workspace_;
+        const std::size_t lifetimes = lives();
+        std::uint32_t* const starts = workspace.cut_words(lifetimes);
+        std::uint32_t* const ends = workspace.cut_words(lifetimes);
+        std::uint32_t* const scratch = workspace.cut_words(lifetimes);
+        const lifetime_sweep sweep{merged_->problem, starts, ends, scratch};
+        std::uint64_t least_align = memories_[0].align, alignments = 0;
+        for (const plan_memory& memory : memories_) least_align = std::min(least_align, memory.align);
+        const auto align_of = [&](std::size_t i) { return std::max(buffers_[i].align, least_align); };
+        for (std::size_t i = 0; i != count_; ++i) alignments |= align_of(i);
+        for (; alignments != 0; alignments &= alignments - 1)
+            for (std::size_t m = 0; m <= memories_.size(); ++m) {
+                const std::uint64_t align = alignment_of(alignments);
+                const std::uint64_t mask = m == memories_.size() ? ~std::uint64_t{0} : bit(m);
+                std::uint64_t room = 0, here = 0, sum = 0;
+                bool ends_somewhere = true, crowded = false;
+                for (std::size_t k = 0; k != memories_.size(); ++k)
+                    if ((mask >> k & 1) != 0)
+                        ends_somewhere = ends_somewhere && checked_align_up(memories_[k].capacity, align, here) &&
+                                         checked_add(room, here, room);
+                if (!ends_somewhere) continue;
+                const auto size_of = [&](std::size_t i) {
+                    const bool counts = align_of(i) >= align && allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
+                    return counts ? align_up(least_[i], align) : 0;  // it fits a memory, so that this is a number
+                };
+                sweep.run(
+                    [&](std::size_t i, std::int64_t now) {
+                        crowded = !checked_add(sum, size_of(i), sum) || sum > room;
+                        if (crowded) step = now;
+                        return !crowded;
+                    },
+                    [&](std::size_t i) { sum -= size_of(i); });
+                if (crowded) return true;
+            }
+        return false;
     }
 
     template <class Watch>
@@ -182,6 +229,7 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] constexpr std::size_t lives() const noexcept { return count_ + merged_->problem.revivals.size(); }
     [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
         std::size_t given = 0;
@@ -206,31 +254,47 @@ private:
         return {};
     }
 
-    /// Fills memory after memory with what is left.
+    /// Fills memory after memory with what is left. What may live in none of those that follow, or came to live nowhere
+    /// when this was tried before, is worth more than all the others together, and each of it as much as any other.
     template <class Stop>
     constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
         std::uint64_t spent = 0;
         for (std::size_t i = 0; i != count_; ++i) {
-            memory_[i] = memory_place::nowhere;
+            // What has no bytes has room wherever it may be.
+            const bool empty = buffers_[i].size == 0 && allowed_[i] != 0;
+            memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(allowed_[i])) : memory_place::nowhere;
             offset_[i] = 0;
         }
+        for (const plan_fixed& fixed : merged_->problem.fixed) offset_[fixed.buffer] = fixed.offset;
         for (std::size_t m = 0; m != memories_.size(); ++m) {
             std::size_t some = 0;
-            for (std::size_t i = 0; i != count_; ++i) {
-                if (memory_[i] != memory_place::nowhere || (allowed_[i] >> m & 1) == 0) continue;
-                list_[some++] = static_cast<std::uint32_t>(i);
+            std::uint64_t worth = 0;
+            const auto is_priceless = [&](std::uint32_t i) {
+                return m == 63 || allowed_[i] >> (m + 1) == 0 || paid_[i] >= nowhere_cost_;
+            };
+            for (std::size_t k = 0; k != count_; ++k) {
+                if (memory_[k] != memory_place::nowhere || (allowed_[k] & bit(m)) == 0) continue;
+                const auto i = static_cast<std::uint32_t>(k);
+                list_[some++] = i;
                 const std::uint64_t later = m == 63 ? 0 : allowed_[i] >> (m + 1);
-                std::uint64_t next = later == 0
-                                         ? nowhere_cost_
-                                         : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
-                next = std::max(next, paid_[i]);
-                const std::uint64_t weight =
-                    next >= nowhere_cost_ ? std::max(weight_[i], buffers_[i].size) : weight_[i];
-                value_[i] = std::max<std::uint64_t>(weight * (next - memories_[m].cost), 1);
+                const std::uint64_t next =
+                    later == 0 ? nowhere_cost_
+                               : memories_[m + 1 + static_cast<std::size_t>(std::countr_zero(later))].cost;
+                const std::uint64_t weight = is_priceless(i) ? std::max(weight_[i], buffers_[i].size) : weight_[i];
+                value_[i] = std::max<std::uint64_t>(weight * (std::max(next, paid_[i]) - memories_[m].cost), 1);
+                worth += value_[i];
+            }
+            // As exact as 64 bits are for the sum of all.
+            unsigned shift = 0;
+            while ((worth >> shift) + some >= ~std::uint64_t{0} / (some + 1)) ++shift;
+            const std::uint64_t priceless = (worth >> shift) + some + 1;
+            for (std::size_t k = 0; k != some; ++k) {
+                std::uint64_t& value = value_[list_[k]];
+                value = std::max<std::uint64_t>(value >> shift, 1) + (is_priceless(list_[k]) ? priceless : 0);
             }
             const std::uint64_t left = effort - std::min(spent, effort);
             const std::uint64_t share = m + 2 >= memories_.size() ? left : left / 2;
-            spent += fill.run({list_, some}, value_, memories_[m].capacity, memories_[m].align, share, stop);
+            spent += fill.run({list_, some}, {value_, priceless}, memories_[m].capacity, memories_[m].align, share, stop);
             for (std::size_t k = 0; k != some; ++k)
                 if (const std::uint32_t i = list_[k]; fill.placed(i)) {
                     memory_[i] = static_cast<std::uint32_t>(m);
@@ -250,7 +314,7 @@ private:
         return now;
     }
     /// What was paid for those that did not come to live where they were expected, and ever more for those that came to
-    /// live nowhere, until others make room; whether that is news.
+    /// live nowhere; whether that is news.
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
@@ -272,7 +336,7 @@ private:
     live_sections where_;
     prices price_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
-    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr;
+    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr, *least_ = nullptr;
     std::uint64_t *offset_ = nullptr, *best_offset_ = nullptr;
     std::uint64_t nowhere_cost_ = 0, highest_cost_ = 0;
     plan_workspace workspace_{};
@@ -323,14 +387,12 @@ template <class Watch = unwatched>
         places[given] = {planner.memory(i), planner.offset(i), buffer.size};
         if (planner.memory(i) == memory_place::nowhere) continue;
         memory_needs& need = needs[planner.memory(i)];
-        need.peak = std::max(need.peak, planner.offset(i) + buffer.size);
+        if (buffer.size != 0) need.peak = std::max(need.peak, planner.offset(i) + buffer.size);
         need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});
     }
-    std::uint64_t room = 0;
-    for (const plan_memory& memory : problem.memories)
-        if (!checked_add(room, memory.capacity, room)) room = ~std::uint64_t{0};
     if (made.homeless == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
-    else made.status = made.which != all || most->bytes > room ? plan_status::infeasible : plan_status::out_of_budget;
+    else made.status = made.which != all || planner.is_crowded(made.step) ? plan_status::infeasible
+                                                                           : plan_status::out_of_budget;
     return made;
 }
 
