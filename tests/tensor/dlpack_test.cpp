@@ -459,6 +459,30 @@ TEST_CASE("a stride of 0 repeats elements: they are read, and not written") {
     CHECK(allot::copy_tensor(mine, t).error().why == tensor_refusal::bad_strides);
 }
 
+TEST_CASE("strides by which two elements share bytes: they are read, and not written") {
+    using list = std::vector<std::int64_t>;
+    const auto may_write = [](list shape, list strides) {
+        modern from;
+        from.shape = shape;
+        from.strides = strides;
+        exporting it;
+        const auto t = *allot::from_dlpack<heap>(from.share());
+        auto mine = *allot::alloc_tensor(it.data, 0, {static_cast<std::int64_t>(t.size())}, int32);
+        REQUIRE(allot::copy_tensor(t, mine));
+        const auto answer = allot::copy_tensor(mine, t);
+        if (!answer) CHECK(answer.error().why == tensor_refusal::bad_strides);
+        return static_cast<bool>(answer);
+    };
+    CHECK_FALSE(may_write({2, 2}, {1, 1}));
+    CHECK_FALSE(may_write({3, 3}, {2, 1}));
+    CHECK_FALSE(may_write({2, 3, 4}, {1, 7, 2}));
+    CHECK(may_write({2, 3, 4}, {1, 8, 2}));
+    CHECK_FALSE(may_write({2, 4}, {3, 1}));
+    CHECK(may_write({4, 2}, {1, 4}));  // the other way round
+    CHECK(may_write({2, 3, 2}, {24, 2, 1}));
+    CHECK(may_write({1, 3, 1}, {0, 2, 0}));  // along an axis of one element a stride means nothing
+}
+
 TEST_CASE("the byte offset counts, and the base is kept for whoever wants it aligned") {
     modern from;
     from.shape = {4, 8};

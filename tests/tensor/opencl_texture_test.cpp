@@ -2,6 +2,7 @@
 // the pool. What only drivers with images over buffers do is tested in tests/fake_opencl.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
+#include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/opencl_texture_pool.hpp>
 
 #include "../device/installed_opencl.hpp"
@@ -128,6 +129,9 @@ TEST_CASE("opencl textures: copies that cannot be are refused") {
     CHECK(why(it.numbers({192}, 0)) == tensor_refusal::none);  // as many elements, in whatever shape
     const auto floats = *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32);
     CHECK(allot::copy_tensor(texture, floats, copy).error().why == tensor_refusal::dtype_mismatch);
+    const auto constants = *allot::from_dlpack<allot::host::heap>(
+        *allot::to_dlpack(it.numbers({8, 6, 4}, 0), {.read_only = true}));
+    CHECK(allot::copy_tensor(texture, constants, copy).error().why == tensor_refusal::read_only);
     texture.kill();
     CHECK_FALSE(texture);
     CHECK(why(it.numbers({8, 6, 4}, 0)) == tensor_refusal::killed);

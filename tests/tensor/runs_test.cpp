@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -100,4 +101,21 @@ TEST_CASE("runs are whole bytes, or refused") {
     const auto part = *allot::slice(packed, {0, 0}, {3, 2});
     CHECK(allot::for_each_run(part, [](void*, std::size_t) noexcept { FAIL_CHECK("nothing is a run"); }).why ==
           tensor_refusal::partial_bytes);
+}
+
+TEST_CASE("slices of the largest tensors begin where they should: bytes are counted, and not bits") {
+    allot::naive<handles> memory;
+    constexpr std::int64_t half = std::int64_t{1} << 61, most = std::numeric_limits<std::int64_t>::max();
+    const auto data = *allot::alloc_storage(memory, most, 64);
+    const auto bytes = *allot::alloc_tensor(data, allot::anywhere, {2, half}, uint8);  // as many as 2 to the 62nd
+    CHECK(pieces_of(data, *allot::slice(bytes, {1, half - 3}, {1, 3})) == pieces{{2 * half - 3, 3}});
+    CHECK(pieces_of(data, *allot::slice(bytes, {0, half / 2}, {2, half / 2})) ==
+          pieces{{half / 2, half / 2}, {half + half / 2, half / 2}});
+    const auto at = [&](allot::dtype type, std::int64_t begin) {
+        const auto all = *allot::view(bytes, type, {(std::int64_t{1} << 59) * 7});
+        return allot::slice(all, {begin}, {1})->byte_offset();
+    };
+    CHECK(at(uint4, half + 2) == half / 2 + 1);
+    CHECK(at({allot::dtype_code::unsigned_integer, 3}, half + 8) == half / 8 * 3 + 3);
+    CHECK(at({allot::dtype_code::unsigned_integer, 4, 2}, half + 5) == half + 5);
 }

@@ -331,3 +331,17 @@ TEST_CASE("an allocator that can trim does so before a storage is refused") {
     CHECK(memory.size() == 8192);
     CHECK(allot::alloc_storage(memory, 6000));  // only after both regions went back
 }
+
+TEST_CASE("an alignment beyond the placement's last offset is that of the storage's first byte") {
+    using tiny = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>>;
+    allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1 << 20};
+    const auto data = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
+    const auto asked = [&](std::size_t align) { return allot::alloc_tensor(data, allot::anywhere, {100}, allot::int8, align); };
+    CHECK(data.diagnose({100, 1 << 16}).why == allot::refusal::none);
+    const auto first = asked(1 << 16);
+    REQUIRE(first);
+    CHECK(first->data() == data.base());
+    CHECK(data.diagnose({100, 1 << 16}).why != allot::refusal::none);
+    CHECK(asked(1 << 17).error().why == allot::tensor_refusal::no_memory);
+    CHECK(asked(1 << 12));
+}

@@ -14,7 +14,9 @@
 //
 // Elements are taken in row-major order, so that the two may have different shapes of the same elements. Both have the
 // same dtype, the same number of elements and no byte in common; that is checked first, and only a device's own failure
-// can leave a copy half done. A copy onto itself is fine and does nothing. What was copied out of the host's bytes or into
+// can leave a copy half done. The target is written in whole bytes: where elements are smaller than one, a part that ends
+// inside a byte is read and not written (partial_bytes). No two elements of the target share bytes: each axis steps over
+// all that the axes of smaller strides reach (else bad_strides). A copy onto itself is fine and does nothing. What was copied out of the host's bytes or into
 // them is there when it returns; what devices copy among themselves happens in the order of the way's queue or stream.
 //
 // Complexity: O(runs); O(runs²) comparisons for two tensors that may share bytes, which two live tensors of a storage with

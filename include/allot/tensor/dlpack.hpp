@@ -137,12 +137,14 @@ namespace detail {
     return std::min(bytes & (~bytes + 1), alignof(std::max_align_t));
 }
 
-/// Dtype, shape and strides of a DLTensor as allot has them, and the bytes from its first element to its last.
+/// Dtype, shape and strides of a DLTensor as allot has them, the bytes from its first element to its last, and whether
+/// that one ends inside a byte.
 struct dlpack_form {
     allot::dtype dtype{};
     allot::shape shape{};
     allot::strides strides{};
     std::size_t extent = 0;
+    bool ends_inside_a_byte = false;
 };
 
 [[nodiscard]] inline tensor_result<dlpack_form> form_of(const DLTensor& from, std::uint64_t flags) noexcept {
@@ -159,6 +161,7 @@ struct dlpack_form {
     if (!bytes) return tensor_result<dlpack_form>::failure(bytes.error());
     form.strides = compact_strides(form.shape);
     form.extent = *bytes;
+    form.ends_inside_a_byte = bits_of_last_byte(form.dtype, *element_count(form.shape)) != 8;
     if (*bytes == 0 || from.strides == nullptr) return form;
 
     std::size_t elements = 1;
@@ -177,6 +180,7 @@ struct dlpack_form {
     const auto extent = form.dtype.bytes_for(elements);
     if (!extent || *extent > std::numeric_limits<std::size_t>::max() / 2) return refuse(tensor_refusal::too_large);
     form.extent = *extent;
+    form.ends_inside_a_byte = bits_of_last_byte(form.dtype, elements) != 8;
     return form;
 }
 
@@ -198,7 +202,8 @@ template <class Model>
 /// (wrong_version), a dtype that allot has no name for or whose elements are padded (bad_dtype), more than `max_rank`
 /// axes (bad_shape), negative strides (bad_strides), elements that no address reaches (too_large), or that lie in no
 /// memory (no_memory), or not as the dtype asks or, where consumers take no offset, behind one (misaligned). No strides
-/// are those of a compact tensor.
+/// are those of a compact tensor. The rest of a byte that the last element ends inside may be another tensor's: such a
+/// tensor is read and not written (`shares_last_byte`).
 template <class Memory, class Policies = storage_policies<>, class Managed>
 [[nodiscard]] tensor_result<adopted_tensor<Memory, Policies>> from_dlpack(
     std::unique_ptr<Managed, dlpack_deleter> managed) noexcept {
@@ -238,7 +243,7 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
     auto handle = claim::handle_type::make();
     if (handle.get() == nullptr) return refuse(tensor_refusal::no_host_memory);
     handle.get()->hold(std::move(managed), base, flags);
-    return fresh{claim{std::move(handle)}, address, form->dtype, form->shape, form->strides};
+    return fresh{claim{std::move(handle)}, address, form->dtype, form->shape, form->strides, form->ends_inside_a_byte};
 }
 
 // ── exporting ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -178,7 +178,8 @@ template <class Claim, class Device, class References>
     return detail::copied_by(path, detail::copy_rows(way.queue(), from.address(), row, to.data(), to.image(), row));
 }
 
-/// The elements of a texture to a compact tensor of as many of the same dtype, in host memory or a buffer.
+/// The elements of a texture to a compact tensor of as many of the same dtype, in host memory or a buffer that may be
+/// written.
 template <class Device, class References, class Claim>
     requires(host_memory<tensor<Claim>> || opencl::buffer_memory<tensor<Claim>>)
 [[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, References>& from, const tensor<Claim>& to,
@@ -186,6 +187,7 @@ template <class Device, class References, class Claim>
     namespace detail = opencl::detail;
     if (const auto why = detail::check_copy(to, from); why != tensor_refusal::none)
         return tensor_result<copy_path>::failure({why});
+    if (to.is_read_only()) return tensor_result<copy_path>::failure({tensor_refusal::read_only});
     if (to.size() == 0) return copy_path::none;
     const std::size_t region[3] = {from.image().width, from.image().height, 1};
     if constexpr (opencl::buffer_memory<tensor<Claim>>) {

@@ -43,13 +43,13 @@ public:
         }
         while (outer_ != 0 && (of.shape()[outer_ - 1] == 1 || of.strides()[outer_ - 1] == elements))
             elements *= of.shape()[--outer_];
-        run_bytes_ = static_cast<std::size_t>(elements) * of.dtype().element_bits() / 8;
+        run_bytes_ = static_cast<std::size_t>(elements) * of.dtype().element_bytes();
     }
     /// The next run; of no bytes at the end.
     [[nodiscard]] run_type next() noexcept {
         if (left_ == 0) return {};
         left_ -= run_bytes_;
-        const run_type here{model::locate(of_->address(), skipped_ * of_->dtype().element_bits() / 8), run_bytes_};
+        const run_type here{model::locate(of_->address(), skipped_ * of_->dtype().element_bytes()), run_bytes_};
         for (std::size_t axis = outer_; axis-- != 0;) {
             const auto step = static_cast<std::size_t>(of_->strides()[axis]);
             skipped_ += step;
@@ -98,20 +98,46 @@ template <class Table, class Data, class Entry>
     return row_runs<discontiguous_tensor<Table, Data, Entry>>{of};
 }
 
-/// Whether its elements lie at bytes of their own; and, to be written, each once and where writing is allowed.
+/// Whether each axis steps over all that the axes of smaller strides reach, so that no two elements share bytes.
+[[nodiscard]] constexpr bool is_nested(const shape& of, const strides& steps) noexcept {
+    const auto reach = [&](std::int64_t below) {  // elements, from the first on, along the axes of smaller strides
+        std::int64_t last = 0;
+        for (std::size_t axis = 0; axis != of.rank(); ++axis) {
+            if (of[axis] > 1 && steps[axis] < below) last += (of[axis] - 1) * steps[axis];
+        }
+        return last;
+    };
+    for (std::size_t axis = 0; axis != of.rank(); ++axis) {
+        if (of[axis] <= 1) continue;
+        if (steps[axis] <= reach(steps[axis])) return false;
+        for (std::size_t other = 0; other != axis; ++other) {
+            if (of[other] > 1 && steps[other] == steps[axis]) return false;
+        }
+    }
+    return true;
+}
+
+/// Whether a tensor's elements lie at bytes of their own; and, to be written, each once and where writing is allowed.
 template <class Claim>
 [[nodiscard]] tensor_refusal check_runs(const tensor<Claim>& of, bool written) noexcept {
     if (written && of.is_read_only()) return tensor_refusal::read_only;
+    if (written && of.shares_last_byte()) return tensor_refusal::partial_bytes;
     if (of.is_compact()) return tensor_refusal::none;
     if (!of.dtype().is_whole_bytes()) return tensor_refusal::partial_bytes;
-    for (std::size_t axis = 0; written && axis != of.shape().rank(); ++axis) {
-        if (of.shape()[axis] > 1 && of.strides()[axis] == 0) return tensor_refusal::bad_strides;
-    }
-    return tensor_refusal::none;
+    return written && !is_nested(of.shape(), of.strides()) ? tensor_refusal::bad_strides : tensor_refusal::none;
 }
 template <class Table, class Data, class Entry>
 [[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>&, bool) noexcept {
     return tensor_refusal::none;
+}
+
+template <class Claim>
+[[nodiscard]] bool shares_last_byte(const tensor<Claim>& of) noexcept {
+    return of.shares_last_byte();
+}
+template <class Table, class Data, class Entry>
+[[nodiscard]] bool shares_last_byte(const discontiguous_tensor<Table, Data, Entry>&) noexcept {
+    return false;  // rows are whole bytes
 }
 
 }  // namespace detail
@@ -121,11 +147,12 @@ template <class Tensor>
 concept tensor_with_runs = requires(const Tensor& of) { detail::runs_of(of); };
 
 /// Calls `use(address, bytes)` for each run, in row-major order of the elements; `use` does not throw. A tensor without
-/// elements has no run. Refused for a slice whose rows begin or end inside a byte.
+/// elements has no run. Refused for a slice whose rows begin or end inside a byte, and for a tensor that shares its last.
 template <tensor_with_runs Tensor, class Use>
 [[nodiscard]] tensor_error for_each_run(const Tensor& of, Use&& use) noexcept {
     if (!of) return {tensor_refusal::killed};
     if (const tensor_refusal why = detail::check_runs(of, false); why != tensor_refusal::none) return {why};
+    if (detail::shares_last_byte(of)) return {tensor_refusal::partial_bytes};
     auto runs = detail::runs_of(of);
     for (auto run = runs.next(); run.size != 0; run = runs.next()) use(run.address, run.size);
     return {};

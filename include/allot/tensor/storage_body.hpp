@@ -204,9 +204,14 @@ private:
         return {};
     }
 
+    /// An alignment beyond the last offset is that of the first byte alone.
+    [[nodiscard]] static bool is_at_start(layout wanted) noexcept {
+        return wanted.align > std::numeric_limits<typename placement::offset_type>::max();
+    }
     [[nodiscard]] diagnosis why_not(layout wanted) const noexcept {
         using offset = typename placement::offset_type;
         if (wanted.size > size_) return {refusal::exhausted};
+        if (is_at_start(wanted)) return placement_.diagnose_claim({0, static_cast<offset>(wanted.size)});
         return placement_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
@@ -215,7 +220,9 @@ private:
         using offset = typename placement::offset_type;
         const guard held{lock_};
         if constexpr (std::same_as<Offset, anywhere_t>) {
-            if (wanted.size <= size_)
+            if (is_at_start(wanted) && wanted.size <= size_)
+                fresh.grant = placement_.claim({0, static_cast<offset>(wanted.size)});
+            else if (wanted.size <= size_)
                 fresh.grant = placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
             if (!fresh.grant) return {tensor_refusal::no_memory, no_row, why_not(wanted)};
         } else {

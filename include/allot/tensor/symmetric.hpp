@@ -71,7 +71,7 @@ public:
         if (rank < 0 || rank >= ranks_) return answer::failure(remote_refusal::no_such_rank);
         const auto at = here_.address();
         return remote_type{claim_on_rank<Claim>{here_.claim()}, {{at.handle, rank}, at.offset}, here_.dtype(),
-                           here_.shape(), here_.strides()};
+                           here_.shape(), here_.strides(), here_.shares_last_byte()};
     }
 
 private:
@@ -114,7 +114,8 @@ template <class Arena, class Ranks, class Claim>
     if (of_ranks && !is_here) of_ranks.found = agreement::elsewhere;
     if (!of_ranks) return answer::failure(of_ranks);
     if (!of) return answer{symmetric_tensor<shared>{}};
-    return answer{symmetric_tensor<shared>{{detail::share(of.claim()), of.address(), of.dtype(), of.shape(), of.strides()},
+    return answer{symmetric_tensor<shared>{{detail::share(of.claim()), of.address(), of.dtype(), of.shape(), of.strides(),
+                                            of.shares_last_byte()},
                                            memory.ranks().size()}};
 }
 

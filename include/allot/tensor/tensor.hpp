@@ -38,8 +38,13 @@ public:
 
     tensor() noexcept = default;
     tensor(Claim claim, address_type address, allot::dtype type, const allot::shape& extents,
-           const allot::strides& steps) noexcept
-        : claim_{std::move(claim)}, address_{address}, dtype_{type}, shape_{extents}, strides_{steps} {}
+           const allot::strides& steps, bool shares_last_byte = false) noexcept
+        : claim_{std::move(claim)},
+          address_{address},
+          dtype_{type},
+          shares_last_byte_{shares_last_byte},
+          shape_{extents},
+          strides_{steps} {}
 
     /// False for one that was killed, or never was.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(claim_); }
@@ -76,6 +81,9 @@ public:
     /// Bytes of the elements, without gaps.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
     [[nodiscard]] bool is_compact() const noexcept { return allot::is_compact(shape_, strides_); }
+    /// Whether bits of the last byte belong to other elements, or may: a part of a tensor of elements smaller than a byte,
+    /// which ends inside one. A copy may read it and not write it.
+    [[nodiscard]] bool shares_last_byte() const noexcept { return shares_last_byte_; }
     /// Whether nobody may write to it, as only adopted memory says; a view of it is no better.
     [[nodiscard]] bool is_read_only() const noexcept { return claim_.is_read_only(); }
 
@@ -85,6 +93,7 @@ public:
         check();
         claim_ = {};
         address_ = {};
+        shares_last_byte_ = false;
         shape_ = allot::shape{0};
         strides_ = allot::strides{1};
     }
@@ -97,6 +106,7 @@ private:
     Claim claim_;
     address_type address_{};
     allot::dtype dtype_{};
+    bool shares_last_byte_ = false;
     allot::shape shape_{0};
     allot::strides strides_{1};
 };
@@ -158,6 +168,11 @@ template <class Allocator, class Policies, storage_offset Offset>
 // ── views ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace detail {
+/// How many bits of their last byte so many packed elements take: 8 where they end with it.
+[[nodiscard]] constexpr std::size_t bits_of_last_byte(dtype type, std::size_t elements) noexcept {
+    const std::size_t bits = elements % 8 * type.element_bits() % 8;
+    return bits == 0 ? 8 : bits;
+}
 /// The same bytes once more: counted where that is possible.
 template <class Claim>
 [[nodiscard]] auto share(const Claim& claim) noexcept {
@@ -196,7 +211,12 @@ template <class Claim>
     if (fresh::offsets == offset_use::none && skip != 0) return answer::failure({tensor_refusal::no_offsets});
     const auto address = *bytes == 0 ? typename fresh::address_type{}
                                      : fresh::address_model::locate(of.address(), static_cast<std::size_t>(skip));
-    return fresh{detail::share(of.claim()), address, type, extents, compact_strides(extents)};
+    const std::size_t bits = detail::bits_of_last_byte(type, *element_count(extents));
+    const bool ends_with_it = skip + *bytes == of.size_bytes();
+    const bool shares = *bytes != 0 && (ends_with_it ? of.shares_last_byte() ||
+                                                           bits < detail::bits_of_last_byte(of.dtype(), of.size())
+                                                     : bits != 8);
+    return fresh{detail::share(of.claim()), address, type, extents, compact_strides(extents), shares};
 }
 
 /// A part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's strides. It begins at a
@@ -210,18 +230,22 @@ template <class Claim>
     const std::size_t rank = of.shape().rank();
     if (!begin.is_valid() || !sizes.is_valid()) return answer::failure({tensor_refusal::bad_shape});
     if (begin.rank() != rank || sizes.rank() != rank) return answer::failure({tensor_refusal::shape_mismatch});
-    std::size_t skip = 0;  // cannot overflow: it stays inside a tensor that exists
+    std::size_t skip = 0;  // in elements; where there are any, it stays inside a tensor that exists
+    bool ends_with_it = true;
     for (std::size_t axis = 0; axis != rank; ++axis) {
         if (begin[axis] > of.shape()[axis] || sizes[axis] > of.shape()[axis] - begin[axis])
             return answer::failure({tensor_refusal::out_of_bounds});
         skip += static_cast<std::size_t>(begin[axis]) * static_cast<std::size_t>(of.strides()[axis]);
+        ends_with_it = ends_with_it && begin[axis] + sizes[axis] == of.shape()[axis];
     }
     if (*element_count(sizes) == 0) return fresh{detail::share(of.claim()), {}, of.dtype(), sizes, compact_strides(sizes)};
-    const std::size_t bits = skip * of.dtype().element_bits();
-    if (bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
-    if (fresh::offsets == offset_use::none && bits != 0) return answer::failure({tensor_refusal::no_offsets});
-    return fresh{detail::share(of.claim()), fresh::address_model::locate(of.address(), bits / 8), of.dtype(), sizes,
-                 of.strides()};
+    const std::size_t element_bits = of.dtype().element_bits();
+    if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
+    const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;  // all its bits need not be countable
+    if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
+    const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), *element_count(sizes)) != 8;
+    return fresh{detail::share(of.claim()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
+                 of.strides(), shares};
 }
 
 // ── kernels ──────────────────────────────────────────────────────────────────────────────────────────────────────────
