@@ -52,9 +52,10 @@ public:
         std::vector<std::size_t> order;
         for (std::size_t a = 0; a != accesses.size(); ++a)
             if (counts[accesses[a].buffer]) order.push_back(a);
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
             const plan_access &one = accesses[a], &other = accesses[b];
-            return one.buffer != other.buffer ? one.buffer < other.buffer : one.step < other.step;
+            if (one.buffer != other.buffer) return one.buffer < other.buffer;
+            return one.step != other.step ? one.step < other.step : a < b;
         });
         for (std::size_t k = 0; k != order.size();) {
             const plan_access& first = accesses[order[k]];
