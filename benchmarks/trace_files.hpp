@@ -36,13 +36,18 @@ inline std::vector<std::byte> unpacked(const std::string& path) {
 }
 
 inline std::vector<std::byte> contents(const std::string& path) {
+    if (std::filesystem::is_directory(path)) throw std::runtime_error{path + ": this is a directory, not a trace"};
     if (path.ends_with(".xz")) return unpacked(path);
-    std::ifstream file{path, std::ios::binary | std::ios::ate};
-    if (!file) throw std::runtime_error{path + ": it cannot be read"};
-    std::vector<std::byte> all(static_cast<std::size_t>(file.tellg()));
-    file.seekg(0);
-    file.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size()));
-    if (!file) throw std::runtime_error{path + ": it cannot be read"};
+    std::ifstream file{path, std::ios::binary};
+    if (!file) throw std::runtime_error{path + ": there is no such file or synthetic trace, or it cannot be opened"};
+    std::vector<std::byte> all;
+    char some[65'536];
+    while (file) {
+        file.read(some, sizeof some);
+        const auto* const read = reinterpret_cast<const std::byte*>(some);
+        all.insert(all.end(), read, read + file.gcount());
+    }
+    if (file.bad()) throw std::runtime_error{path + ": it cannot be read"};
     return all;
 }
 

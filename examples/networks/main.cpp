@@ -111,6 +111,8 @@ public:
             std::cout << "\nBuckets of exact sizes, as in a graph runtime of today, and one arena:\n\n";
             demo::print(std::cout, comparisons_);
         }
+        if (!written_.empty()) std::cout << "\nPictures:\n";
+        for (const std::string& path : written_) std::cout << "  " << path << '\n';
         std::cout << std::flush;
         return failed_ ? 1 : 0;
     }
@@ -262,7 +264,9 @@ private:
         if (!out.flush()) {
             shown_.say("error: " + path.string() + " cannot be written");
             failed_ = true;
+            return;
         }
+        written_.push_back(path.string());
     }
 
     const options& chosen_;
@@ -271,7 +275,8 @@ private:
     std::vector<demo::comparison> comparisons_;
     std::vector<demo::panel> panels_;  // of the network at hand
     std::map<std::string, std::string> left_out_;  // why
-    std::set<std::string> pictures_;
+    std::set<std::string> pictures_;     // their names
+    std::vector<std::string> written_;   // their paths
     bool failed_ = false;
 };
 

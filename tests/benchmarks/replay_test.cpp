@@ -175,12 +175,17 @@ TEST_CASE("replay: traces by name") {
     CHECK(trace_of("logn100:7").peak != trace_of("logn100:8").peak);
     CHECK(trace_of("gpu50").least_align == 256);
     CHECK(has(what("logn100:x"), "a seed is a number"));
-    CHECK(has(what("nowhere.altr"), "cannot be read"));
+    CHECK(has(what("nowhere.altr"), "there is no such file or synthetic trace"));
+    CHECK(has(what(std::filesystem::temp_directory_path().string()), "this is a directory, not a trace"));
 
     const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
     CHECK(has(what(path), std::string{"an age reaches back before the first block"}));
     CHECK(has(what(path), "at byte 9"));
+    std::ofstream{path, std::ios::binary}.close();  // empty
+    CHECK(has(what(path), "at byte 0"));
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01";  // its end is missing
+    CHECK(has(what(path), "at byte 8"));
     std::filesystem::remove(path);
 }
 
