@@ -181,6 +181,75 @@ class OnnxToNetwork(unittest.TestCase):
         nodes = [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)]
         self.check_refused(model(nodes, [value("x", dtype=TensorProto.BOOL)], [value("y", 1)]), "If", "graph inside")
 
+    def with_functions(self, nodes, *functions):
+        made = model(nodes, [value("x", 2, 3)], [value("y", 2, 3)])
+        made.functions.extend(functions)
+        return made
+
+    def function(self, name, inputs, outputs, nodes, attributes=(), opset=13):
+        domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.example", 1)]
+        return helper.make_function("com.example", name, inputs, outputs, nodes, domains, list(attributes))
+
+    def test_functions_are_expanded(self):
+        twice = self.function("Twice", ["x"], ["y"], [node("Relu", ["x"], ["t"]), node("Neg", ["t"], ["y"])])
+        call = [node("Twice", ["x"], ["t"], domain="com.example"), node("Twice", ["t"], ["y"], domain="com.example")]
+        self.check(
+            self.with_functions(call, twice),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 t_1", "tensor 2 24 float32 2x3 t",
+             "tensor 3 24 float32 2x3 t_2", "tensor 4 24 float32 2x3 y", "input 0", "output 4", "step 0 Relu 0 -> 1",
+             "step 1 Neg 1 -> 2", "step 2 Relu 2 -> 3", "step 3 Neg 3 -> 4"])
+
+    def test_functions_in_functions_and_their_attributes(self):
+        reference = onnx.AttributeProto(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
+        joined = node("Concat", ["a", "b"], ["both"])
+        joined.attribute.append(reference)
+        outer_call = node("Join", ["p", "p"], ["q"], domain="com.example")
+        outer_call.attribute.append(onnx.AttributeProto(name="along", ref_attr_name="outer", type=onnx.AttributeProto.INT))
+        functions = [self.function("Join", ["a", "b"], ["both"], [joined], ["along"]),
+                     self.function("Outer", ["p"], ["q"], [outer_call], ["outer"])]
+        nodes = [node("Outer", ["x"], ["y"], domain="com.example", outer=1)]
+        made = model(nodes, [value("x", 2, 3)], [value("y", 2, 6)])
+        made.functions.extend(functions)
+        self.check(made, ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 48 float32 2x6 y", "input 0", "output 1",
+                          "step 0 Concat 0 0 -> 1"])
+
+    def test_a_function_whose_inputs_and_outputs_are_left_out(self):
+        clip = self.function("Bound", ["x", "low", "high"], ["y", "spare"],
+                             [node("Clip", ["x", "low", "high"], ["y"]), node("Neg", ["x"], ["spare"])])
+        self.check(
+            self.with_functions([node("Bound", ["x"], ["y"], domain="com.example")], clip),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "tensor 2 24 float32 2x3 spare_1",
+             "input 0", "output 1", "step 0 Clip 0 -> 1", "step 1 Neg 0 -> 2"])
+
+    def test_a_function_that_gives_its_input(self):
+        same = self.function("Same", ["x"], ["x"], [])
+        self.check(
+            self.with_functions([node("Same", ["x"], ["y"], domain="com.example")], same),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "input 0", "output 1",
+             "step 0 Identity 0 -> 1"])
+
+    def test_functions_that_cannot_be_expanded(self):
+        call = [node("F", ["x"], ["y"], domain="com.example")]
+        itself = self.function("F", ["x"], ["y"], [node("F", ["x"], ["y"], domain="com.example")])
+        self.check_refused(self.with_functions(call, itself), "the function F calls itself")
+        older = self.function("F", ["x"], ["y"], [node("Relu", ["x"], ["y"])], opset=9)
+        self.check_refused(self.with_functions(call, older), "the function F is written in version 9")
+        branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
+        inside = self.function("F", ["x"], ["y"], [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)])
+        self.check_refused(self.with_functions(call, inside), "If", "graph inside")
+        doubling = [self.function(f"F{i}", ["x"], ["y"], [node(f"F{i + 1}", ["x"], ["t"], domain="com.example"),
+                                                          node(f"F{i + 1}", ["t"], ["y"], domain="com.example")])
+                    for i in range(64)]
+        first = [node("F0", ["x"], ["y"], domain="com.example")]
+        onnx_to_network.Inliner.MOST_NODES, most = 100, onnx_to_network.Inliner.MOST_NODES
+        self.check_refused(self.with_functions(first, *doubling), "more than 100 operators")
+        onnx_to_network.Inliner.MOST_NODES = most
+
+    def test_an_output_that_is_listed_twice(self):
+        self.check(
+            model([node("Relu", ["x"], ["y"])], [value("x", 2)], [value("y", 2), value("y", 2)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1", "step 0 Relu 0 -> 1"])
+
     def test_strings_and_sequences_are_refused(self):
         nodes = [node("Identity", ["x"], ["y"])]
         string = {"dtype": TensorProto.STRING}

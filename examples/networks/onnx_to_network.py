@@ -21,6 +21,8 @@ What is left out:
     graph's output is such a weight, that too);
   * an output whose size is unknown and that nobody reads, as an old Dropout's mask.
 
+The functions of a model are expanded: a step is an operator that no function of the model defines.
+
 A size that is needed and cannot be known, a string, a sequence, or an operator with a graph inside it (If, Loop,
 Scan) is refused: one sentence on standard error, exit status 1. Needs Python's onnx module (Debian: python3-onnx).
 """
@@ -35,6 +37,7 @@ from typing import List, NamedTuple
 
 try:
     import onnx
+    import onnx.helper
     import onnx.shape_inference
     from google.protobuf.message import DecodeError
 except ImportError:
@@ -144,10 +147,100 @@ def help_inference(graph):
     return helped
 
 
+def key_of(operator):
+    """What a node calls and a function is: ONNX's own domain has two names."""
+    name = operator.op_type if isinstance(operator, onnx.NodeProto) else operator.name
+    return ("" if operator.domain == "ai.onnx" else operator.domain, name, getattr(operator, "overload", ""))
+
+
+class Inliner:
+    """Puts the nodes of a model's functions in the place of their calls."""
+
+    MOST_NODES = 1_000_000  # functions that call one another twice double their nodes at every level
+
+    def __init__(self, model):
+        self.model = model
+        self.functions = {key_of(function): function for function in model.functions}
+        graph = model.graph
+        self.names = {name for node in graph.node for name in (*node.input, *node.output)}
+        self.names |= {value.name for value in (*values_of(graph), *graph.initializer)}
+        self.calls = 0
+        self.nodes = []
+        self.versions = {domain.domain: domain.version for domain in model.opset_import}
+
+    def inline(self):
+        for node in self.model.graph.node:
+            self.add(node, ())
+        del self.model.graph.node[:]
+        self.model.graph.node.extend(self.nodes)
+        del self.model.functions[:]
+
+    def add(self, node, callers):
+        """A node, or the nodes of the function that it calls."""
+        function = self.functions.get(key_of(node))
+        if function is None:
+            self.nodes.append(node)
+            if len(self.nodes) > self.MOST_NODES:
+                raise Refused(f"the functions of the model expand to more than {self.MOST_NODES} operators.")
+            return
+        if key_of(node) in callers:
+            raise Refused(f"the function {function.name} calls itself.")
+        self.check_versions(function)
+        self.calls += 1
+        if len(node.input) > len(function.input) or len(node.output) > len(function.output):
+            raise Refused(f"a call of the function {function.name} has more inputs or outputs than the function.")
+        actual = dict.fromkeys(function.input, "")
+        actual.update(zip(function.input, node.input))
+        written = {name: given or self.fresh(name) for name, given in zip(function.output, node.output)}
+        copies = [name for name in written if name in actual]  # an output that is an input as it came
+        names = {**written, **actual, "": ""}
+        attributes = {attribute.name: attribute for attribute in getattr(function, "attribute_proto", ())}
+        attributes.update((attribute.name, attribute) for attribute in node.attribute)
+        for inner in function.node:
+            self.add(self.renamed(inner, names, attributes), (*callers, key_of(node)))
+        for name in copies:
+            self.nodes.append(onnx.helper.make_node("Identity", [actual[name]], [written[name]]))
+
+    def renamed(self, inner, names, attributes):
+        """The node of a function with the names and the attributes of a call."""
+        made = onnx.NodeProto()
+        made.CopyFrom(inner)
+        for values in (made.input, made.output):
+            for i, name in enumerate(values):
+                if name not in names:
+                    names[name] = self.fresh(name)
+                values[i] = names[name]
+        del made.attribute[:]
+        for attribute in inner.attribute:
+            if attribute.ref_attr_name and attribute.ref_attr_name not in attributes:
+                continue  # left out by the caller
+            added = made.attribute.add()
+            added.CopyFrom(attributes[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
+            added.name = attribute.name
+        return made
+
+    def fresh(self, name):
+        """A name that is free in the graph."""
+        wanted = f"{name}_{self.calls}"
+        while wanted in self.names:
+            wanted += "_"
+        self.names.add(wanted)
+        return wanted
+
+    def check_versions(self, function):
+        for domain in function.opset_import:
+            if self.versions.setdefault(domain.domain, domain.version) != domain.version:
+                raise Refused(f"the function {function.name} is written in version {domain.version} of the operators of "
+                              f"'{domain.domain or 'ai.onnx'}', and the model in version {self.versions[domain.domain]}.")
+        missing = {domain.domain for domain in function.opset_import} - {d.domain for d in self.model.opset_import}
+        self.model.opset_import.extend(domain for domain in function.opset_import if domain.domain in missing)
+
+
 class Converter:
     """Walks one graph, numbering its tensors and steps."""
 
     def __init__(self, model, dimensions):
+        Inliner(model).inline()
         self.graph = model.graph
         self.refuse_subgraphs()
         set_dimensions(self.graph, dimensions)
@@ -169,7 +262,8 @@ class Converter:
         inputs = [self.add_tensor(v.name) for v in self.graph.input if v.name not in self.weights]
         steps = [step for step in map(self.step, self.graph.node) if step]
         outputs = [self.id_of(v.name, "the caller") for v in self.graph.output]
-        return Network(name, self.tensors, inputs, [id for id in outputs if id is not None], steps)
+        once = dict.fromkeys(id for id in outputs if id is not None)  # a tensor may be listed twice
+        return Network(name, self.tensors, inputs, list(once), steps)
 
     def step(self, node):
         """The step that a node is, or None where it makes weights."""
