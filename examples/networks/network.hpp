@@ -6,7 +6,7 @@
 //                                                                          to the last step
 //
 // `load` throws an `input_error`, one sentence with file and line, for whatever is not a network; it never guesses. It
-// takes time and memory in proportion to the text, which is `most_text` bytes at most.
+// takes time and memory in proportion to the text.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,6 @@
 #include <vector>
 
 namespace demo {
-
-inline constexpr std::size_t most_text = 16 << 20;  // bytes of a network's file
 
 struct tensor {
     std::size_t size = 0;  // bytes
@@ -217,15 +215,18 @@ private:
     network net_;
 };
 
-/// All of a file; refused where it has more than `most_text` bytes.
+/// All of a file.
 [[nodiscard]] inline std::string text_of(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file) throw input_error{path + ": cannot be opened"};
-    std::string text(most_text + 1, '\0');  // one more than may be, so that too many are seen
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file.bad()) throw input_error{path + ": cannot be read"};
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_text) throw input_error{path + ": has more than " + std::to_string(most_text) + " bytes"};
+    std::string text;
+    while (file) {
+        const std::size_t read = text.size();
+        text.resize(2 * read + 65'536);
+        file.read(text.data() + read, static_cast<std::streamsize>(text.size() - read));
+        text.resize(read + static_cast<std::size_t>(file.gcount()));
+    }
+    if (file.bad()) throw input_error{path + ": cannot be read; is it a directory?"};
     return text;
 }
 

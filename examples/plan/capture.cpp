@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 namespace planner {
@@ -59,14 +60,20 @@ private:
     [[nodiscard]] json parse(std::string_view text) {
         constexpr int deepest = 32;
         std::size_t line = 1;
-        std::vector<std::size_t> begun;  // the lines of the objects that are open
+        struct open_object {
+            std::size_t line;
+            std::set<std::string> keys;
+        };
+        std::vector<open_object> open;
         const auto keep_lines = [&](int depth, json::parse_event_t event, json& parsed) {
             line_ = line;
             if (depth > deepest) refuse("this is deeper than " + std::to_string(deepest) + " levels");
-            if (event == json::parse_event_t::object_start) begun.push_back(line);
+            if (event == json::parse_event_t::object_start) open.push_back({line, {}});
+            if (event == json::parse_event_t::key && !open.back().keys.insert(parsed.get<std::string>()).second)
+                refuse("\"" + parsed.get<std::string>() + "\" is given twice");
             if (event == json::parse_event_t::object_end) {
-                parsed[line_key] = begun.back();
-                begun.pop_back();
+                parsed[line_key] = open.back().line;
+                open.pop_back();
             }
             return true;
         };

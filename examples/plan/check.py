@@ -193,6 +193,9 @@ class Results(Planner):
                 self.assertIn(reason, done.stderr)
         self.assertIn("usage:", self.run_it("--help").stdout)
 
+    def test_a_large_file(self):
+        self.run_it(self.table("id,lower,upper,size\n" + "x" * (17 << 20) + ",0,1,1\n"))
+
     def test_files_that_are_not_there(self):
         self.assertIn("cannot be opened", self.run_it("nowhere/at.csv", exits_with=2).stderr)
         self.assertIn("cannot be read", self.run_it(str(self.folder), exits_with=2).stderr)
@@ -372,6 +375,30 @@ class Memories(Planner):
         self.assertEqual({r["memory"] for r in self.rows(out)}, {"fast"})
         self.assertEqual(json.loads(done.stdout)["spilled"], 0)
 
+    def test_the_gap_is_that_of_the_cost(self):
+        # 5 and 7 live at once, and the fast memory holds one of them: the other costs its bytes. No plan costs less than 5, which
+        # the bound may or may not know; that a memory is as full as what lies in it asks for is no gap of the plan.
+        path = self.table("id,lower,upper,size\na,0,2,5\nb,1,3,7\n")
+        for moves in [[], ["--moves"]]:
+            done = self.run_it("--memory", "fast:9", "--memory", "slow:1KiB", "--json", *moves, path)
+            told = json.loads(done.stdout)
+            self.assertEqual(told["cost"], 10 if moves else 5)  # of its bytes; with accesses one that writes and one that reads
+            self.assertLessEqual(told["lower_bound_of_cost"], told["cost"])
+            bound = told["lower_bound_of_cost"]
+            self.assertEqual(told["gap"], None if bound == 0 else round((told["cost"] - bound) / bound, 6))
+            self.assertNotIn("lower_bound", told)
+            for memory in told["memories"]:
+                self.assertNotIn("gap", memory)
+                self.assertNotIn("lower_bound", memory)
+            self.assertRegex(done.stderr, rf"fast: 7 bytes of 9; slow: 5 bytes of 1,024; .*cost {told['cost']}, lower bound {bound}")
+
+    def test_progress_is_of_the_cost(self):
+        path = self.table(random_table(400, 300, 7))
+        done = self.run_it("--memory", "fast:20KiB", "--memory", "slow:1GiB", "--budget", "1.5", path)
+        self.assertTrue(done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, r"^cost [\d,]+, lower bound [\d,]+, \d+ s; Ctrl-C ends with this plan$")
+
     def test_no_room_in_all_of_them(self):
         out = self.folder / "out.csv"
         done = self.run_it("--memory", "fast:100", "--memory", "slow:100", "--out", str(out), self.table(self.ROWS), exits_with=1)
@@ -405,7 +432,7 @@ class Moves(Planner):
         titles = Pictures.titles(xml.etree.ElementTree.parse(picture).getroot())
         self.assertEqual(len([title for title in titles if title.startswith("t0: ")]), 3)
         self.assertIn(f": 5 buffers in {len(rows)} pieces; fast: ", line)
-        self.assertIn("; 2 copies of 120 bytes; cost 120, and 240 without moves; ", line)
+        self.assertIn("; 2 copies of 120 bytes; cost 120, lower bound 0; without moves 240; ", line)
 
     def test_a_table(self):
         path, out = self.table(Memories.ROWS), str(self.folder / "out.csv")
@@ -525,6 +552,14 @@ class Captures(Planner):
                     self.assertRegex(self.run_it(path, exits_with=2).stderr, r"^\S+:\d+: .+\n$")
                 else:
                     self.refused(path, line_of(text, where[0], where[1]) + where[2], reason)
+
+    def test_a_key_that_is_given_twice(self):
+        text = json.dumps(CAPTURE, indent=1)
+        for key in ['"size": ', '"id": ', '"problem": ']:
+            at = text.index("\n", text.index(key) if key != '"problem": ' else text.index("{")) + 1
+            with self.subTest(key=key):
+                path = self.file("twice.json", text[:at] + f'{key}1,\n{key}2,\n' + text[at:])
+                self.assertRegex(self.run_it(path, exits_with=2).stderr, rf"^\S+:\d+: {key[:-2]} is given twice\n$")
 
     def test_what_is_no_json(self):
         for text, line in [("", 1), ("{\n\n nonsense", 3), ("[" * 100000, 1), ("7", 1), ("[]", 1), ("{\n}", 1), ('{\n"problem": 1}', 1)]:

@@ -96,7 +96,7 @@ void write_file(const std::string& path, Write write) {
     input given = read(chosen.file);
     set_memories(given, chosen);
 
-    watcher watched{given, chosen.budget};
+    watcher watched{given, chosen.budget, is_spread(given, chosen)};
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
     if (chosen.moves && !is_spread(given, chosen))
         throw usage_error{given.path + " says itself what lies in which memory: --moves does not go with it"};

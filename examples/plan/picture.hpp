@@ -97,7 +97,7 @@ private:
         const std::string pages = made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
         const std::string of = where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes";
         demo::text(out, x, top - 22, "", bytes(plan.peak) + of + pages);
-        demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + ", gap " + demo::fixed(100 * gap(plan), 2) + " %");
+        if (!made_.cost) demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + gap_text(plan.peak, plan.bound));
         addresses(out, x, highest, per_byte, floor);
         steps(out, x, floor);
 

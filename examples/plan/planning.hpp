@@ -36,11 +36,17 @@ struct paged_plan {
     }
 };
 
+/// Where buffers are shared out among several memories: bytes times the memory's cost, and what no plan costs less than.
+struct spread_cost {
+    std::uint64_t cost = 0, bound = 0;
+};
+
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
     std::vector<std::uint64_t> offsets;    // by buffer; none in pages
     std::optional<paged_plan> pages{};
     std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
+    std::optional<spread_cost> cost{};     // a memory's bound is that of the buffers which lie in it then
     std::optional<allot::moves_plan> moves{};  // where buffers may leave and come back; what else is here is of its pieces then
     double seconds = 0;
 
@@ -213,6 +219,7 @@ template <class Watch>
     given.memories = over;
     outcome made;
     made.spilled = plan->spilled;
+    made.cost = spread_cost{plan->cost, plan->bound};
     for (std::size_t i = 0; i != given.buffers.size(); ++i) {
         given.memory_of[i] = plan->places[i].memory;
         made.offsets.push_back(plan->places[i].offset);
@@ -273,6 +280,7 @@ template <class Watch>
     }
     given = std::move(pieces);
     made.spilled = plan->spilled;
+    made.cost = spread_cost{plan->cost, plan->bound};
     add_memories(made, given, plan->status, plan->needs);
     made.moves = std::move(*plan);
     return made;

@@ -8,8 +8,16 @@
 
 namespace planner {
 
-[[nodiscard]] inline double gap(const allot::plan_summary& plan) {
-    return plan.bound == 0 ? 0.0 : static_cast<double>(plan.peak - plan.bound) / static_cast<double>(plan.bound);
+/// What a peak or a cost is above its bound, as a share of that; none above a bound of 0.
+[[nodiscard]] inline std::optional<double> gap(std::uint64_t reached, std::uint64_t bound) {
+    if (reached == bound) return 0.0;
+    if (bound == 0) return std::nullopt;
+    return static_cast<double>(reached - bound) / static_cast<double>(bound);
+}
+/// The same behind a bound, for a person.
+[[nodiscard]] inline std::string gap_text(std::uint64_t reached, std::uint64_t bound) {
+    const std::optional<double> share = gap(reached, bound);
+    return share ? " (gap " + demo::fixed(100 * *share, 2) + " %)" : "";
 }
 
 /// All memories as if they were one; the step is that of the first that does not fit.
@@ -46,11 +54,11 @@ namespace planner {
            (made.moves ? " in " + std::to_string(made.moves->pieces.size()) + " pieces" : "");
 }
 
-/// Peak, bound and capacity, for a person.
-[[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan) {
+/// Peak, bound and capacity, for a person. The bound of buffers that the plan itself chose says nothing of the plan.
+[[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan, bool chosen) {
     std::string text = bytes(plan.peak) + " bytes";
     if (where.capacity != unlimited) text += " of " + bytes(where.capacity);
-    return text + ", lower bound " + bytes(plan.bound) + " (gap " + demo::fixed(100 * gap(plan), 2) + " %)";
+    return chosen ? text : text + ", lower bound " + bytes(plan.bound) + gap_text(plan.peak, plan.bound);
 }
 
 inline void write_line(std::ostream& out, const input& given, const outcome& made) {
@@ -59,33 +67,40 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         const allot::plan_summary& plan = made.memories[m].plan;
         out << (m != 0 || made.moves ? "; " : " in ");
         if (given.memories.size() > 1) out << given.memories[m].name << ": ";
-        out << sizes_of(given.memories[m], plan);
+        out << sizes_of(given.memories[m], plan, made.cost.has_value());
         if (plan.status == allot::plan_status::infeasible)
             out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
     }
     if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
     if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
     if (made.moves)
-        out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes; cost " << bytes(made.moves->cost) << ", and "
-            << bytes(made.moves->whole_cost) << " without moves";
+        out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
+    if (made.cost) out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
+    if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
 inline void write_json(std::ostream& out, const input& given, const outcome& made) {
+    const auto share = [](std::uint64_t reached, std::uint64_t bound) {
+        const std::optional<double> above = gap(reached, bound);
+        return above ? demo::fixed(*above, 6) : std::string{"null"};
+    };
     const auto fields = [&](const allot::plan_summary& plan) {
         std::string status = to_string(plan.status);
         std::replace(status.begin(), status.end(), ' ', '_');
-        out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak << ", \"lower_bound\": " << plan.bound
-            << ", \"gap\": " << demo::fixed(gap(plan), 6);
+        out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak;
+        if (!made.cost) out << ", \"lower_bound\": " << plan.bound << ", \"gap\": " << share(plan.peak, plan.bound);
     };
     out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << buffers_in(given, made) << ", ";
     if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
     fields(sum_of(made));
     if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
     out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
+    if (made.cost)
+        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound << ", \"gap\": "
+            << share(made.cost->cost, made.cost->bound);
     if (made.moves) {
-        out << ", \"cost\": " << made.moves->cost << ", \"cost_without_moves\": " << made.moves->whole_cost
-            << ", \"copied\": " << made.moves->copied << ", \"copies\": [";
+        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied << ", \"copies\": [";
         for (const allot::plan_copy& each : made.moves->copies)
             out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step << ", \"after\": " << (each.after ? "true" : "false")
                 << ", \"from\": " << each.from << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";

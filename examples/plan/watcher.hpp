@@ -26,8 +26,8 @@ class watcher {
     using clock = std::chrono::steady_clock;
 
 public:
-    /// Time counts from here, and signals are heeded from here on.
-    watcher(const input& given, std::optional<double> budget) : given_{given}, budget_{budget} { std::signal(SIGINT, planner_interrupt); }
+    /// Time counts from here, and signals are heeded from here on. `of_cost`: the search tells costs, not bytes.
+    watcher(const input& given, std::optional<double> budget, bool of_cost) : given_{given}, budget_{budget}, of_cost_{of_cost} { std::signal(SIGINT, planner_interrupt); }
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
 
@@ -53,13 +53,15 @@ private:
         if (passed < next_) return;
         next_ = terminal_ ? passed + 0.1 : 2 * passed;
         const std::string which = given_.memories.size() > 1 ? given_.memories[memory_].name + ": " : "";
-        std::fprintf(stderr, "%s%s%s bytes, lower bound %s, %.0f s; Ctrl-C ends with this plan%s", terminal_ ? "\r\033[K" : "", which.c_str(),
-                     bytes(now.peak).c_str(), bytes(now.bound).c_str(), passed, terminal_ ? "" : "\n");
+        std::fprintf(stderr, "%s%s%s%s%s, lower bound %s, %.0f s; Ctrl-C ends with this plan%s", terminal_ ? "\r\033[K" : "", which.c_str(),
+                     of_cost_ ? "cost " : "", bytes(now.peak).c_str(), of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), passed,
+                     terminal_ ? "" : "\n");
         std::fflush(stderr);
     }
 
     const input& given_;
     std::optional<double> budget_;
+    bool of_cost_;
     clock::time_point started_ = clock::now();
     std::size_t memory_ = ~std::size_t{0};
     double begun_ = 0, next_ = 1;  // seconds
