@@ -110,12 +110,13 @@ public:
         return bytes ? regions_.strategy().diagnose_claim(bytes) : diagnosis{refusal::not_free};
     }
 
-    /// Grows or shrinks a block where it stands; false, and nothing changed, when it cannot.
+    /// Grows or shrinks a block where it stands; false, and nothing changed, when it cannot. Where the region grows in
+    /// place, it does so for its last block.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable<strategy_type>
     {
         if (!held || size > space::last_offset || !is_live(held)) return false;
-        if (!regions_.strategy().resize(regions_.space().grant_for(held), static_cast<offset>(size))) return false;
+        if (!regions_.resize(regions_.space().grant_for(held), static_cast<offset>(size))) return false;
         if constexpr (checked) live_.resize(held, model::position(held.address), size);
         held.size = size;
         return true;

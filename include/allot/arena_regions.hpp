@@ -134,6 +134,18 @@ public:
         return given;
     }
 
+    /// Changes a grant's size where it stands. The last block's region grows with it, where it grows in place.
+    [[nodiscard]] bool resize(grant given, offset size) noexcept
+        requires resizable<Strategy>
+    {
+        if (strategy_.resize(given, size)) return true;
+        if constexpr (in_place) {
+            const step more = extension_to(strategy_.size_for(space_.extent(0), given, size));
+            return more.least != 0 && take(more) && strategy_.resize(given, size);
+        }
+        return false;
+    }
+
     /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
@@ -150,7 +162,7 @@ public:
         }
         if (is_out_of_records(wanted)) {
             answer.why = refusal::out_of_records;
-        } else if (growth_for(wanted).size == 0) {
+        } else if (growth_for(wanted).least == 0) {
             answer.why = refusal::over_limit;
         } else if (static_cast<long>(refused_with_) != 0) {
             answer.why = refusal::device_refused;
@@ -176,6 +188,7 @@ public:
                 released += held.size;
                 this->device_.release(std::exchange(held, {}));
             }
+            if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
             return released;
         }
     }
@@ -197,7 +210,7 @@ public:
 private:
     [[nodiscard]] grant ask(layout wanted) noexcept {
         if constexpr (sizeof(offset) < sizeof(std::size_t)) {
-            if (wanted.size > space_type::last_offset || wanted.align > space_type::last_offset) return {};
+            if (wanted.size > space_type::last_offset) return {};
         }
         return strategy_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
@@ -206,19 +219,27 @@ private:
         return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
-    /// True when no region would help, because the strategy could not keep records of it.
+    /// True when more memory would not help, because the strategy could not keep records of it.
     [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
-        if constexpr (Strategy::several_extents) {
+        if constexpr (in_place && Strategy::several_extents) {
+            const layout_for<Strategy> asked{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)};
+            if (space_.regions[0] ? !strategy_.can_extend(space_.extent(0), asked) : !strategy_.can_insert()) return true;
+        } else if constexpr (Strategy::several_extents) {
             if (!strategy_.can_insert()) return true;
         }
         return why_not(wanted).why == refusal::out_of_records;
     }
 
     /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
-    /// be: the strategy skips to it. A segment's offsets are its addresses modulo half a segment, and no further.
+    /// be: the strategy skips to it. Offsets have to tell it, and in a segment half of them do.
     [[nodiscard]] bool is_honoured(std::size_t align) const noexcept {
+        if constexpr (space_type::order == region_order::segments) {
+            if (align - 1 > space_type::largest_region) return false;
+        } else if constexpr (sizeof(offset) < sizeof(std::size_t)) {
+            if (align > space_type::last_offset) return false;
+        }
         if constexpr (model::absolute) {
-            return space_type::order != region_order::segments || align - 1 <= space_type::largest_region;
+            return true;
         } else if constexpr (one_region) {
             return align <= Device::min_align || align <= space_.regions[0].align || (in_place && !space_.regions[0]);
         } else {
@@ -272,63 +293,93 @@ private:
         }
     }
 
-    /// A region that the request is sure to fit, at least as large as asked for; size 0 when there is none.
+    /// How large a region is to be: what the request needs at least, and what the growth would like. 0 for none.
+    struct step {
+        std::size_t least = 0, best = 0, align = 1;
+    };
+
+    /// A region that the request is sure to fit; size 0 when there is none.
     [[nodiscard]] static constexpr layout region_for(layout wanted) noexcept {
+        // The base as aligned as `bytes_for` has it. Offsets that are no addresses begin at 0, which is.
+        constexpr std::size_t align = extent_align<Strategy>();
         if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
-        // A base aligned to what records in band need too, so that `bytes_for` holds.
-        if (Strategy::in_band && wanted.align < alignof(std::max_align_t)) wanted.align = alignof(std::max_align_t);
+        if (model::absolute && wanted.align < align) wanted.align = align;
         const auto need = static_cast<std::size_t>(
             Strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
         return {need <= space_type::largest_region ? need : 0, wanted.align};
     }
 
-    /// What to acquire, or to grow by, so that the request fits; size 0 when a limit forbids it.
-    [[nodiscard]] layout growth_for(layout wanted) const noexcept {
-        layout more = region_for(wanted);
-        const std::size_t held = space_.size();
-        std::size_t left = held < Growth::limit ? align_down(Growth::limit - held, Device::granularity) : 0;
+    /// What to acquire, or to extend the region to, so that the request fits; nothing when a limit forbids it.
+    [[nodiscard]] step growth_for(layout wanted) const noexcept {
         if constexpr (in_place) {
-            // The new bytes begin wherever the region ends, and where positions are addresses the first may, too: the
-            // alignment is reached by skipping.
-            if (more.size != 0 && (model::absolute || held != 0)) {
-                if (!checked_add(more.size, more.align, more.size)) return {0, 1};
-                if (more.align > Device::min_align) more.align = Device::min_align;
-            }
-            const std::size_t reach = align_down(space_type::largest_region, Device::granularity);
-            if (left > reach - held) left = reach - held;
-        } else if (space_.free_region() == Growth::regions) {
-            return {0, 1};
+            if (space_.regions[0])
+                return extension_to(strategy_.size_for(
+                    space_.extent(0), {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
         }
-        if (more.size == 0 || more.size > left) return {0, 1};
-        const std::size_t next = Growth::next(held);
-        if (more.size < next) more.size = next < left ? next : left;
-        if (more.align < Align) more.align = Align;
+        layout least = region_for(wanted);
+        if (least.size == 0 || space_.free_region() == Growth::regions) return {};
+        if constexpr (in_place && model::absolute) {
+            // The device maps where its pages are: an alignment beyond is reached by skipping.
+            if (least.align > Device::min_align) {
+                if (!checked_add(least.size, least.align, least.size)) return {};
+                least.align = Device::min_align;
+            }
+        }
+        const std::size_t held = space_.size();
+        step more = within(least.size, held < Growth::limit ? Growth::limit - held : 0, Growth::next(held));
+        more.align = least.align < Align ? Align : least.align;
         return more;
     }
 
+    /// A size of at least `least` bytes and `next` where there is no reason against it, as the device and a limit have it.
+    [[nodiscard]] static constexpr step within(std::size_t least, std::size_t limit, std::size_t next) noexcept {
+        const std::size_t most = align_down(limit, Device::granularity);
+        if (least == 0 || !checked_align_up(least, Device::granularity, least) || least > most) return {};
+        if (next > most || !checked_align_up(next, Device::granularity, next)) next = most;
+        return {least, next < least ? least : next, 1};
+    }
+
     [[nodiscard]] bool grow_for(layout wanted) noexcept {
-        if (is_out_of_records(wanted)) return false;  // more memory would not help
+        if (wanted.size > space_type::last_offset || is_out_of_records(wanted)) return false;  // more would not help
         if constexpr (one_by_one) {
             if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
                 use_next(spare);
                 return true;
             }
         }
-        const layout more = growth_for(wanted);
-        if (more.size == 0) return false;
-        if constexpr (in_place) {
-            if (space_.regions[0]) return extend(align_up(more.size, Device::granularity));
+        const step more = growth_for(wanted);
+        return more.least != 0 && take(more);
+    }
+
+    /// Asks the device for the best, then for a half, a quarter and an eighth of it, and at last for the least.
+    [[nodiscard]] bool take(step more) noexcept {
+        const std::size_t held = in_place ? space_.regions[0].size : 0, least = more.least - held;
+        std::size_t size = more.best - held;
+        for (unsigned halves = 3;; --halves) {
+            bool taken = false;
+            if constexpr (in_place) taken = held != 0 ? extend(held + size) : acquire({size, more.align});
+            else taken = acquire({size, more.align});
+            if (taken || size == least) return taken;
+            size = halves == 0 ? 0 : align_down(size / 2, Device::granularity);
+            if (size < least) size = least;
         }
-        return acquire(more);
     }
 
     // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
 
+    /// How far to extend the region for `least` bytes of its extent, which are 0 when no size would do.
+    [[nodiscard]] step extension_to(std::size_t least) const noexcept {
+        constexpr std::size_t reach = space_type::largest_region;
+        const std::size_t held = space_.regions[0].size;
+        const step to = within(least, Growth::limit < reach ? Growth::limit : reach, held + Growth::next(held));
+        return to.least > held ? to : step{};
+    }
+
     /// Moves the region's end up; false, and nothing changed, when the device or the strategy refuses.
-    [[nodiscard]] bool extend(std::size_t more) noexcept {
+    [[nodiscard]] bool extend(std::size_t to) noexcept {
         region_type& held = space_.regions[0];
         const auto had = space_.extent(0);
-        const acquired<Device> answer = this->device_.resize(held, held.size + more);
+        const acquired<Device> answer = this->device_.resize(held, to);
         if (!answer) {
             refused_with_ = answer.error();
             return false;

@@ -293,9 +293,18 @@ struct removes : plan {
 struct extends : plan {
     bool resize_extent(allot::extent, size_t) noexcept { return false; }
     size_t least_size(allot::extent) const noexcept { return 0; }
+    size_t size_for(allot::extent, allot::layout) const noexcept { return 0; }
 };
 struct extends_without_a_least_size : plan {
     bool resize_extent(allot::extent, size_t) noexcept { return false; }
+    size_t size_for(allot::extent, allot::layout) const noexcept { return 0; }
+};
+struct extends_without_a_size_for : plan {
+    bool resize_extent(allot::extent, size_t) noexcept { return false; }
+    size_t least_size(allot::extent) const noexcept { return 0; }
+};
+struct extends_and_resizes : extends {
+    bool resize(grant, size_t) noexcept { return false; }
 };
 struct remove_answers_nothing : plan {
     void remove(allot::extent) noexcept {}
@@ -307,7 +316,8 @@ static_assert(allot::resettable<resets> && allot::markable<marks> && !allot::mar
 static_assert(!allot::markable<marks_without_reset> && !allot::markable<marks_not_const>);
 static_assert(allot::removable<removes> && !allot::removable<remove_answers_nothing>);
 
-static_assert(allot::extendable<extends> && !allot::extendable<extends_without_a_least_size>);
+static_assert(allot::extendable<extends> && !allot::extendable<extends_without_a_least_size> &&
+              !allot::extendable<extends_without_a_size_for> && !allot::extendable<extends_and_resizes>);
 
 // ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 

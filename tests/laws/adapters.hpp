@@ -24,7 +24,9 @@ struct known {
 template <allot::bump_options Options, class Offset>
 struct known<allot::bump<Options, Offset>> {
     static void refine(contract& c) {
-        c.holes = Options.direction == allot::direction::up ? holes::above : holes::below;
+        const bool up = Options.direction == allot::direction::up;
+        c.holes = up ? holes::above : holes::below;
+        (up ? c.nodes.end_align : c.nodes.first_align) = Options.limit_align;
     }
 };
 template <allot::best_fit_options Options, class Offset, class Memory>
@@ -269,21 +271,22 @@ public:
         if constexpr (grows) {
             using offset = typename strategy::offset_type;
             if (wanted.size > contract.largest_offset || wanted.align > contract.largest_offset) return false;
-            number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size),
-                                                            static_cast<offset>(std::max(wanted.align, least_align()))});
+            const auto align = static_cast<std::size_t>(std::max({number{wanted.align}, contract.nodes.granule, contract.slot_align}));
+            number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
             if (need == 0 || need > segment() || need > ~number{0} - Over::device::granularity) return false;
             bool slot = in_place;
             for (const space& each : spaces()) {
                 held += each.size;
                 slot = slot || each.size == 0;
             }
-            if (in_place && !allot::checked_add(need, number{std::max(wanted.align, least_align())}, need)) return false;
+            if (in_place && align > Over::device::min_align && !allot::checked_add(need, number{align}, need)) return false;
             if (need > ~number{0} - Over::device::granularity) return false;
             need = allot::align_up(need, number{Over::device::granularity});
             return slot && held <= limit() && need <= limit() - held;
         }
         return false;
     }
+    number largest_region() override { return allot::align_down(number{Over::growth::limit}, number{Over::device::granularity}); }
     std::size_t acquisitions() override { return over_.journal().attempts; }
     std::size_t device_refusals() override { return over_.journal().refusals; }
     long device_error() override { return over_.journal().last_error; }
@@ -341,9 +344,6 @@ private:
         using type = decltype(std::declval<const A&>().mark());
     };
 
-    [[nodiscard]] static constexpr std::size_t least_align() {
-        return strategy::in_band ? alignof(std::max_align_t) : 1;
-    }
     /// The largest region that fits the offset space, which regions with records beside them share.
     [[nodiscard]] static constexpr number segment() {
         if (!grows || strategy::in_band || !strategy::several_extents) return ~number{0};

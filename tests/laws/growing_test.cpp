@@ -35,6 +35,12 @@ constexpr row growing_memory[] = {
     {"best fit, side table of 24, contiguous growth", make<on<stretching, beside_fixed, contiguous>>, true},
     {"best fit, in band, checked, contiguous growth", make<on<stretching, in_band, contiguous, checked>>, true},
     {"bump up, contiguous growth", make<on<stretching, up, contiguous>>, true},
+    {"best fit, granules of 32, odd pages, fixed growth", make<on<odd_pages, beside_granules, fixed>>, true},
+    {"best fit, granules of 256, uneven handles, geometric growth", make<on<uneven_handles, beside_large_granules, geometric>>, true},
+    {"best fit, granules of 32, contiguous growth", make<on<stretching, beside_granules, contiguous>>, true},
+    {"bump up to multiples of 64, odd pages, fixed growth", make<on<odd_pages, up_to_lines, fixed>>, true},
+    {"bump down to multiples of 64, odd pages, geometric growth", make<on<odd_pages, down_to_lines, geometric>>, true},
+    {"bump up to multiples of 64, uneven handles, fixed growth", make<on<uneven_handles, up_to_lines, fixed>>, true},
     {"pool, in band, uneven pages, fixed growth", make<on<uneven_pages, pool<allot::pool_store::in_band, 0>, fixed>>, true},
     {"pool, in band, at most 40 slots, fixed growth", make<on<even_pages, pool<allot::pool_store::in_band, 40>, fixed>>, true},
     {"pool, in band, aligned slots, odd pages, fixed growth", make<on<odd_pages, pool_aligned<allot::pool_store::in_band, 0>, fixed>>, true},
@@ -44,6 +50,6 @@ constexpr row growing_memory[] = {
 }  // namespace laws
 
 TEST_CASE("arenas that grow keep the laws") {
-    CHECK(std::size(laws::growing_memory) == 32);
+    CHECK(std::size(laws::growing_memory) == 38);
     laws::judge(laws::growing_memory);
 }

@@ -79,6 +79,19 @@ inline void same_places(subject& one, subject& other, id block, const ledger& bo
     if (!same) throw broken{"the same calls give the same places, whatever was refused between them" + book.calls()};
 }
 
+/// The same sizes of regions in both, and the same answers, but for those of a device.
+inline void same_answers(subject& one, subject& other, layout wanted, const ledger& book) {
+    const std::vector<space> a = one.spaces(), b = other.spaces();
+    bool same = a.size() == b.size();
+    for (std::size_t i = 0; same && i != a.size(); ++i) same = a[i].size == b[i].size;
+    for (const std::size_t size : {wanted.size / 2, std::size_t{1}, std::size_t{100}, std::size_t{3000}}) {
+        const allot::diagnosis first = one.diagnose({size, wanted.align}), second = other.diagnose({size, wanted.align});
+        if (first.why == refusal::device_refused || second.why == refusal::device_refused) continue;
+        same = same && first == second;
+    }
+    if (!same) throw broken{"a refusal changes neither regions nor answers" + book.calls()};
+}
+
 /// What a run did.
 struct played {
     std::size_t served = 0;        // blocks given
@@ -122,6 +135,7 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
                     block = book.allocate(wanted);
                 }
                 if (echo && block == nothing) static_cast<void>(echo->allocate(wanted));
+                if (twin && block == nothing) same_answers(*main, *twin, wanted, book);
                 follow(block, [&] { return echo ? echo->allocate(wanted) : twin->allocate(wanted); });
             } else {
                 const std::size_t index = book.next_to_free(any.below(1'000'000), !any.once_in(20));

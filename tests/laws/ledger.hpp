@@ -29,8 +29,9 @@ struct run {
 /// there is room for one node.
 [[nodiscard]] inline run usable(const space& in, const node_shape& shape) {
     number first = 0, last = in.size;
-    while ((in.start + first + shape.header) % shape.granule != 0) ++first;
-    while (last > 0 && (in.start + last) % shape.granule != 0) --last;
+    while (first < last && ((in.start + first + shape.header) % shape.granule != 0 || (in.start + first) % shape.first_align != 0))
+        ++first;
+    while (last > 0 && ((in.start + last) % shape.granule != 0 || (in.start + last) % shape.end_align != 0)) --last;
     if (last < first + shape.least + shape.tail) return {};
     return {first, last - shape.tail};
 }
@@ -83,7 +84,7 @@ public:
         const bool honoured = valid && s_.honours(wanted.align);
         const bool fitting = honoured && hole_for(wanted, before);
         const bool records = records_left(before) >= 2;
-        const bool growable = honoured && records_left(before) >= 4 && c_.grows && s_.may_grow(wanted);
+        const bool growable = honoured && c_.grows && records_left(before) >= records_to_grow(before) && may_grow(wanted, before);
         const std::size_t refusals = s_.device_refusals();
         const allot::diagnosis expected = s_.diagnose(wanted);
 
@@ -95,7 +96,8 @@ public:
             const allot::diagnosis why = s_.diagnose(wanted);
             law(after == before, "a refused request changes no region");
             law(why.why != refusal::none, "a refused request has a reason");
-            law(c_.grows || expected == why, "the reason is known before, and the refusal does not change it");
+            law(device_refused || expected == why, "the reason is known before, and the refusal does not change it");
+            law(device_refused || expected.why != refusal::none, "what would be served is served");
             if (c_.exact) law(!fitting || !records, "a request is refused only when no hole fits it");
             if (c_.exact && c_.grows) law(!growable || device_refused, "an arena that may grow is refused only by its device");
             if (device_refused) {
@@ -166,12 +168,23 @@ public:
         const number above = hole_at(held.pieces[0].space, old.to, spaces);
         const bool possible = size != 0 && node_size(size, c_.nodes) <= old.size() + above;
         const bool records = records_left(spaces) >= 1;
+        // The last block of a region that grows in place may grow as far as that.
+        const bool last = c_.in_place && old.to + above == usable(spaces[0], c_.nodes).to;
+        const bool reachable = last && size != 0 && node_size(size, c_.nodes) <= largest(spaces[0]).to - old.from;
+        const std::size_t refusals = s_.device_refusals();
         law(contents_kept(held), "contents are kept until a resize");
         const bool done = s_.resize(held.block, size);
-        if (c_.holes == holes::anywhere) law(done ? possible : !possible || !records, "a block grows when and only when the bytes above it are free");
+        const bool device_refused = s_.device_refusals() != refusals;
+        const std::vector<space> after = s_.spaces();
+        if (c_.holes == holes::anywhere) {
+            law(done ? possible || reachable : !possible || !records, "a block grows when and only when the bytes above it are free");
+            if (c_.exact) law(done || !reachable || !records || device_refused, "the last block grows with its region");
+        }
         const std::vector<piece> now = s_.pieces(held.block);
         law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space, "a resized block stays where it is");
-        law(s_.spaces() == spaces, "a resize asks no device");
+        law(after == spaces || (done && !possible && reachable && after[0].start == spaces[0].start),
+            "a resize asks the device only for the last block of a region that grows in place");
+        within_limit(after);
         if (!done) {
             law(s_.capacity(held.block) == held.capacity, "a refused resize changes nothing");
             law(contents_kept(held), "a refused resize keeps the contents");
@@ -185,7 +198,7 @@ public:
         law(contents_kept(held), "a resize keeps the contents that both sizes have");
         entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
         --live_;
-        enter(changed.block, {static_cast<std::size_t>(size), 1}, spaces);
+        enter(changed.block, {static_cast<std::size_t>(size), 1}, after);
         // Its age stays: what is reclaimed in order is reclaimed in the order of allocation.
         std::rotate(entries_.begin() + static_cast<std::ptrdiff_t>(index), entries_.end() - 1, entries_.end());
     }
@@ -428,6 +441,24 @@ private:
         return false;
     }
 
+    /// What the one region comes to when it has grown as far as it may.
+    [[nodiscard]] run largest(const space& in) const {
+        return usable({in.start, s_.largest_region(), in.known_align}, c_.nodes);
+    }
+    /// Whether the request fits with more memory, as far as limits tell.
+    [[nodiscard]] bool may_grow(layout wanted, const std::vector<space>& spaces) const {
+        if (!c_.in_place || spaces[0].size == 0) return s_.may_grow(wanted);
+        const run all = usable(spaces[0], c_.nodes);
+        run end{all.to, largest(spaces[0]).to};
+        for (const run& hole : holes_in(0, spaces[0]))
+            if (hole.to == all.to) end.from = hole.from;
+        return end.from <= end.to && fits(end, spaces[0], wanted, c_.nodes);
+    }
+    /// A region takes two records, a longer one a hole at its end; and a block up to two.
+    [[nodiscard]] number records_to_grow(const std::vector<space>& spaces) const {
+        return c_.in_place && spaces[0].size != 0 ? 3 : 4;
+    }
+
     /// How many free bytes begin at `from`.
     [[nodiscard]] number hole_at(std::size_t where, number from, const std::vector<space>& spaces) const {
         for (const run& hole : holes_in(where, spaces[where])) {
@@ -546,12 +577,13 @@ private:
             case refusal::not_free: law(false, "not_free is an answer to a claim only"); break;
             case refusal::out_of_records:
                 // A block takes up to two, a region two more.
-                law(records_left(spaces) < (c_.grows && !fitting ? 4 : 2), "out_of_records: the side table is full");
+                law(records_left(spaces) < (c_.grows && !fitting ? records_to_grow(spaces) : 2),
+                    "out_of_records: the side table is full");
                 break;
             case refusal::over_limit:
                 if (c_.exact)
                     law(wanted.size > c_.largest_offset || (c_.slot != 0 && wanted.size > c_.slot) ||
-                            (c_.grows && !s_.may_grow(wanted)),
+                            (c_.grows && !may_grow(wanted, spaces)),
                         "over_limit: there is a limit");
                 break;
             case refusal::device_refused:

@@ -58,6 +58,7 @@ struct node_shape {
     number granule = 1;  // sizes, and places of what holders use, are multiples of it
     number least = 1;    // the size of the smallest node
     number tail = 0;     // bytes lost at the end of an extent
+    number first_align = 1, end_align = 1;  // what the ends of what is used of an extent are multiples of
 };
 
 struct contract {
@@ -95,6 +96,7 @@ public:
 
     [[nodiscard]] virtual bool honours(number) { return true; }          // can the bases be so aligned?
     [[nodiscard]] virtual bool may_grow(layout) { return false; }        // is another region within every limit?
+    [[nodiscard]] virtual number largest_region() { return 0; }          // that the one region may grow to in place
     [[nodiscard]] virtual std::size_t acquisitions() { return 0; }       // tried, also those that were refused
     [[nodiscard]] virtual std::size_t device_refusals() { return 0; }
     [[nodiscard]] virtual long device_error() { return 0; }

@@ -36,6 +36,10 @@ inline constexpr allot::best_fit_options beside_large{.store = allot::node_store
 inline constexpr allot::best_fit_options within{.store = allot::node_store::in_band};
 inline constexpr allot::best_fit_options within_large{.store = allot::node_store::in_band, .large = 200};
 inline constexpr allot::best_fit_options in_granules{.store = allot::node_store::side_table, .granule = 32};
+using up_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>;
+using down_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::down, .limit_align = 64}>;
+inline constexpr allot::best_fit_options in_large_granules{.store = allot::node_store::side_table, .granule = 256};
+using beside_large_granules = allot::best_fit<in_large_granules>;
 using automatic = allot::best_fit<>;
 using beside_granules = allot::best_fit<in_granules>;
 using beside_granules_narrow = allot::best_fit<in_granules, narrow>;

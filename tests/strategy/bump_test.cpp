@@ -50,14 +50,23 @@ TEST_CASE("bump refuses what would wrap, at the top of a 32-bit range and with t
     CHECK(down.allocate({0xFF, 1}));
 }
 
-TEST_CASE("a bump that is promised an alignment of its limit takes no other, and serves any request") {
+TEST_CASE("bump: what lies beyond the last multiple of limit_align is not used, and any request is served") {
     allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 16}> up;
     allot::bump<allot::bump_options{.direction = allot::direction::down, .limit_align = 16}> down;
-    CHECK_FALSE(up.insert({16, 100}));
-    CHECK_FALSE(down.insert({100, 16}));
-    REQUIRE(up.insert({84, 92}));
-    REQUIRE(down.insert({16, 100}));
-    CHECK_FALSE(up.resize_extent({84, 92}, 93));
+    CHECK_FALSE(up.insert({17, 14}));
+    CHECK_FALSE(down.insert({17, 14}));
+    CHECK_FALSE(up.insert({32, 15}));
+    CHECK_FALSE(down.insert({17, 15}));
+    REQUIRE(up.insert({84, 107}));
+    REQUIRE(down.insert({3, 113}));
+    CHECK(up.diagnose({1, 1}).largest_hole == 92);     // [84, 176)
+    CHECK(down.diagnose({1, 1}).largest_hole == 100);  // [16, 116)
+    CHECK(up.resize_extent({84, 107}, 92));
+    CHECK(up.resize_extent({84, 92}, 93));
+    CHECK(up.resize_extent({84, 93}, 92));
+    CHECK(up.size_for({84, 92}, {93, 1}) == 108);
+    CHECK(up.size_for({84, 92}, {92, 4}) == 92);
+    CHECK(up.size_for({84, 92}, {100, 64}) == 156);  // [128, 228), and the end at 240
     for (std::size_t align = 1; align != 64; align *= 2) {
         up.reset();
         down.reset();

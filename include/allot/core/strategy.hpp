@@ -127,14 +127,32 @@ concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<
 };
 
 /// Moves the end of the one inserted extent: up, or down as far as `least_size` says. False, and nothing changed, when
-/// something lives there, what would be left of a hole is too small to be kept, or no record is left.
+/// something lives there, what would be left of a hole is too small to be kept, or no record is left. `size_for` is the
+/// least size of the extent with which a request is served that is refused now; 0 when no size does. A strategy with
+/// records says by `can_extend` whether it has those for it.
 template <class Strategy>
 concept extendable = strategy<Strategy> && requires(Strategy strategy, const Strategy constant,
                                                     extent_of<Strategy> inserted,
                                                     typename Strategy::offset_type size) {
     { strategy.resize_extent(inserted, size) } noexcept -> std::same_as<bool>;
     { constant.least_size(inserted) } noexcept -> std::same_as<typename Strategy::offset_type>;
+    { constant.size_for(inserted, layout_for<Strategy>{}) } noexcept -> std::same_as<typename Strategy::offset_type>;
+    requires !Strategy::several_extents || requires {
+        { constant.can_extend(inserted, layout_for<Strategy>{}) } noexcept -> std::same_as<bool>;
+    };
+    requires !resizable<Strategy> || requires(grant_of<Strategy> grant) {
+        // The same for a `resize` of this grant.
+        { constant.size_for(inserted, grant, size) } noexcept -> std::same_as<typename Strategy::offset_type>;
+    };
 };
+
+/// What an extent's first offset has to be a multiple of so that `bytes_for` holds there, whatever the layout's alignment.
+/// A strategy says it by `extent_align`, unless its records in band, or nothing, need it.
+template <class Strategy>
+consteval std::size_t extent_align() {
+    if constexpr (requires { Strategy::extent_align; }) return Strategy::extent_align;
+    else return Strategy::in_band ? alignof(std::max_align_t) : 1;
+}
 
 /// Names the first requirement that a would-be strategy misses. True for a strategy; otherwise it does not compile.
 template <class Strategy>

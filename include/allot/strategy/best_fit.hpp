@@ -71,6 +71,7 @@ public:
     static constexpr reclaim reclaims = reclaim::any;
     static constexpr bool exact = Options.probes == all_holes;
     static constexpr bool several_extents = true;
+    static constexpr std::size_t extent_align = in_band ? alignof(std::max_align_t) : Options.granule;
 
     constexpr best_fit() noexcept = default;
     constexpr best_fit(best_fit&& other) noexcept
@@ -136,6 +137,29 @@ public:
         if (hole != none && nodes_.size(hole) == had.size) return 0;
         const Offset end = hole != none ? nodes_.offset(hole) : had.end();
         return static_cast<Offset>(end + nodes_type::tail - inserted.offset);
+    }
+
+    /// The least size of the one extent with which a request fits at its end; 0 when no size is large enough.
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
+        const extent_type had = nodes_type::usable(inserted);
+        const Offset need = size_of_node(wanted.size);
+        if (!had || need == 0 || !is_alignment(wanted.align)) return 0;
+        return size_up_to(inserted, places::lowest(end_of_blocks(had), wanted.align), need);
+    }
+    /// Whether there are records for that: for the hole at the end, and for those that stay in front and behind.
+    [[nodiscard]] constexpr bool can_extend(extent_type inserted, layout_type wanted) const noexcept {
+        const extent_type had = nodes_type::usable(inserted);
+        const Offset low = end_of_blocks(had);
+        return nodes_.has_room((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U);
+    }
+    /// The same for a `resize` of the last block.
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, grant_type grant, Offset size) const noexcept {
+        const extent_type had = nodes_type::usable(inserted);
+        const Offset need = size_of_node(size);
+        const node held = nodes_.find(grant), above = nodes_.hole_after(held);
+        const auto end = static_cast<Offset>(nodes_.offset(held) + nodes_.size(held));
+        if (need == 0 || (above == none ? end != had.end() : above != nodes_.last_hole(had)) || !nodes_.has_room(1)) return 0;
+        return size_up_to(inserted, nodes_.offset(held), need);
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
@@ -269,6 +293,20 @@ private:
     using bin = typename bins::bin;
     using places = placement<nodes_type, Offset>;
     static constexpr Offset nowhere = places::nowhere;
+
+    /// Where the hole at the end of an extent begins; its end, when there is none.
+    [[nodiscard]] constexpr Offset end_of_blocks(extent_type usable) const noexcept {
+        const node hole = nodes_.last_hole(usable);
+        return hole == none ? usable.end() : nodes_.offset(hole);
+    }
+    /// The size of an extent that has a node of `need` bytes at `at`; 0 when that wraps, or is too large.
+    [[nodiscard]] static constexpr Offset size_up_to(extent_type where, Offset at, Offset need) noexcept {
+        Offset end = 0;
+        if (!checked_add<Offset>(at, need, end) || !checked_add<Offset>(end, nodes_type::tail, end)) return 0;
+        // An end that is no multiple of the granule is not reached by what is cut.
+        if (!checked_align_up<Offset>(end, nodes_type::granule, end) || end - where.offset > largest_extent) return 0;
+        return static_cast<Offset>(end - where.offset);
+    }
 
     /// Where a node is to be cut out of a hole.
     struct place {

@@ -35,6 +35,7 @@ public:
     static constexpr reclaim reclaims = reclaim::never;
     static constexpr bool exact = false;  // what alignment skipped is not looked at again
     static constexpr bool several_extents = false;
+    static constexpr std::size_t extent_align = Options.limit_align;
 
     /// Remembers what is allocated now. Valid until an earlier mark, or none, is returned to.
     class mark_type {
@@ -42,31 +43,42 @@ public:
         Offset cursor = 0;
     };
 
-    /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps, or whose limit
-    /// is not aligned as promised.
+    /// The offsets to manage; what lies beyond the last multiple of `limit_align` is not used. False when there are some
+    /// already, and for an extent that wraps or has nothing to use.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
-        if (size_ != 0 || !where || !is_possible(where)) return false;
-        size_ = where.size;
-        limit_ = up ? where.end() : where.offset;
+        const extent_type used = usable(where);
+        if (size_ != 0 || !used) return false;
+        size_ = used.size;
+        limit_ = up ? used.end() : used.offset;
         reset();
         return true;
     }
 
-    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated, and when the end
-    /// would not be aligned as promised.
+    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept
         requires up
     {
-        if (inserted != whole() || !is_possible({inserted.offset, size}) || size < least_size(inserted)) return false;
-        room_ = static_cast<Offset>(size - least_size(inserted));
-        size_ = size;
-        limit_ = static_cast<Offset>(inserted.offset + size);
+        const extent_type now = usable({inserted.offset, size});
+        const auto allocated = static_cast<Offset>(size_ - room_);
+        if (usable(inserted) != whole() || !now || now.size < allocated) return false;
+        room_ = static_cast<Offset>(now.size - allocated);
+        size_ = now.size;
+        limit_ = now.end();
         return true;
     }
-    [[nodiscard]] constexpr Offset least_size(extent_type) const noexcept
+    [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept
         requires up
     {
-        return static_cast<Offset>(size_ - room_);
+        return size_up_to(inserted, static_cast<Offset>(limit_ - room_));
+    }
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept
+        requires up
+    {
+        Offset end = 0;
+        if (!wanted.is_valid() || !checked_align_up<Offset>(limit_ - room_, wanted.align, end) ||
+            !checked_add<Offset>(end, wanted.size, end))
+            return 0;
+        return size_up_to(inserted, end);
     }
 
     constexpr grant_type allocate(layout_type wanted) noexcept {
@@ -109,19 +121,27 @@ public:
         return {room_ < wanted.size ? refusal::exhausted : refusal::fragmented, room_};
     }
 
-    /// The size of the smallest extent, aligned as the layout, that holds `count` such allocations; 0 when none does.
+    /// The size of the smallest extent, aligned as the layout and `extent_align`, that holds `count` such allocations; 0 when none does.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         Offset stride = 0, total = 0;
         if (!each.is_valid() || count == 0 || !checked_align_up(each.size, each.align, stride)) return 0;
         if (!checked_multiply<Offset>(stride, count - 1, total) || !checked_add<Offset>(total, each.size, total))
             return 0;
-        return total;
+        return up && !checked_align_up<Offset>(total, static_cast<Offset>(Options.limit_align), total) ? 0 : total;
     }
 
 private:
-    [[nodiscard]] static constexpr bool is_possible(extent_type where) noexcept {
-        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
-        return ((up ? where.end() : where.offset) & (Options.limit_align - 1)) == 0;
+    /// The part of an extent whose limit is a multiple of `limit_align`; empty when it wraps, or there is none.
+    [[nodiscard]] static constexpr extent_type usable(extent_type where) noexcept {
+        if (where.size > std::numeric_limits<Offset>::max() - where.offset) return {};
+        const auto beyond = static_cast<Offset>((up ? where.end() : 0 - where.offset) & (Options.limit_align - 1));
+        if (beyond >= where.size) return {};
+        return {up ? where.offset : static_cast<Offset>(where.offset + beyond), static_cast<Offset>(where.size - beyond)};
+    }
+    /// The least size of an extent in which offsets below `end` are used; 0 when there is none.
+    [[nodiscard]] static constexpr Offset size_up_to(extent_type where, Offset end) noexcept {
+        if (!checked_align_up<Offset>(end, static_cast<Offset>(Options.limit_align), end)) return 0;
+        return static_cast<Offset>(end - where.offset);
     }
     /// Reduces the room by what alignment skips; false when there is less.
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {

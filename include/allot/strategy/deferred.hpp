@@ -82,6 +82,23 @@ public:
         return strategy_.least_size(inserted);
     }
 
+    [[nodiscard]] offset_type size_for(extent_type inserted, layout_type wanted) const noexcept
+        requires extendable<Strategy>
+    {
+        join_all();
+        return strategy_.size_for(inserted, wanted);
+    }
+    [[nodiscard]] bool can_extend(extent_type inserted, layout_type wanted) const noexcept
+        requires extendable<Strategy> && several_extents
+    {
+        return strategy_.can_extend(inserted, wanted);
+    }
+    [[nodiscard]] offset_type size_for(extent_type inserted, grant_type grant, offset_type size) const noexcept
+        requires extendable<Strategy> && resizable<Strategy>
+    {
+        return strategy_.size_for(inserted, grant, size);
+    }
+
     grant_type allocate(layout_type wanted) noexcept {
         if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
             offset_type& first = waiting_.first[list_for(wanted.size)];

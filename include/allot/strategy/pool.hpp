@@ -55,6 +55,7 @@ public:
     static constexpr reclaim reclaims = reclaim::any;
     static constexpr bool exact = false;  // a hole that is no slot is not used
     static constexpr bool several_extents = store_type::several_extents;
+    static constexpr std::size_t extent_align = Options.align;
 
     /// As many slots as fit, at most `count`. False when there is not one, or the store manages an extent already.
     constexpr bool insert(extent_type where, memory_type = {}) noexcept {
