@@ -158,7 +158,7 @@ TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyli
         const allot::plan_problem problem = owner;
         const std::size_t count = problem.buffers.size();
         const allot::plan_space a = allot::detail::skyline::space(count, count), b = allot::detail::gaps::space(problem);
-        allot::plan_heap memory{{a.words + b.words, a.longs + allot::detail::timeline::space(count).longs, b.extents}};
+        allot::plan_heap memory{{a.words + b.words, a.longs + b.longs + allot::detail::timeline::space(count).longs, b.extents}};
         allot::plan_workspace workspace = memory;
         const allot::detail::timeline time{problem, workspace};
         allot::detail::skyline skyline{problem, time, workspace};
@@ -166,7 +166,7 @@ TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyli
         for (std::uint32_t place = 0; place != skyline.count(); ++place) skyline.priorities()[place] = static_cast<std::uint32_t>(1 + draw(1000));
         REQUIRE(skyline.run([] { return false; }));
         std::vector<std::uint64_t> offsets(count);
-        allot::detail::gaps gaps{problem, time, offsets.data(), workspace};
+        allot::detail::gaps gaps{problem, {}, time, offsets.data(), workspace};
         REQUIRE(gaps.restart() == count);
         for (std::uint32_t i = 0; i != skyline.count(); ++i) {
             const std::uint32_t place = skyline.order()[i];

@@ -161,6 +161,86 @@ TEST_CASE("every constraint at once, on random problems") {
     CHECK(planned > 40);
 }
 
+TEST_CASE("together: buffers share an offset, each with its own size and life") {
+    // c is live with b alone and lies above b's end, within a's bytes.
+    const plan_buffer buffers[] = {{.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
+    const allot::plan_pair together[] = {{0, 1}};
+    const allot::plan_problem problem{.buffers = buffers, .together = together};
+    for (const std::uint64_t effort : {0, 1000}) {
+        const auto made = allot::plan(problem, {.capacity = 64, .effort = effort});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made, 64));
+        CHECK(made->peak == 64);
+        CHECK(made->bound == 64);
+        CHECK(made->status == plan_status::optimal);
+    }
+}
+
+TEST_CASE("together: between their lives their bytes are another's") {
+    const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
+    const allot::plan_pair together[] = {{0, 1}};
+    const allot::plan_problem problem{.buffers = buffers, .together = together};
+    for (const std::uint64_t effort : {0, 1000}) {
+        const auto made = allot::plan(problem, {.effort = effort});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made));
+        CHECK(made->peak == 10);
+    }
+}
+
+TEST_CASE("together: an error names a buffer of the caller's, not one of the merged problem") {
+    // 0, 1 and 2 become one buffer; 4 is fixed on 3.
+    const plan_buffer buffers[] = {{8, {0, 1}}, {8, {0, 1}}, {8, {0, 1}}, {8, {0, 2}}, {8, {0, 2}}};
+    const allot::plan_pair together[] = {{0, 1}, {1, 2}};
+    const allot::plan_fixed fixed[] = {{3, 8}, {4, 12}};
+    const auto made = allot::plan({.buffers = buffers, .fixed = fixed, .together = together});
+    REQUIRE(!made);
+    CHECK(made.error() == allot::plan_error{plan_refusal::contradiction, 4});
+    // With the bytes of 0, which is larger, 1 does not fit 64 bits where it is fixed.
+    const plan_buffer large[] = {{.size = 100, .live = {0, 1}}, {.size = 1, .live = {0, 1}}};
+    const allot::plan_fixed high[] = {{1, UINT64_MAX - 10}};
+    CHECK(allot::plan({.buffers = large, .fixed = high, .together = std::span{together}.first(1)}).error() ==
+          allot::plan_error{plan_refusal::wraps, 1});
+    const allot::plan_revival again[] = {{1, {0, 5}}};
+    CHECK(allot::plan({.buffers = large, .revivals = again, .together = std::span{together}.first(1)}).error() ==
+          allot::plan_error{plan_refusal::overlapping_lifetimes, 1});
+}
+
+TEST_CASE("apart: of a buffer without bytes nothing is kept apart") {
+    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 0, .live = {0, 1}}, {.size = 6, .live = {0, 1}}};
+    const allot::plan_pair none[] = {{0, 1}};
+    const auto made = allot::plan({.buffers = buffers, .apart = none}, {.capacity = 6});
+    REQUIRE(made);
+    CHECK(made->status == plan_status::optimal);
+    std::vector<std::uint64_t> wide(1000), offsets(3);
+    std::vector<std::uint32_t> narrow(1000);
+    allot::packing_search search{{.buffers = buffers, .apart = none}, {{wide, narrow}, 0}};
+    CHECK(search.find(6, offsets, 100).answer == allot::search_answer::found);
+    // Nor is one that is together with another kept from it.
+    const auto both = allot::plan({.buffers = buffers, .together = none, .apart = none});
+    REQUIRE(both);
+    CHECK(both->peak == 6);
+}
+
+TEST_CASE("fixed: a buffer without bytes needs none") {
+    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
+    const allot::plan_fixed fixed[] = {{0, 9}};
+    const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
+    std::vector<std::uint64_t> wide(1000), offsets(3);
+    std::vector<std::uint32_t> narrow(1000);
+    allot::packing_search search{problem, {{wide, narrow}, 0}};
+    CHECK(search.bound() == 6);
+    const auto found = search.find(6, offsets, 100);
+    CHECK(found.answer == allot::search_answer::found);
+    CHECK(found.height == 6);
+    CHECK(offsets[0] == 9);
+    const auto made = allot::plan(problem);
+    REQUIRE(made);
+    CHECK(made->peak == 6);
+    CHECK(made->bound == 6);
+    CHECK(made->places[0].offset == 9);
+}
+
 TEST_CASE("whoever watches sees the peak fall, and ends the work") {
     std::mt19937 random{4};
     const auto buffers = problems::random_buffers(random, 200, 100, 1000);

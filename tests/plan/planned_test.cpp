@@ -15,7 +15,7 @@ using allot::planned;
 using allot::refusal;
 
 struct small_plan {
-    std::array<plan_place, 4> places{{{0, 100}, {128, 64}, {64, 0}, {64, 40}}};
+    std::array<plan_place, 4> places{{{0, 100}, {128, 64}, {4096, 0}, {64, 40}}};
     std::uint64_t peak = 192;
     std::uint64_t align = 64;
 };
@@ -45,7 +45,8 @@ TEST_CASE_TEMPLATE("blocks lie where a plan says", Arena, in_storage, in_heap) {
     CHECK(first.size == 100);
     CHECK(distance(first.address, memory.template at<1>().address) == 128);
     CHECK(distance(first.address, memory.template at<3>().address) == 64);
-    CHECK_FALSE(memory.template at<2>());  // no bytes
+    CHECK(memory.template at<2>() == typename Arena::block_type{});  // no bytes, and so no address
+    CHECK(memory.at(2) == typename Arena::block_type{});
     for (std::size_t id = 0; id != 4; ++id) CHECK(memory.at(id).size == layout.places[id].size);
     CHECK(memory.at(1) == memory.template at<1>());
     CHECK_FALSE(memory.at(4));

@@ -20,6 +20,7 @@
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
 #include <allot/plan/reserved_ranges.hpp>
+#include <allot/plan/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
 namespace allot::inline v1 {
@@ -32,7 +33,7 @@ struct plan_bound {
 
 /// What `bound_of` works in.
 [[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
-    const std::size_t lives = problem.buffers.size() + problem.revivals.size();
+    const std::size_t lives = detail::most_lives(problem);
     return {3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0};
 }
 
@@ -53,25 +54,25 @@ public:
         sort_by(starts, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).from); });
         sort_by(ends, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).until); });
     }
-    /// Calls `begin(buffer, step)` and `end(buffer)` until the former says false. What ends at a step ends before what
-    /// begins.
+    /// Calls `begin(life, step)` and `end(life)` until the former says false; lives are those of buffers, and then of
+    /// revivals. What ends at a step ends before what begins.
     template <class Begin, class End>
     constexpr void run(Begin begin, End end) const noexcept {
         for (std::size_t next = 0, first = 0; next != count_; ++next) {
             const std::int64_t step = live(starts_[next]).from;
-            for (; live(ends_[first]).until <= step; ++first) end(buffer(ends_[first]));
-            if (!begin(buffer(starts_[next]), step)) return;
+            for (; live(ends_[first]).until <= step; ++first) end(ends_[first]);
+            if (!begin(starts_[next], step)) return;
         }
+    }
+    /// Whose life it is.
+    [[nodiscard]] constexpr std::size_t buffer(std::size_t i) const noexcept {
+        return i < buffer_count_ ? i : revivals_[i - buffer_count_].buffer;
     }
 
 private:
     [[nodiscard]] constexpr const lifetime& live(std::size_t i) const noexcept {
         return i < buffer_count_ ? buffers_[i].live : revivals_[i - buffer_count_].live;
     }
-    [[nodiscard]] constexpr std::size_t buffer(std::size_t i) const noexcept {
-        return i < buffer_count_ ? i : revivals_[i - buffer_count_].buffer;
-    }
-
     const plan_buffer* buffers_;
     const plan_revival* revivals_;
     std::size_t buffer_count_, count_;
@@ -82,8 +83,8 @@ private:
 
 /// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or
 /// more live at once than 64 bits can count.
-[[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem,
-                                                                plan_workspace workspace) noexcept {
+[[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
+                                                                const plan_sizes& sizes = {}) noexcept {
     using answer = result<plan_bound, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
@@ -107,18 +108,21 @@ private:
     std::uint64_t most = 0;  // live at once
     for (; alignments != 0; alignments &= alignments - 1) {
         const std::uint64_t align = alignment_of(alignments);
+        const auto is_aligned = [&](std::size_t life) { return buffers[sweep.buffer(life)].align >= align; };
+        const auto size_of = [&](std::size_t life) { return sizes.of_life(problem, life); };
         std::uint64_t padding = 0;  // the most that rounding adds to a buffer
-        for (std::size_t i = 0; i != count; ++i)
-            if (buffers[i].align >= align) padding = std::max(padding, (~buffers[i].size + 1) & (align - 1));
+        for (std::size_t life = 0; life != lifetimes; ++life)
+            if (is_aligned(life)) padding = std::max(padding, (~size_of(life) + 1) & (align - 1));
         std::uint64_t sum = 0, highest = 0;
         std::int64_t at = 0;
         bool fits = true;
         sweep.run(
-            [&](std::size_t i, std::int64_t step) {
+            [&](std::size_t life, std::int64_t step) {
+                const std::size_t i = sweep.buffer(life);
                 if (align == 1 && live[i]++ != 0) return error = {plan_refusal::overlapping_lifetimes, i}, false;
                 std::uint64_t size = 0;
-                if (buffers[i].align >= align &&
-                    (!checked_align_up(buffers[i].size, align, size) || !checked_add(sum, size, sum)))
+                if (is_aligned(life) &&
+                    (!checked_align_up(size_of(life), align, size) || !checked_add(sum, size, sum)))
                     return fits = false;
                 if (sum > highest) {
                     highest = sum;
@@ -126,9 +130,9 @@ private:
                 }
                 return true;
             },
-            [&](std::size_t i) {
-                if (align == 1) --live[i];
-                if (buffers[i].align >= align) sum -= align_up(buffers[i].size, align);
+            [&](std::size_t life) {
+                if (align == 1) --live[sweep.buffer(life)];
+                if (is_aligned(life)) sum -= align_up(size_of(life), align);
             });
         if (error.why != plan_refusal::none) return answer::failure(error);
         if (align == 1) {
@@ -143,10 +147,10 @@ private:
     for (const plan_fixed& fixed : problem.fixed)
         if (const std::uint64_t size = buffers[fixed.buffer].size; size != 0)
             bound.bytes = std::max(bound.bytes, fixed.offset + size);
-    for (const plan_pair& pair : problem.apart) {
+    for (std::size_t pair = 0; pair != problem.apart.size(); ++pair) {
         std::uint64_t both = 0;
-        if (!checked_add(buffers[pair.first].size, buffers[pair.second].size, both))
-            return answer::failure({plan_refusal::too_large, pair.first});
+        if (!checked_add(sizes.of_first(problem, pair), sizes.of_second(problem, pair), both))
+            return answer::failure({plan_refusal::too_large, problem.apart[pair].first});
         bound.bytes = std::max(bound.bytes, both);
     }
     if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {

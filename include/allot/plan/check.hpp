@@ -30,7 +30,8 @@ enum class plan_refusal : unsigned char {
                            // or too many
     not_for_each_buffer,   // uses or allowed memories are said of `which` buffers, and there are others
     fixed_in_no_one_memory, // buffer `which` is fixed, and must be allowed in one memory alone
-    too_few_moves,         // buffers collide that have not changed, as `which` does, and fewer may move than have to
+    too_few_moves,         // buffers collide that have not changed, as `which` does, and no plan is found that moves so
+                           // few of them
     outside_lifetime,      // of its buffer: access `which`
 };
 

@@ -28,7 +28,7 @@ public:
     static constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();  // a home
 
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
-        const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
+        const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space all = gaps::space(problem);
         all.words += 10 * buffers;
         all.longs += buffers + timeline::space(lifetimes).longs;
@@ -36,8 +36,8 @@ public:
     }
 
     /// Of each buffer, where it was and how many moves it costs not to be there; 0 for one that has changed.
-    constexpr ejection_search(const plan_problem& problem, const std::uint64_t* home, std::uint32_t* cost,
-                              plan_workspace workspace) noexcept
+    constexpr ejection_search(const plan_problem& problem, const plan_sizes& sizes, const std::uint64_t* home,
+                              std::uint32_t* cost, plan_workspace workspace) noexcept
         : buffers_{problem.buffers.data()},
           count_{static_cast<std::uint32_t>(problem.buffers.size())},
           home_{home},
@@ -47,7 +47,7 @@ public:
                             &stamp_, &key_})
             *array = workspace.cut_words(count_);
         const timeline time{problem, workspace};
-        gaps_ = gaps{problem, time, offsets_, workspace};
+        gaps_ = gaps{problem, sizes, time, offsets_, workspace};
     }
 
     /// Puts everything where it was that can be there. Says which fixed buffer cannot; how many there are when all can.

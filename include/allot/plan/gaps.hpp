@@ -13,12 +13,16 @@
 // or reserved is there before. A buffer that must be apart from another sees it whatever their lifetimes. In the order
 // of a skyline no buffer comes to lie higher than there: the room at its place there is left here too.
 //
+// A buffer that is not as large in all of its lives (`plan_sizes`) is looked at as if it always were as large as ever.
+// What it meets where it is smaller lies higher by the difference, as far as it can tell.
+//
 // Source: Pisarchyk and Lee, Efficient memory management for deep neural net inference, 2020 (largest first).
 // Complexity: of a buffer, O(length of the lists of its blocks), and O(k log k) for the k that it meets where those are
-// several. Memory: `space`, 180 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Not synchronised.
+// several. Memory: `space`, 188 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Not synchronised.
 #pragma once
 
 #include <allot/plan/check.hpp>
+#include <allot/plan/sizes.hpp>
 #include <allot/plan/timeline.hpp>
 
 #include <utility>
@@ -28,23 +32,24 @@ namespace allot::inline v1::detail {
 class gaps {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
-        const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
+        const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         const std::size_t met = lifetimes + problem.reserved.size() + problem.apart.size();
-        return {3 * (buffers + 1) + 5 * lifetimes + 6 + 2 * problem.apart.size(), 0,
+        return {3 * (buffers + 1) + 5 * lifetimes + 6 + 2 * problem.apart.size(), lifetimes,
                 3 * lifetimes + problem.reserved.size() + 2 * met};
     }
 
     gaps() = default;
     /// Writes to `offsets`, one for each buffer.
-    constexpr gaps(const plan_problem& problem, const timeline& time, std::uint64_t* offsets,
+    constexpr gaps(const plan_problem& problem, const plan_sizes& sizes, const timeline& time, std::uint64_t* offsets,
                    plan_workspace& workspace) noexcept
-        : problem_{&problem}, buffers_{problem.buffers.data()}, offsets_{offsets}, ranks_{time.ranks()} {
+        : problem_{&problem}, sizes_{sizes}, buffers_{problem.buffers.data()}, offsets_{offsets}, ranks_{time.ranks()} {
         const std::size_t count = problem.buffers.size(), lifetimes = count + problem.revivals.size();
         placed_ = workspace.cut_words(count + 1);
         first_lifetime_ = workspace.cut_words(count + 1);
         first_apart_ = workspace.cut_words(count + 1);
         from_ = workspace.cut_words(lifetimes);
         until_ = workspace.cut_words(lifetimes);
+        size_ = workspace.cut_longs(lifetimes);
         block_ = workspace.cut_words(lifetimes + 2);
         begin_ = workspace.cut_words(lifetimes + 2);
         end_ = workspace.cut_words(lifetimes + 2);
@@ -65,16 +70,18 @@ public:
             first_lifetime_[i] += first_lifetime_[i - 1];
             first_apart_[i] += first_apart_[i - 1];
         }
-        const auto add = [&](std::size_t buffer, lifetime live) {
+        const auto add = [&](std::size_t buffer, lifetime live, std::size_t life) {
             const std::uint32_t at = --first_lifetime_[buffer];
             from_[at] = time.rank(live.from);
             until_[at] = time.rank(live.until);
+            size_[at] = sizes.of_life(problem, life);
         };
-        for (const plan_revival& revival : problem.revivals) add(revival.buffer, revival.live);
-        for (std::size_t i = 0; i != count; ++i) add(i, buffers_[i].live);
-        for (const plan_pair& pair : problem.apart) {
-            apart_[--first_apart_[pair.first]] = static_cast<std::uint32_t>(pair.second);
-            apart_[--first_apart_[pair.second]] = static_cast<std::uint32_t>(pair.first);
+        for (std::size_t i = 0; i != problem.revivals.size(); ++i)
+            add(problem.revivals[i].buffer, problem.revivals[i].live, count + i);
+        for (std::size_t i = 0; i != count; ++i) add(i, buffers_[i].live, i);
+        for (std::size_t i = 0; i != problem.apart.size(); ++i) {
+            apart_[--first_apart_[problem.apart[i].first]] = static_cast<std::uint32_t>(2 * i + 1);
+            apart_[--first_apart_[problem.apart[i].second]] = static_cast<std::uint32_t>(2 * i);
         }
         cut_blocks(lifetimes, static_cast<std::uint32_t>(problem.reserved.size()));
     }
@@ -147,10 +154,12 @@ public:
                 for (std::uint32_t b = a + 1; b != end_[block] && lists_[b].begin < lists_[a].end; ++b)
                     if (lists_[a].from < lists_[b].until && lists_[b].from < lists_[a].until)
                         visit(lists_[a].buffer, lists_[b].buffer);
-        for (const plan_pair& pair : problem_->apart) {
-            const auto a = static_cast<std::uint32_t>(pair.first), b = static_cast<std::uint32_t>(pair.second);
-            if (placed_[a] != 0 && placed_[b] != 0 && buffers_[a].size != 0 && buffers_[b].size != 0 &&
-                offsets_[a] < offsets_[b] + buffers_[b].size && offsets_[b] < offsets_[a] + buffers_[a].size)
+        for (std::size_t i = 0; i != problem_->apart.size(); ++i) {
+            const auto a = static_cast<std::uint32_t>(problem_->apart[i].first);
+            const auto b = static_cast<std::uint32_t>(problem_->apart[i].second);
+            const std::uint64_t a_size = sizes_.of_first(*problem_, i), b_size = sizes_.of_second(*problem_, i);
+            if (placed_[a] != 0 && placed_[b] != 0 && a_size != 0 && b_size != 0 &&
+                offsets_[a] < offsets_[b] + b_size && offsets_[b] < offsets_[a] + a_size)
                 visit(a, b);
         }
     }
@@ -162,7 +171,7 @@ public:
         const std::uint64_t end = offset + buffers_[buffer].size;
         height_ = std::max(height_, end);
         for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
-            insert({offset, end, from_[at], until_[at], buffer});
+            insert({offset, offset + size_[at], from_[at], until_[at], buffer});
     }
     /// Takes a buffer that is placed out again.
     constexpr void take(std::uint32_t buffer) noexcept {
@@ -221,12 +230,34 @@ private:
                     (last - first == 1 || overlaps(first, last, *other)))
                     met_[count++] = *other;
         }
-        for (std::uint32_t at = first_apart_[buffer]; at != first_apart_[buffer + 1]; ++at)
-            if (const std::uint32_t other = apart_[at]; placed_[other] != 0 && buffers_[other].size != 0)
-                met_[count++] = {offsets_[other], offsets_[other] + buffers_[other].size, 0, 0, other};
-        if (first_block != last_block || first_apart_[buffer] != first_apart_[buffer + 1])
+        if (!sizes_.lives.empty())
+            for (std::uint32_t i = 0; i != count; ++i) raise(met_[i], buffer, size_beside(first, last, met_[i]));
+        for (std::uint32_t at = first_apart_[buffer]; at != first_apart_[buffer + 1]; ++at) {
+            const std::uint32_t pair = apart_[at] / 2;
+            const bool is_second = apart_[at] % 2 != 0;
+            const auto other = static_cast<std::uint32_t>(is_second ? problem_->apart[pair].second
+                                                                    : problem_->apart[pair].first);
+            std::uint64_t own = sizes_.of_first(*problem_, pair), its = sizes_.of_second(*problem_, pair);
+            if (!is_second) std::swap(own, its);
+            if (placed_[other] == 0 || own == 0 || its == 0) continue;
+            met_[count] = {offsets_[other], offsets_[other] + its, 0, 0, other};
+            raise(met_[count++], buffer, own);
+        }
+        if (first_block != last_block || first_apart_[buffer] != first_apart_[buffer + 1] || !sizes_.lives.empty())
             merge(count);
         return count;
+    }
+    /// How large a buffer of several lives is in those that meet another.
+    [[nodiscard]] constexpr std::uint64_t size_beside(std::uint32_t first, std::uint32_t last,
+                                                      const plan_extent& other) const noexcept {
+        std::uint64_t most = 0;
+        for (std::uint32_t at = first; at != last; ++at)
+            if (other.from < until_[at] && from_[at] < other.until) most = std::max(most, size_[at]);
+        return most;
+    }
+    /// Moves the beginning of what a buffer meets up by what the buffer is smaller then than it is at most.
+    constexpr void raise(plan_extent& other, std::uint32_t buffer, std::uint64_t size) const noexcept {
+        if (!checked_add(other.begin, buffers_[buffer].size - size, other.begin)) other.begin = ~std::uint64_t{0};
     }
     /// Sorts what is met. It is sorted in parts already, which are copied as they are.
     constexpr void merge(std::uint32_t count) noexcept {
@@ -272,13 +303,16 @@ private:
     }
 
     const plan_problem* problem_ = nullptr;
+    plan_sizes sizes_{};
     const plan_buffer* buffers_ = nullptr;
     std::uint64_t* offsets_ = nullptr;
     std::uint32_t ranks_ = 0, blocks_ = 0;
     std::uint64_t height_ = 0, looked_at_ = 0;
     std::uint32_t* placed_ = nullptr;                                               // by buffer: 1 when it is
     std::uint32_t *first_lifetime_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer, and by that
-    std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;                       // by buffer, and by that
+    std::uint64_t* size_ = nullptr;                                                 // by that
+    // By buffer; by that: twice the number of a pair, and 1 where the other is its second.
+    std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;
     std::uint32_t* block_ = nullptr;                                                // by rank
     std::uint32_t *begin_ = nullptr, *end_ = nullptr;                               // by block: its list
     plan_extent *lists_ = nullptr, *met_ = nullptr, *scratch_ = nullptr;

@@ -41,7 +41,8 @@ namespace detail {
 
 /// Whether a skyline sees all there is to see.
 [[nodiscard]] constexpr bool only_sizes_and_lifetimes(const plan_problem& problem) noexcept {
-    if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.apart.empty() || !problem.reserved.empty())
+    if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() || !problem.apart.empty() ||
+        !problem.reserved.empty())
         return false;
     std::uint64_t alignments = 0;
     for (const plan_buffer& buffer : problem.buffers) alignments |= buffer.align;
@@ -73,16 +74,16 @@ private:
 class greedy {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
-        const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
+        const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space all = skyline::space(buffers, lifetimes);
         all.words += buffers;
         all.longs += buffers + timeline::space(lifetimes).longs;
         if (only_sizes_and_lifetimes(problem)) return all;
         const plan_space more = gaps::space(problem);
-        return {all.words + more.words, all.longs, more.extents};
+        return {all.words + more.words, all.longs + more.longs, more.extents};
     }
 
-    constexpr greedy(const plan_problem& problem, std::uint64_t bound, std::uint64_t* offsets,
+    constexpr greedy(const plan_problem& problem, const plan_sizes& sizes, std::uint64_t bound, std::uint64_t* offsets,
                      plan_workspace workspace) noexcept
         : buffers_{problem.buffers.data()},
           all_{problem.buffers.size()},
@@ -93,7 +94,7 @@ public:
           learnt_{workspace.cut_words(all_)},
           time_{problem, workspace},
           skyline_{problem, time_, workspace} {
-        if (!simple_) gaps_ = gaps{problem, time_, offsets_, workspace};
+        if (!simple_) gaps_ = gaps{problem, sizes, time_, offsets_, workspace};
         for (std::size_t i = 0; i != all_; ++i) offsets_[i] = 0;
     }
 
@@ -213,13 +214,14 @@ template <class Stop>
                                                                       const plan_bound& bound,
                                                                       std::span<std::uint64_t> offsets,
                                                                       plan_workspace workspace, greedy_effort effort,
-                                                                      Stop stop) noexcept {
+                                                                      Stop stop,
+                                                                      const plan_sizes& sizes = {}) noexcept {
     using answer = result<greedy_answer, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(greedy_space(problem)) || offsets.size() < problem.buffers.size())
         return answer::failure({plan_refusal::workspace_too_small, 0});
-    return detail::greedy{problem, bound.bytes, offsets.data(), workspace}.run(effort, stop);
+    return detail::greedy{problem, sizes, bound.bytes, offsets.data(), workspace}.run(effort, stop);
 }
 [[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
                                                                       const plan_bound& bound,

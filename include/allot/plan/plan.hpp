@@ -93,11 +93,9 @@ namespace detail {
 
 /// What `plan_into` works in.
 [[nodiscard]] constexpr plan_space space_of_plan(const plan_problem& problem, const plan_options& options) noexcept {
-    plan_problem merged = problem;  // as large as it can be
-    merged.together = {};
-    plan_space work = max(bound_space(merged), greedy_space(merged));
-    if (detail::is_searched(merged, options)) {
-        const search_counts counts = search_counts::of(merged, options.remember);
+    plan_space work = max(bound_space(problem), greedy_space(problem));
+    if (detail::is_searched(problem, options)) {
+        const search_counts counts = search_counts::of(problem, options.remember);
         work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
     }
     plan_space kept = merge_space(problem);
@@ -119,15 +117,16 @@ template <class Watch = unwatched>
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
     if (!workspace.holds(space_of_plan(problem, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
-    const auto merged = merge_together(problem, workspace);
+    plan_sizes sizes;
+    const auto merged = merge_together(problem, workspace, &sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
     const std::size_t count = work.buffers.size();
     const std::span<std::uint64_t> lowest{workspace.cut_longs(all), count};
     const std::span<std::uint64_t> trial{workspace.cut_longs(all), count};
 
-    const auto bound = bound_of(work, workspace);
-    if (!bound) return answer::failure(bound.error());
+    const auto bound = bound_of(work, workspace, sizes);
+    if (!bound) return answer::failure(merged->as_given(bound.error()));
     plan_summary made;
     made.bound = bound->bytes;
     made.step = bound->step;
@@ -148,7 +147,7 @@ template <class Watch = unwatched>
     const auto try_greedy = [&](std::uint64_t placements) {
         plan_bound enough = *bound;
         enough.bytes = goal();
-        const auto found = greedy_plan(work, enough, trial, workspace, {placements}, stop);
+        const auto found = greedy_plan(work, enough, trial, workspace, {placements}, stop, sizes);
         if (found) keep_lower(found->height);
         spent += placements;
         return found.error();
@@ -160,7 +159,7 @@ template <class Watch = unwatched>
         constexpr std::uint64_t steps = 3;
         const search_counts counts = search_counts::of(work, options.remember);
         const plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
-        packing_search search{work, {arrays, options.remember}};
+        packing_search search{work, {arrays, options.remember}, sizes};
         std::uint64_t leap = 0;  // granules
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
             // From the bound to just below the lowest plan; or, where a capacity that may be enough is all that is
@@ -187,7 +186,8 @@ template <class Watch = unwatched>
 
     // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with
     // four times the patience each time. Many buffers are for greedy alone.
-    if (const plan_error error = try_greedy(0); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = try_greedy(0); error.why != plan_refusal::none)
+        return answer::failure(merged->as_given(error));
     const bool searched = detail::is_searched(work, options);
     if (may_go_on() && !stop())
         static_cast<void>(try_greedy(searched ? std::min<std::uint64_t>(options.effort, 16 * count) : options.effort));

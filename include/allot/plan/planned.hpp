@@ -113,6 +113,7 @@ protected:
     [[nodiscard]] const region_of<Device>& held() const noexcept { return held_; }
     /// Precondition: the region is held.
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
+        if (place.size == 0) return {};
         return {model::locate(held_.base, static_cast<std::size_t>(place.offset)),
                 static_cast<std::size_t>(place.size),
                 {}};
@@ -158,6 +159,7 @@ protected:
 
     [[nodiscard]] static constexpr bool held() noexcept { return true; }
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
+        if (place.size == 0) return {};
         return {model::locate(device_.base(), static_cast<std::size_t>(place.offset)),
                 static_cast<std::size_t>(place.size),
                 {}};

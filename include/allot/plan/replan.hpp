@@ -13,9 +13,9 @@
 //       └──┴──┴─┴─a──┴─►         └──┴──┴───┴─a──┴─►
 //
 // Where two that have not changed collide, since one of them lives longer now or is kept apart, one of them has to
-// move, and counts; a caller who does not want that says which has changed, by `unplaced`. Too few moves for that are
-// `too_few_moves`. Buffers that are `together` move together, and each counts. A buffer that is gone is left out of
-// both arrays.
+// move, and counts; a caller who does not want that says which has changed, by `unplaced`. Those stay that collide with
+// the fewest; when the others are more than may move, that is `too_few_moves`. Buffers that are `together` move
+// together, and each counts; their home is where most of them were. A buffer that is gone is left out of both arrays.
 //
 // How: heights from what so few moves can reach to below the lowest plan so far are tried by `ejection_search`; the
 // moves are 0, 1, 2, 3, 4, 6, 8, 12, …, each as if more were not allowed, so that more never make a plan higher. With a
@@ -47,18 +47,29 @@ namespace detail {
     return place.offset != unplaced.offset && place.size == buffer.size &&
            buffer.size <= ~std::uint64_t{0} - place.offset;
 }
-/// Whether as many may move as can have been placed before.
+/// Whether as many may move as count: those that can be where they were and are not fixed. It may say so of a few more
+/// than there are, where some are together or fixed twice.
 [[nodiscard]] constexpr bool may_all_move(const plan_problem& problem, std::span<const plan_place> before,
                                           std::size_t at_most) noexcept {
     std::size_t others = 0;
-    for (std::size_t i = 0; i != std::min(before.size(), problem.buffers.size()); ++i)
-        others += is_placed(problem.buffers[i], before[i]);
-    return at_most >= others;
+    for (std::size_t i = 0; i != std::min(before.size(), problem.buffers.size()); ++i) {
+        const plan_buffer& buffer = problem.buffers[i];
+        const std::uint64_t begin = before[i].offset, end = begin + buffer.size;
+        others += is_placed(buffer, before[i]) && begin % buffer.align == 0 &&
+                  std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
+                      return range.size != 0 && buffer.size != 0 && begin < range.offset + range.size &&
+                             range.offset < end;
+                  });
+    }
+    const std::size_t never = problem.fixed.empty() ? 0 : problem.fixed.size() + problem.together.size();
+    return at_most + never >= others;
 }
 
-/// Where each group of buffers was, and how many of it were there; 0 when it has changed.
+/// Where most of each group of buffers were, and how many of it were there; 0 when it has changed. It works in a part of
+/// what `ejection_search` needs.
 constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const merged_problem& merged,
-                          std::span<std::uint64_t> home, std::span<std::uint32_t> cost) noexcept {
+                          std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
+                          plan_workspace workspace) noexcept {
     const plan_buffer* const groups = merged.problem.buffers.data();
     for (std::size_t group = 0; group != home.size(); ++group) {
         home[group] = unplaced.offset;
@@ -68,11 +79,23 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
         return offset != unplaced.offset && offset % groups[group].align == 0 &&
                groups[group].size <= ~std::uint64_t{0} - offset;
     };
-    for (std::size_t i = 0; i != before.size(); ++i) {
-        const std::size_t group = merged[i];
-        if (!is_placed(problem.buffers[i], before[i]) || !can_be(group, before[i].offset)) continue;
-        if (home[group] == unplaced.offset) home[group] = before[i].offset;
-        if (home[group] == before[i].offset) ++cost[group];
+    std::uint32_t* const placed = workspace.cut_words(before.size());
+    std::uint32_t* const scratch = workspace.cut_words(before.size());
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i != before.size(); ++i)
+        if (is_placed(problem.buffers[i], before[i]) && can_be(merged[i], before[i].offset)) placed[count++] = i;
+    if (!merged.became.empty()) {
+        sort_by(placed, scratch, count, [&](std::uint32_t i) { return before[i].offset; });
+        sort_by(placed, scratch, count, [&](std::uint32_t i) { return std::uint64_t{merged.became[i]}; });
+    }
+    for (std::uint32_t k = 0, as_many = 0; k != count; ++k) {
+        const std::uint64_t offset = before[placed[k]].offset;
+        const std::size_t group = merged[placed[k]];
+        const bool again = k != 0 && merged[placed[k - 1]] == group && before[placed[k - 1]].offset == offset;
+        as_many = again ? as_many + 1 : 1;
+        if (as_many <= cost[group]) continue;
+        home[group] = offset;
+        cost[group] = as_many;
     }
     // One of another size stays where it was when that does as well.
     for (std::size_t i = 0; i != before.size(); ++i)
@@ -94,9 +117,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
 /// What `replan_into` works in.
 [[nodiscard]] constexpr plan_space space_of_replan(const plan_problem& problem, std::span<const plan_place> before,
                                                    std::size_t at_most, const plan_options& options) noexcept {
-    plan_problem merged = problem;  // as large as it can be
-    merged.together = {};
-    plan_space space = merge_space(problem) + max(detail::ejection_search::space(merged), bound_space(merged));
+    plan_space space = merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
     space.longs += problem.buffers.size();
     space.words += problem.buffers.size();
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
@@ -130,21 +151,22 @@ template <class Watch = unwatched>
         found = static_cast<bool>(from_scratch);
     }
 
-    const auto merged = merge_together(problem, workspace);
+    plan_sizes sizes;
+    const auto merged = merge_together(problem, workspace, &sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
-    const auto bound = bound_of(work, workspace);
-    if (!bound) return answer::failure(bound.error());
+    const auto bound = bound_of(work, workspace, sizes);
+    if (!bound) return answer::failure(merged->as_given(bound.error()));
     made.bound = std::max(made.bound, bound->bytes);
     made.step = bound->step;
     for (const plan_buffer& buffer : work.buffers) made.align = std::max(made.align, buffer.align);
 
     const std::span<std::uint64_t> home{workspace.cut_longs(all), work.buffers.size()};
     const std::span<std::uint32_t> cost{workspace.cut_words(all), work.buffers.size()};
-    detail::find_homes(problem, before, *merged, home, cost);
-    detail::ejection_search planner{work, home.data(), cost.data(), workspace};
+    detail::find_homes(problem, before, *merged, home, cost, workspace);
+    detail::ejection_search planner{work, sizes, home.data(), cost.data(), workspace};
     if (const std::size_t fixed = planner.begin(); fixed != work.buffers.size())
-        return answer::failure({plan_refusal::contradiction, fixed});
+        return answer::failure(merged->as_given({plan_refusal::contradiction, fixed}));
 
     // Buffers count that were placed, in groups that can be where they were.
     const auto counts = [&](std::size_t i) {
@@ -158,6 +180,7 @@ template <class Watch = unwatched>
         strayed += counts(i) && before[i].offset != home[(*merged)[i]];
         made.moved += found && counts(i) && before[i].offset != places[i].offset;
     }
+    found = found && made.moved <= at_most;
     const std::uint64_t forced = planner.forced() + strayed;
     const std::size_t at_liberty = planner.at_liberty();
     if (forced > at_most) {
@@ -217,7 +240,7 @@ template <class Watch = unwatched>
     made.status = made.peak <= options.capacity
                       ? (made.peak <= made.bound ? plan_status::optimal : plan_status::feasible)
                   : made.bound > options.capacity ? plan_status::infeasible
-                  : may_all_move                  ? plan_status::out_of_budget
+                  : at_most >= others             ? plan_status::out_of_budget
                                                   : plan_status::out_of_moves;
     return made;
 }

@@ -95,12 +95,13 @@ public:
     };
 
     /// Reads `problem` and keeps nothing of it; `memory` is in use for as long as this object is.
-    constexpr packing_search(const plan_problem& problem, search_workspace memory) noexcept
+    constexpr packing_search(const plan_problem& problem, search_workspace memory,
+                             const plan_sizes& sizes = {}) noexcept
         : well_formed_{is_well_formed(problem, memory)} {
         if (!well_formed_) return;
         const std::size_t buffers = problem.buffers.size(), frames = buffers + 1;
         plan_arrays& arrays = memory.arrays;
-        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), arrays};
+        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), arrays, sizes};
         orders_ = detail::search_orders{buffers, arrays};
         memo_ = arrays.take_wide(2 * memory.memo);
         frame_print_ = arrays.take_wide(2 * frames);
@@ -173,7 +174,7 @@ private:
         std::uint64_t height = 0;
         for (std::size_t i = 0; i < map().buffers(); ++i) {
             offsets[map().buffer(i)] = state_.offset(i);
-            height = std::max(height, state_.offset(i) + map().size(i));
+            if (map().size(i) != 0) height = std::max(height, state_.offset(i) + map().size(i));
         }
         return height;
     }

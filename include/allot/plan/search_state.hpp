@@ -49,8 +49,9 @@ public:
 
     constexpr search_state() noexcept = default;
     /// Precondition: what `packing_search` asks of a problem, and `arrays` as large as counts say.
-    constexpr search_state(const plan_problem& problem, state_counts counts, plan_arrays& arrays) noexcept
-        : map_{problem, arrays} {
+    constexpr search_state(const plan_problem& problem, state_counts counts, plan_arrays& arrays,
+                           const plan_sizes& sizes) noexcept
+        : map_{problem, arrays, sizes} {
         const std::size_t n = counts.plan.buffers, sections = counts.plan.sections();
         for (auto* array : {&offset_, &lowest_}) *array = arrays.take_wide(n);
         for (auto* array : {&left_, &floor_}) *array = arrays.take_wide(sections);
@@ -67,11 +68,12 @@ public:
         for (const std::uint64_t end : reserved_.ends()) granule_ = std::gcd(granule_, end);
         for (std::size_t i = 0; i < map_.buffers(); ++i) {
             offset_[i] = is_fixed(i) ? map_.fixed(i) : 0;
+            if (map_.size(i) == 0) continue;
             bound_ = std::max(bound_, offset_[i] + map_.size(i));
-            granule_ = std::gcd(granule_, std::gcd(map_.size(i), offset_[i]));
+            granule_ = std::gcd(granule_, std::gcd(map_.granule(i), offset_[i]));
         }
         for (std::size_t i = 0; i < map_.buffers(); ++i)
-            if (granule_ % map_.align(i) != 0) granule_ = std::gcd(granule_, map_.align(i));
+            if (map_.size(i) != 0 && granule_ % map_.align(i) != 0) granule_ = std::gcd(granule_, map_.align(i));
         if (granule_ == 0) granule_ = 1;
         for (index s = 0; s < map_.sections(); ++s) {
             std::uint64_t height = 0;
@@ -127,7 +129,8 @@ public:
         const std::uint64_t floor = floor_[section];
         return map_.members(section).any(waiting_, [&](index i) {
             return lowest_[i] == floor && !map_.all_sections(i, [&](index s) { return floor_[s] == floor; }) &&
-                   map_.neighbours(i).any(waiting_, [&](index j) { return lowest_[j] + map_.size(j) <= floor; });
+                   map_.neighbours(i).any(waiting_,
+                                          [&](index j) { return lowest_[j] + map_.size_below(j, i) <= floor; });
         });
     }
 
@@ -142,17 +145,19 @@ public:
 
     /// False when a section does not fit any more.
     constexpr bool place(index item) noexcept {
-        const std::uint64_t bottom = lowest_[item], top = bottom + map_.size(item);
+        const std::uint64_t bottom = lowest_[item];
         offset_[item] = bottom;
         path_[placed_++] = item;
         waiting_[item / 64] ^= std::uint64_t{1} << (item % 64);  // `& ~`: see size_bins
         for (index s = map_.first(item); s + 1 < map_.last(item); ++s) --crossing_[s];
-        map_.each_section(item, [&](index s) {
-            left_[s] -= map_.size(item);
+        map_.each_size(item, [&](index s, std::uint64_t size) {
+            left_[s] -= size;
             if (floor_[s] == bottom) change(s);
         });
-        const bool stuck =
-            map_.neighbours(item).any(waiting_, [&](index j) { return lowest_[j] < top && !lift(j, top); });
+        const bool stuck = map_.neighbours(item).any(waiting_, [&](index j) {
+            const std::uint64_t top = bottom + map_.size_below(item, j);
+            return lowest_[j] < top && !lift(j, top);
+        });
         return settle(!stuck);
     }
     /// Placements after the first `placed`, and changes after the first `mark`, were none.
@@ -161,7 +166,7 @@ public:
             const index item = path_[--placed_];
             waiting_[item / 64] |= std::uint64_t{1} << (item % 64);
             for (index s = map_.first(item); s + 1 < map_.last(item); ++s) ++crossing_[s];
-            map_.each_section(item, [&](index s) { left_[s] += map_.size(item); });
+            map_.each_size(item, [&](index s, std::uint64_t size) { left_[s] += size; });
         }
         undo(mark);
     }
@@ -188,8 +193,8 @@ public:
         const auto above_outsider = [&](index i) {
             std::uint64_t least = none;
             map_.neighbours(i).each(waiting_, [&](index j) {
-                if (lowest_[j] < floor + map_.size(i) && !members.contains(j))
-                    least = std::min(least, lowest_[j] + map_.size(j));
+                if (lowest_[j] < floor + map_.size_below(i, j) && !members.contains(j))
+                    least = std::min(least, lowest_[j] + map_.size_below(j, i));
             });
             return least;
         };
@@ -204,8 +209,8 @@ public:
             if (lowest_[i] != floor) return;
             members.each(waiting_, [&](index j) {
                 const std::uint64_t at = std::max(bottom, lowest_[j]);
-                if (j != i && at < floor + map_.size(i) && at <= capacity_ - map_.size(j))
-                    offset_[i] = std::min(offset_[i], at + map_.size(j));
+                if (j != i && at < floor + map_.size_below(i, j) && at <= capacity_ - map_.size(j))
+                    offset_[i] = std::min(offset_[i], at + map_.size_below(j, i));
             });
         });
         return settle(!members.any(waiting_, [&](index i) { return lowest_[i] == floor && !lift(i, offset_[i]); }));

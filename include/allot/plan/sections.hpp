@@ -6,7 +6,8 @@
 //        s0     s1     s2           cross one: its total.
 //
 // Two that must be kept apart cross one more section, which is theirs alone, after all time. So there is one rule only:
-// what crosses a section together shares no byte.
+// what crosses a section together shares no byte. A buffer may be larger in one section than in another (`plan_sizes`):
+// then two share no byte as large as they are in those sections that both cross.
 //
 // Buffers that need no byte or never live cross no section. The others come first, in the order of the first section
 // that they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of
@@ -17,6 +18,7 @@
 // (buffers + sections) × buffers. Thread safety: none of its own; it writes to its arrays when it is made, not later.
 #pragma once
 
+#include <allot/plan/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
 #include <algorithm>
@@ -32,12 +34,12 @@ struct section_counts {
     std::size_t pairs = 0;      // kept apart
 
     [[nodiscard]] static constexpr section_counts of(const plan_problem& problem) noexcept {
-        return {problem.buffers.size(), problem.buffers.size() + problem.revivals.size(), problem.apart.size()};
+        return {problem.buffers.size(), detail::most_lives(problem), problem.apart.size()};
     }
     [[nodiscard]] constexpr std::size_t sections() const noexcept { return lifetimes + pairs; }
     [[nodiscard]] constexpr std::size_t words() const noexcept { return (buffers + 63) / 64; }
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return 5 * buffers + 3 * lifetimes + 2 * pairs + sections() + (buffers + sections()) * words();
+        return 5 * buffers + 4 * lifetimes + 4 * pairs + sections() + (buffers + sections()) * words();
     }
     [[nodiscard]] constexpr std::size_t narrow() const noexcept { return 7 * buffers + 3 * sections() + 2; }
 };
@@ -87,11 +89,11 @@ public:
 
     constexpr section_map() noexcept = default;
     /// Precondition: indices of `problem` are in range, alignments powers of two, and `arrays` as large as counts say.
-    constexpr section_map(const plan_problem& problem, plan_arrays& arrays) noexcept {
+    constexpr section_map(const plan_problem& problem, plan_arrays& arrays, const plan_sizes& sizes) noexcept {
         cut(section_counts::of(problem), arrays);
-        find_sections(problem);
-        order_items(problem);
-        find_spans(problem);
+        find_sections(problem, sizes);
+        order_items(problem, sizes);
+        find_spans(problem, sizes);
         find_members();
     }
 
@@ -104,7 +106,26 @@ public:
 
     /// By item; and also by what lives never, from items() to buffers().
     [[nodiscard]] constexpr std::size_t buffer(std::size_t item) const noexcept { return buffer_[item]; }
+    /// The largest in any section.
     [[nodiscard]] constexpr std::uint64_t size(std::size_t item) const noexcept { return size_[item]; }
+    /// The largest in those sections that another crosses too: how far above the item's offset that other's is, if it
+    /// lies above.
+    [[nodiscard]] constexpr std::uint64_t size_below(std::size_t item, std::size_t other) const noexcept {
+        if (is_even(item)) return size_[item];
+        std::uint64_t most = 0;
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index l = span_begin_[other]; l < span_begin_[other + 1]; ++l)
+                if (from(spans_[k]) < until(spans_[l]) && from(spans_[l]) < until(spans_[k]))
+                    most = std::max(most, span_size_[k]);
+        return most;
+    }
+    /// A common divisor of an item's sizes.
+    [[nodiscard]] constexpr std::uint64_t granule(std::size_t item) const noexcept {
+        std::uint64_t common = size_[item];
+        if (is_even(item)) return common;
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k) common = std::gcd(common, span_size_[k]);
+        return common;
+    }
     [[nodiscard]] constexpr std::uint64_t align(std::size_t item) const noexcept { return align_[item]; }
     [[nodiscard]] constexpr std::uint64_t fixed(std::size_t item) const noexcept { return fixed_[item]; }
 
@@ -136,8 +157,18 @@ public:
     constexpr void each_section(std::size_t item, Visit visit) const noexcept {
         (void)all_sections(item, [&](index s) { return visit(s), true; });
     }
+    /// Calls `visit(section, size)`, the size that the item has there.
+    template <class Visit>
+    constexpr void each_size(std::size_t item, Visit visit) const noexcept {
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index s = from(spans_[k]), end = until(spans_[k]); s < end; ++s) visit(s, span_size_[k]);
+    }
 
 private:
+    /// Whether an item is known to be as large in all of its sections.
+    [[nodiscard]] constexpr bool is_even(std::size_t item) const noexcept {
+        return !sized_ || item >= items_ || span_begin_[item + 1] - span_begin_[item] == 1;
+    }
     // A span is a run of sections in one number, so that numbers sort as spans should.
     [[nodiscard]] static constexpr std::uint64_t span_of(std::uint64_t from, std::uint64_t until) noexcept {
         return from << 32 | until;
@@ -162,6 +193,7 @@ private:
         steps_ = arrays.take_wide(2 * counts.lifetimes);
         times_ = steps_.first(counts.lifetimes);
         spans_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
+        span_size_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
         total_ = arrays.take_wide(counts.sections());
         bits_ = arrays.take_wide((counts.buffers + counts.sections()) * words_);
         buffer_ = arrays.take_narrow(counts.buffers);
@@ -176,21 +208,30 @@ private:
         std::ranges::fill(span_begin_, index{0});
     }
 
-    /// Calls visit(buffer, lifetime) for every lifetime that counts.
+    /// Calls visit(buffer, lifetime, size) for every lifetime that counts.
     template <class Visit>
-    static constexpr void each_lifetime(const plan_problem& problem, Visit visit) noexcept {
-        const auto counts = [&](std::size_t buffer, lifetime live) {
-            if (live.from < live.until && problem.buffers[buffer].size != 0) visit(buffer, live);
+    static constexpr void each_lifetime(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
+        const auto counts = [&](std::size_t buffer, lifetime live, std::size_t life) {
+            const std::uint64_t size = sizes.of_life(problem, life);
+            if (live.from < live.until && size != 0) visit(buffer, live, size);
         };
-        for (std::size_t b = 0; b < problem.buffers.size(); ++b) counts(b, problem.buffers[b].live);
-        for (const plan_revival& revival : problem.revivals) counts(revival.buffer, revival.live);
+        const std::size_t count = problem.buffers.size();
+        for (std::size_t b = 0; b < count; ++b) counts(b, problem.buffers[b].live, b);
+        for (std::size_t r = 0; r < problem.revivals.size(); ++r)
+            counts(problem.revivals[r].buffer, problem.revivals[r].live, count + r);
+    }
+    /// Calls visit(pair) for every pair that counts: of an empty buffer nothing is kept apart.
+    template <class Visit>
+    static constexpr void each_pair(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
+        for (std::size_t p = 0; p < problem.apart.size(); ++p)
+            if (sizes.of_first(problem, p) != 0 && sizes.of_second(problem, p) != 0) visit(p);
     }
 
-    constexpr void find_sections(const plan_problem& problem) noexcept {
+    constexpr void find_sections(const plan_problem& problem, const plan_sizes& sizes) noexcept {
         const std::size_t lifetimes = steps_.size() / 2;
         const auto starts = steps_.first(lifetimes), ends = steps_.subspan(lifetimes);
         std::size_t lives = 0;
-        each_lifetime(problem, [&](std::size_t, lifetime live) {
+        each_lifetime(problem, sizes, [&](std::size_t, lifetime live, std::uint64_t) {
             starts[lives] = step(live.from);
             ends[lives++] = step(live.until);
         });
@@ -202,31 +243,33 @@ private:
             times_[time_sections_++] = starts[s - 1];
             while (s < lives && ends[e] <= starts[s]) ++e;
         }
-        sections_ = time_sections_ + static_cast<index>(problem.apart.size());
+        sections_ = time_sections_;
+        each_pair(problem, sizes, [&](std::size_t) { ++sections_; });
     }
 
-    /// Calls visit(buffer, span) for every lifetime and for either buffer of each pair.
+    /// Calls visit(buffer, span, size) for every lifetime and for either buffer of each pair.
     template <class Visit>
-    constexpr void each_span(const plan_problem& problem, Visit visit) const noexcept {
+    constexpr void each_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
             const auto last = at(times_, time_sections_);
             return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), last, step(time)) - times_.begin());
         };
-        each_lifetime(problem, [&](std::size_t buffer, lifetime live) {
-            visit(buffer, span_of(section(live.from), section(live.until)));
+        each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t size) {
+            visit(buffer, span_of(section(live.from), section(live.until)), size);
         });
         std::uint64_t own = time_sections_;
-        for (const plan_pair& pair : problem.apart) {
-            for (const std::size_t buffer : {pair.first, pair.second})
-                if (problem.buffers[buffer].size != 0) visit(buffer, span_of(own, own + 1));
+        each_pair(problem, sizes, [&](std::size_t pair) {
+            const std::uint64_t span = span_of(own, own + 1);
+            visit(problem.apart[pair].first, span, sizes.of_first(problem, pair));
+            visit(problem.apart[pair].second, span, sizes.of_second(problem, pair));
             ++own;
-        }
+        });
     }
 
-    constexpr void order_items(const plan_problem& problem) noexcept {
+    constexpr void order_items(const plan_problem& problem, const plan_sizes& sizes) noexcept {
         constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
         std::ranges::fill(earliest_, never);
-        each_span(problem, [&](std::size_t buffer, std::uint64_t span) {
+        each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t) {
             earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span));
         });
         std::iota(buffer_.begin(), buffer_.end(), index{0});
@@ -247,28 +290,37 @@ private:
             if (fixed.offset % problem.buffers[fixed.buffer].align != 0) contradictory_ = true;
             offset = fixed.offset;
         }
-        each_lifetime(problem, [&](std::size_t buffer, lifetime live) {
+        each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t) {
             length_[item_[buffer]] += static_cast<std::uint64_t>(live.until) - static_cast<std::uint64_t>(live.from);
         });
     }
 
-    constexpr void find_spans(const plan_problem& problem) noexcept {
-        each_span(problem, [&](std::size_t buffer, std::uint64_t) { ++span_begin_[item_[buffer]]; });
+    constexpr void find_spans(const plan_problem& problem, const plan_sizes& sizes) noexcept {
+        sized_ = !sizes.lives.empty() || !sizes.apart.empty();
+        each_span(problem, sizes,
+                  [&](std::size_t buffer, std::uint64_t, std::uint64_t) { ++span_begin_[item_[buffer]]; });
         for (std::size_t i = 0; i < buffers(); ++i) span_begin_[i + 1] += span_begin_[i];
-        each_span(problem,
-                  [&](std::size_t buffer, std::uint64_t span) { spans_[--span_begin_[item_[buffer]]] = span; });
-        // Spans of one item that touch become one.
+        each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t size) {
+            const index k = --span_begin_[item_[buffer]];
+            spans_[k] = span;
+            span_size_[k] = size;
+        });
+        // Spans of one item that touch become one, where they are of one size.
         index kept = 0;
         for (index i = 0, begin = 0; i < items_; ++i) {
             const index end = span_begin_[i + 1];
-            std::sort(at(spans_, begin), at(spans_, end));
+            if (sized_) sort_spans(begin, end);
+            else std::sort(at(spans_, begin), at(spans_, end));
             span_begin_[i] = kept;
             for (; begin < end; ++begin) {
                 const std::uint64_t span = spans_[begin];
-                if (kept > span_begin_[i] && from(span) <= until(spans_[kept - 1]))
+                if (kept > span_begin_[i] && from(span) <= until(spans_[kept - 1]) &&
+                    span_size_[kept - 1] == span_size_[begin]) {
                     spans_[kept - 1] = span_of(from(spans_[kept - 1]), std::max(until(spans_[kept - 1]), until(span)));
-                else
+                } else {
+                    span_size_[kept] = span_size_[begin];
                     spans_[kept++] = span;
+                }
             }
             first_[i] = from(spans_[span_begin_[i]]);
             last_[i] = until(spans_[kept - 1]);
@@ -284,10 +336,23 @@ private:
                 if (same(i, j)) twin_[i] = j;
         }
     }
+    /// They come in order of time, the last first, but for what was revived in another order.
+    constexpr void sort_spans(index begin, index end) noexcept {
+        std::reverse(at(spans_, begin), at(spans_, end));
+        std::reverse(at(span_size_, begin), at(span_size_, end));
+        for (index k = begin; k < end; ++k)
+            for (index l = k; l > begin && spans_[l] < spans_[l - 1]; --l) {
+                std::swap(spans_[l], spans_[l - 1]);
+                std::swap(span_size_[l], span_size_[l - 1]);
+            }
+    }
     [[nodiscard]] constexpr bool same(index i, index j) const noexcept {
-        return size_[i] == size_[j] && align_[i] == align_[j] && fixed_[i] == fixed_[j] &&
-               std::equal(at(spans_, span_begin_[i]), at(spans_, span_begin_[i + 1]),  //
-                          at(spans_, span_begin_[j]), at(spans_, span_begin_[j + 1]));
+        const auto are = [&](const auto& of) {
+            return std::equal(at(of, span_begin_[i]), at(of, span_begin_[i + 1]),  //
+                              at(of, span_begin_[j]), at(of, span_begin_[j + 1]));
+        };
+        return size_[i] == size_[j] && align_[i] == align_[j] && fixed_[i] == fixed_[j] && are(spans_) &&
+               (!sized_ || are(span_size_));
     }
 
     constexpr void find_members() noexcept {
@@ -295,9 +360,9 @@ private:
             bits_[row * words_ + item / 64] |= std::uint64_t{1} << (item % 64);
         };
         for (index i = 0; i < items_; ++i)
-            each_section(i, [&](index s) {
+            each_size(i, [&](index s, std::uint64_t size) {
                 add(buffers() + s, i);
-                if (!checked_add(total_[s], size_[i], total_[s])) total_[s] = std::numeric_limits<std::uint64_t>::max();
+                if (!checked_add(total_[s], size, total_[s])) total_[s] = std::numeric_limits<std::uint64_t>::max();
             });
         for (index s = 0; s < sections_; ++s) find_window(buffers() + s);
         // Two that cross a section together do so where a span of either begins.
@@ -322,11 +387,12 @@ private:
         return {bits_.subspan(row * words_ + begin, end - begin), begin};
     }
 
-    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, total_, bits_;
+    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_,
+        total_, bits_;
     std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_, window_;
     std::size_t words_ = 0;
     index items_ = 0, sections_ = 0, time_sections_ = 0;
-    bool contradictory_ = false;
+    bool contradictory_ = false, sized_ = false;
 };
 
 }  // namespace allot::inline v1

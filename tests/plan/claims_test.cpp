@@ -1,0 +1,198 @@
+// Everything that the planner of one memory claims, against the trial of every offset: optimal, infeasible, bounds, plans,
+// refusals; of small problems that say everything at once.
+#include <allot/plan/plan.hpp>
+#include <allot/plan/replan.hpp>
+#include <allot/plan/validate.hpp>
+
+#include "brute_force.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using allot::plan_refusal;
+using allot::plan_status;
+using problems::brute_force;
+
+/// The first claim of a problem that is false; empty when none is.
+class claims {
+public:
+    explicit claims(std::uint64_t seed) : seed_{seed}, small_{problems::everything(seed)}, problem_{small_.view()}, truth_{problem_} {}
+
+    [[nodiscard]] std::string false_one() {
+        const auto first = allot::plan(problem_, {.effort = 0});
+        if (!first) return refused(first.error());
+        if (first->peak > brute_force::highest) return {};  // too large to try all; see `tried`
+        // The lowest there is, proved by trying all that is lower; the plan itself is checked with the others.
+        lowest_ = truth_.lowest(first->peak);
+        if (lowest_ > first->peak) return "the peak of a plan is below all plans";
+        tried_ = true;
+        plans(0, first->peak);
+        plans(100, 40);
+        if (seed_ % 16 == 0) plans(allot::plan_options{}.effort, 1 << 16);
+        bounds();
+        searches();
+        replans(*first);
+        return wrong_;
+    }
+    [[nodiscard]] bool tried() const { return tried_; }
+    [[nodiscard]] std::uint64_t lowest() const { return lowest_; }
+    [[nodiscard]] std::string text() const { return "seed " + std::to_string(seed_) + ": " + problems::text_of(problem_); }
+
+private:
+    void claim(bool holds, const char* what) {
+        if (!holds && wrong_.empty()) wrong_ = what;
+    }
+    /// A refusal says that there is no plan at all.
+    [[nodiscard]] std::string refused(allot::plan_error error) const {
+        const bool says_so = error.why == plan_refusal::contradiction || error.why == plan_refusal::fixed_misaligned;
+        if (!says_so) return "refused for another reason: " + std::to_string(static_cast<int>(error.why));
+        if (error.which >= problem_.buffers.size()) return "a refusal names no buffer";
+        return truth_.exists(brute_force::highest) ? "refused, and there is a plan" : std::string{};
+    }
+    void keeps_all(const auto& places, std::uint64_t peak) {
+        claim(truth_.is_plan([&](std::size_t i) { return places[i].offset; }, peak), "what is called a plan is none");
+        std::uint64_t height = 0;
+        offsets_.clear();
+        for (const allot::plan_place& place : places) {
+            offsets_.push_back(place.offset);
+            if (place.size != 0) height = std::max(height, place.offset + place.size);
+        }
+        claim(height == peak, "the peak is not that of the places");
+        allot::plan_heap workspace{allot::validate_space(problem_)};
+        claim(allot::validate(problem_, offsets_, peak, workspace).kind == allot::plan_violation_kind::none,
+              "the validator refuses a plan");
+    }
+    void says(const allot::plan_summary& made, std::uint64_t capacity) {
+        claim(made.bound <= lowest_, "a bound above the lowest plan");
+        switch (made.status) {
+            case plan_status::optimal: claim(made.peak == lowest_ && made.peak <= capacity, "optimal, and it is not"); break;
+            case plan_status::feasible: claim(made.peak <= capacity, "feasible, and it does not fit"); break;
+            case plan_status::infeasible: claim(lowest_ > capacity, "infeasible, and there is a plan"); break;
+            case plan_status::out_of_budget:
+            case plan_status::out_of_moves: claim(made.peak > capacity, "out of budget or moves, and it fits"); break;
+        }
+    }
+    void plans(std::uint64_t effort, std::size_t remember) {
+        constexpr std::uint64_t unlimited = allot::plan_options{}.capacity;
+        remember = std::bit_floor(std::max<std::size_t>(remember, 1));
+        for (const std::uint64_t capacity : {unlimited, lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 3}) {
+            const auto made = allot::plan(problem_, {.capacity = capacity, .effort = effort, .remember = remember});
+            claim(static_cast<bool>(made), "a plan, and refused with another effort or capacity");
+            if (!made) return;
+            keeps_all(made->places, made->peak);
+            says(*made, capacity);
+            if (effort > 1000 && capacity == unlimited) claim(made->status == plan_status::optimal, "not optimal after all effort");
+        }
+    }
+    void bounds() {
+        allot::plan_heap memory{allot::merge_space(problem_)};
+        allot::plan_workspace workspace = memory;
+        allot::plan_sizes sizes;
+        const auto merged = allot::merge_together(problem_, workspace, &sizes);
+        claim(static_cast<bool>(merged), "planned, and cannot be merged");
+        if (!merged) return;
+        allot::plan_heap more{allot::bound_space(problem_)};
+        const auto bound = allot::bound_of(merged->problem, more, sizes);
+        claim(bound && bound->bytes <= lowest_, "a bound of its own above the lowest plan");
+    }
+    void searches() {
+        if (!problem_.together.empty()) return;  // which are searched by `plan`
+        const auto counts = allot::search_counts::of(problem_, 64);
+        wide_.resize(counts.wide());
+        narrow_.resize(counts.narrow());
+        allot::packing_search search{problem_, {{wide_, narrow_}, 64}};
+        claim(search.bound() <= lowest_, "the search's bound above the lowest plan");
+        std::vector<std::uint64_t> offsets(problem_.buffers.size());
+        for (const std::uint64_t height : {lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 2}) {
+            const auto found = search.find(height, offsets, 100'000);
+            claim(found.answer == (height >= lowest_ ? allot::search_answer::found : allot::search_answer::infeasible),
+                  "the search is wrong");
+            claim(found.bound <= lowest_, "what the search proved is above the lowest plan");
+            if (found.answer == allot::search_answer::found)
+                claim(found.height <= height && truth_.is_plan([&](std::size_t i) { return offsets[i]; }, found.height),
+                      "the search found what is no plan");
+        }
+    }
+    /// Whether a buffer can be where it was as far as it alone tells, and elsewhere as well.
+    [[nodiscard]] bool may_stay(std::size_t i, std::uint64_t at) const {
+        const allot::plan_buffer& buffer = problem_.buffers[i];
+        for (const auto& each : problem_.fixed)
+            if (each.buffer == i) return false;
+        for (const auto& range : problem_.reserved)
+            if (problems::share_bytes(at, buffer.size, range.offset, range.size)) return false;
+        return at % buffer.align == 0;
+    }
+    /// The problem as it is now, and places of when a buffer was another.
+    void replans(const allot::memory_plan& before) {
+        problems::random draw{seed_ + 7};
+        std::vector<allot::plan_place> places = before.places;
+        for (std::uint64_t changes = draw(3); changes-- != 0;) {
+            allot::plan_place& place = places[draw.index(places.size())];
+            switch (draw(4)) {
+                case 0: place = allot::unplaced; break;
+                case 1: place.size += 1; break;
+                case 2: place.offset = draw(16); break;
+                default: places.resize(places.size() - (places.size() > 1)); break;
+            }
+        }
+        const std::size_t at_most = draw.index(places.size() + 1);
+        const std::uint64_t capacity = draw(2) == 0 ? allot::plan_options{}.capacity : lowest_ + draw(4) - (lowest_ != 0);
+        const auto made = allot::replan(problem_, places, at_most, {.capacity = capacity, .effort = 100, .remember = 64});
+        problems::homes homes{.may_move = at_most};
+        std::size_t others = 0;
+        for (std::size_t i = 0; i != places.size(); ++i) {
+            homes.at[i] = places[i].offset;
+            homes.counts[i] = places[i].size == problem_.buffers[i].size && places[i].offset != allot::unplaced.offset;
+            others += homes.counts[i] && may_stay(i, places[i].offset);
+        }
+        if (!made) {
+            claim(made.error().why == plan_refusal::too_few_moves, "not planned again, for no reason");
+            homes.may_move = 0;
+            claim(!truth_.exists(brute_force::highest, homes), "too few moves, and nobody has to move");
+            return;
+        }
+        keeps_all(made->places, made->peak);
+        says(*made, capacity);
+        std::size_t moved = 0;
+        for (std::size_t i = 0; i != places.size(); ++i) moved += homes.counts[i] && homes.at[i] != made->places[i].offset;
+        claim(made->moved <= at_most && made->moved <= moved, "more were moved than allowed, or than did");
+        if (made->status == plan_status::out_of_moves) claim(at_most < others, "out of moves that all may make");
+    }
+
+    std::uint64_t seed_;
+    problems::small_problem small_;
+    allot::plan_problem problem_;
+    brute_force truth_;
+    std::uint64_t lowest_ = 0;
+    bool tried_ = false;
+    std::string wrong_;
+    std::vector<std::uint64_t> offsets_, wide_;
+    std::vector<std::uint32_t> narrow_;
+};
+
+}  // namespace
+
+// ALLOT_CLAIMS sets how many; ALLOT_LONG=1 makes it ten millions.
+TEST_CASE("claims: optimal, infeasible, bounds, plans and refusals are what trying all offsets says") {
+    const char* const given = std::getenv("ALLOT_CLAIMS");
+    const std::uint64_t count = given != nullptr ? std::strtoull(given, nullptr, 10) : problems::times(1) == 1 ? 100'000 : 10'000'000;
+    const char* const from = std::getenv("ALLOT_CLAIMS_FROM");
+    const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 0;
+    std::uint64_t tried = 0, wrong = 0;
+    for (std::uint64_t seed = first; seed != first + count; ++seed) {
+        claims of{seed};
+        const std::string false_one = of.false_one();
+        tried += of.tried();
+        if (false_one.empty()) continue;
+        if (++wrong <= 20) std::printf("%s\n    %s (lowest %llu)\n", of.text().c_str(), false_one.c_str(), static_cast<unsigned long long>(of.lowest()));
+    }
+    CHECK(wrong == 0);
+    CHECK(tried > count / 4 * 3);
+    if (wrong) std::printf("wrong %llu of %llu\n", static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(count));
+}
