@@ -117,8 +117,8 @@ struct bitmap_by_hand : slots_by_hand<Slot> {
     using typename slots_by_hand<Slot>::block;
     static constexpr const char* name = "bitmap_by_hand";
     bitmap_by_hand(std::uint64_t bytes, const allot::trace&)
-        : words_((bytes / Slot + 63) / 64), summary_((words_.size() + 63) / 64) {
-        for (std::uint64_t i = 0; i != bytes / Slot; ++i) set(i);
+        : words_((static_cast<std::size_t>(bytes / Slot) + 63) / 64), summary_((words_.size() + 63) / 64) {
+        for (std::size_t i = 0; i != bytes / Slot; ++i) set(i);
     }
     bool allocate(std::uint64_t size, std::size_t, block& to) {
         if (size > Slot) return false;
@@ -131,10 +131,10 @@ struct bitmap_by_hand : slots_by_hand<Slot> {
         if (word == 0) summary_[first_] &= summary_[first_] - 1;
         return true;
     }
-    void deallocate(block held, const allot::trace_operation&) { set(held / Slot); }
+    void deallocate(block held, const allot::trace_operation&) { set(static_cast<std::size_t>(held / Slot)); }
 
 private:
-    void set(std::uint64_t index) {
+    void set(std::size_t index) {
         words_[index / 64] |= std::uint64_t{1} << index % 64;
         summary_[index / 4096] |= std::uint64_t{1} << index / 64 % 64;
         first_ = std::min<std::size_t>(first_, index / 4096);

@@ -11,6 +11,18 @@ function(run)
     endif()
 endfunction()
 
+# Configuring a consumer with these arguments is refused, and this is said.
+function(refuse_consumer reason)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/refused -G Ninja
+                            -DCMAKE_CXX_COMPILER=${COMPILER} ${ARGN}
+                    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    string(REGEX REPLACE "[ \n]+" " " words "${output}")
+    string(FIND "${words}" "${reason}" at)
+    if(status EQUAL 0 OR at EQUAL -1)
+        message(FATAL_ERROR "it does not fail by the reason '${reason}':\n${output}")
+    endif()
+endfunction()
+
 function(build_and_run_consumer)
     run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/build -G Ninja
         -DCMAKE_CXX_COMPILER=${COMPILER} ${ARGV})
@@ -23,20 +35,26 @@ file(MAKE_DIRECTORY ${SCRATCH})
 
 if(WAY STREQUAL "find_package")
     run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+    run(${CMAKE_COMMAND} -E compare_files ${SOURCE}/LICENSE ${SCRATCH}/prefix/share/licenses/allot/LICENSE)
     set(toolkit)
     if(DEFINED ENV{CUDAToolkit_ROOT})
         set(toolkit -DCUDAToolkit_ROOT=$ENV{CUDAToolkit_ROOT})
     endif()
-    build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION} ${toolkit})
+    set(installed -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
+    build_and_run_consumer(${installed} ${toolkit})
+    refuse_consumer("allot has no component openc: it has opencl, cuda, hip, vulkan, mpi, shmem"
+                    ${installed} -DALLOT_COMPONENTS=openc)
+    refuse_consumer("what allot::hip needs is not found" ${installed} -DALLOT_COMPONENTS=hip
+                    -DALLOT_HIP_INCLUDE_DIR=OFF)
 
 elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
 
 elseif(WAY STREQUAL "conan")
-    # ./dev test installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
+    # ./dev test --wide installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
     find_program(CONAN conan HINTS ${SOURCE}/build/tools/bin)
     if(NOT CONAN)
-        message("skipped: Conan is not installed (./dev test installs it)")
+        message("skipped: Conan is not installed (./dev test --wide installs it)")
         return()
     endif()
     set(ENV{CONAN_HOME} ${SCRATCH}/home)
@@ -54,4 +72,18 @@ elseif(WAY STREQUAL "vcpkg")
     if(NOT version STREQUAL VERSION)
         message(FATAL_ERROR ".vcpkg/ports/allot/vcpkg.json says version ${version}, CMakeLists.txt ${VERSION}")
     endif()
+
+elseif(WAY STREQUAL "older_cmake")
+    # The oldest CMake that users may have; ./dev test --wide installs it.
+    set(CMAKE_COMMAND ${SOURCE}/build/tools/cmake-3.22/cmake/data/bin/cmake)
+    if(NOT EXISTS ${CMAKE_COMMAND})
+        message("skipped: CMake 3.22 is not installed (./dev test --wide installs it)")
+        return()
+    endif()
+    run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/allot -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DALLOT_TESTS=OFF
+        -DALLOT_EXAMPLES=OFF)
+    run(${CMAKE_COMMAND} --install ${SCRATCH}/allot --prefix ${SCRATCH}/prefix)
+    build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
+    file(REMOVE_RECURSE ${SCRATCH}/build)
+    build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
 endif()

@@ -14,9 +14,25 @@
 #include <allot/plan/moves_problem.hpp>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace allot::inline v1::detail {
+
+/// Like std::stable_sort, whose use of std::get_temporary_buffer in libstdc++ some compilers call deprecated.
+template <class T, class Before>
+void sort_stably(std::vector<T>& all, Before before) {
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return before(all[a], all[b]) || (a < b && !before(all[b], all[a]));
+    });
+    std::vector<T> sorted;
+    sorted.reserve(all.size());
+    for (const std::size_t each : order) sorted.push_back(all[each]);
+    all = std::move(sorted);
+}
 
 /// What happens to a buffer at one step. What is read there is read before it is written.
 struct access_event {
@@ -52,10 +68,9 @@ public:
         std::vector<std::size_t> order;
         for (std::size_t a = 0; a != accesses.size(); ++a)
             if (counts[accesses[a].buffer]) order.push_back(a);
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        sort_stably(order, [&](std::size_t a, std::size_t b) {
             const plan_access &one = accesses[a], &other = accesses[b];
-            if (one.buffer != other.buffer) return one.buffer < other.buffer;
-            return one.step != other.step ? one.step < other.step : a < b;
+            return one.buffer != other.buffer ? one.buffer < other.buffer : one.step < other.step;
         });
         for (std::size_t k = 0; k != order.size();) {
             const plan_access& first = accesses[order[k]];

@@ -86,7 +86,7 @@ private:
         for (std::size_t i = 0; i != buffers().size(); ++i) pieces.push_back({i, buffers()[i].live, made.places[i]});
         for (const plan_revival& each : facts_.given.buffers.revivals)
             pieces.push_back({each.buffer, each.live, made.places[each.buffer]});
-        std::stable_sort(pieces.begin(), pieces.end(), comes_before);
+        sort_stably(pieces, comes_before);
         for (const plan_access& access : facts_.accesses) best_.piece_of.push_back(piece_at(pieces, access));
         sum_up(best_);
     }

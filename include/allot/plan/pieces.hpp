@@ -123,7 +123,7 @@ public:
             pieces_.push_back({each.buffer, each.live, facts_->whole[each.buffer]});
         std::vector<std::size_t> order(pieces_.size()), became(pieces_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        sort_stably(order, [&](std::size_t a, std::size_t b) {
             return comes_before(pieces_[a], pieces_[b]);
         });
         for (const std::size_t each : order) {
@@ -134,7 +134,7 @@ public:
             copy.from = became[copy.from];
             copy.to = became[copy.to];
         }
-        std::stable_sort(copies_.begin(), copies_.end(), [](const plan_copy& a, const plan_copy& b) {
+        sort_stably(copies_, [](const plan_copy& a, const plan_copy& b) {
             return a.step != b.step ? a.step < b.step : a.after < b.after;
         });
         made.copies = std::move(copies_);

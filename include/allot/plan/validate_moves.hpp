@@ -161,8 +161,8 @@ private:
         if (plan_->piece_of.size() != accesses_.size()) return {kind::no_such_piece, plan_->piece_of.size()};
         for (std::size_t a = 0; a != accesses_.size(); ++a)
             all.push_back({accesses_[a].step, accesses_[a].writes ? write : read, a});
-        std::stable_sort(all.begin(), all.end(), [](const happening& a, const happening& b) {
-            return std::tie(a.step, a.when) < std::tie(b.step, b.when);
+        std::sort(all.begin(), all.end(), [](const happening& a, const happening& b) {
+            return std::tie(a.step, a.when, a.which) < std::tie(b.step, b.when, b.which);
         });
 
         // 0: nothing; 1: what it came with.
