@@ -95,7 +95,7 @@ TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change 
         memory.deallocate(from_elsewhere);
         memory.deallocate(a);
         memory.deallocate(a);
-        CHECK(told::all == std::vector{misuse::wrong_size, misuse::foreign_block, misuse::foreign_block});
+        CHECK(told::all == std::vector{misuse::wrong_size, misuse::foreign_block, misuse::not_live});
         CHECK(under.journal->bytes_out == 100);
         CHECK_FALSE(under.journal->wrong);
         CHECK(memory.allocate({50, 16}));
@@ -104,6 +104,27 @@ TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change 
     }
     CHECK(told::all == std::vector{misuse::leaked});
     CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("naive: a stale free of a region that a cache handed out again is told, and so is its capacity") {
+    told::all.clear();
+    watched_device under;
+    {
+        allot::naive<kept, allot::hardening::checked, told> memory{kept{under.make()}};
+        const auto stale = memory.allocate({100, 64});
+        memory.deallocate(stale);
+        const auto fresh = memory.allocate({100, 64});
+        REQUIRE(fresh.address.handle == stale.address.handle);
+        memory.deallocate(stale);
+        CHECK(memory.capacity(stale) == 0);
+        CHECK(told::all == std::vector{misuse::not_live, misuse::not_live});
+        CHECK(memory.capacity(fresh) >= 100);
+        memory.deallocate(fresh);
+        memory.deallocate(fresh);
+        CHECK(told::all.size() == 3);
+    }
+    CHECK(under.journal->bytes_out == 0);
+    CHECK_FALSE(under.journal->wrong);
 }
 
 TEST_CASE("cached: the smallest kept region that is large and aligned enough is handed out again") {

@@ -60,8 +60,9 @@ private:
 public:
     using address_model = model;
     using region_type = typename space::region_type;
-    using ticket_type = typename space::ticket_type;
-    using block_type = typename space::block_type;
+    using ticket_type =
+        std::conditional_t<checked, hardened_ticket<typename space::ticket_type>, typename space::ticket_type>;
+    using block_type = block<typename model::address, ticket_type>;
     static constexpr bool host_accessible = Device::host_accessible;
     static constexpr offset_use offsets = Device::offsets;
     static constexpr dl_device_type dl_device = Device::dl_device;
@@ -82,15 +83,22 @@ public:
     arena(arena&&) noexcept = default;
     arena& operator=(arena&&) = delete;
 
-    [[nodiscard]] block_type allocate(layout wanted) noexcept { return admit(regions_.allocate(wanted)); }
+    [[nodiscard]] block_type allocate(layout wanted) noexcept {
+        if constexpr (checked && markable<strategy_type>) {
+            const auto before = mark();
+            const grant given = regions_.allocate(wanted);
+            const block_type fresh = admit(given);
+            if (given && !fresh) rollback(before);
+            return fresh;
+        } else {
+            return admit(regions_.allocate(wanted));
+        }
+    }
 
     /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
-        if (!held || !is_live(held)) return;
-        if constexpr (checked) live_.remove(held, model::position(held.address));
-        if constexpr (Options.hardening == hardening::debug && where.host_pointers)
-            std::memset(held.address, freed_byte, held.size);
-        regions_.strategy().deallocate(regions_.space().grant_for(held));
+        if (!held || !is_freed(held)) return;
+        regions_.strategy().deallocate(regions_.space().grant_for(bare(held)));
     }
 
     /// Gives exactly these bytes, counted from the region's base, if they are free.
@@ -115,21 +123,44 @@ public:
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable<strategy_type>
     {
-        if (!held || size > space::last_offset || !is_live(held)) return false;
-        if (!regions_.resize(regions_.space().grant_for(held), static_cast<offset>(size))) return false;
-        if constexpr (checked) live_.resize(held, model::position(held.address), size);
+        if (!held || size > space::last_offset) return false;
+        if constexpr (checked) {
+            const auto* const known = known_block(held);
+            if (known == nullptr || !is_sound(*known, regions_.space().grant_for(bare(held)))) return false;
+            if (!resize_grant(held, size)) return false;
+            block_type resized = held;
+            resized.size = size;
+            const std::size_t room = capacity_of(regions_.space().grant_for(bare(resized)));
+            if constexpr (overwrites)
+                look_at_fresh(known->position, room, known->position + held.size, known->position + size);
+            live_.resize(*known, size, room);
+        } else {
+            if (!resize_grant(held, size)) return false;
+        }
         held.size = size;
         return true;
     }
 
-    /// What the holder of a block may use, in bytes: at least its size.
+    /// What the holder of a block may use, in bytes: at least its size; 0 for one that a hardened arena knows not to be
+    /// live.
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
-        return held ? static_cast<std::size_t>(regions_.strategy().capacity(regions_.space().grant_for(held))) : 0;
+        if (!held) return 0;
+        if constexpr (checked) {
+            if (!check(held)) return 0;
+        }
+        return capacity_of(regions_.space().grant_for(bare(held)));
+    }
+
+    /// Whether exactly this block is live. When it is not, the misuse is reported.
+    [[nodiscard]] bool check(block_type held) const noexcept
+        requires checked
+    {
+        return known_block(held) != nullptr;
     }
 
     /// True when the block lies in a region of this arena, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept {
-        return held && regions_.space().contains(held);
+        return held && regions_.space().contains(bare(held));
     }
 
     /// Forgets every block at once and keeps the regions.
@@ -175,6 +206,10 @@ public:
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {
+        if constexpr (overwrites) {  // afterwards some of it is elsewhere
+            live_.freed.template look_at_all<OnMisuse>();
+            live_.freed.clear();
+        }
         return regions_.trim();
     }
 
@@ -195,7 +230,19 @@ public:
     [[nodiscard]] const strategy_type& strategy() const noexcept { return regions_.strategy(); }
 
 private:
-    static constexpr int freed_byte = 0xDD;
+    static constexpr bool overwrites = Options.hardening == hardening::debug && where.host_pointers;
+
+    /// The block as the strategy's arena knows it.
+    [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {
+        if constexpr (checked) return typename space::block_type{held.address, held.size, held.ticket.of_strategy};
+        else return (held);
+    }
+    [[nodiscard]] std::size_t capacity_of(grant given) const noexcept {
+        return static_cast<std::size_t>(regions_.strategy().capacity(given));
+    }
+    [[nodiscard]] bool resize_grant(const block_type& held, std::size_t size) noexcept {
+        return regions_.resize(regions_.space().grant_for(bare(held)), static_cast<offset>(size));
+    }
 
     /// An extent of the one region as the strategy counts it; empty when it does not lie inside.
     [[nodiscard]] auto in_offsets(extent wanted) const noexcept {
@@ -210,38 +257,98 @@ private:
     [[nodiscard]] block_type admit(grant given) noexcept {
         if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty, too
             if (!given) return {};
-        const block_type fresh = regions_.space().block_for(given, regions_.current_region());
-        if constexpr (checked) {
-            if (!live_.add(fresh, model::position(fresh.address))) {
-                regions_.strategy().deallocate(given);
-                return {};
-            }
+        const typename space::block_type fresh = regions_.space().block_for(given, regions_.current_region());
+        if constexpr (checked) return register_block(fresh, given);
+        else return fresh;
+    }
+
+    // ── hardening ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    using plain_blocks = detail::live_blocks<block_type>;
+
+    [[nodiscard]] block_type register_block(const typename space::block_type& plain, grant given) noexcept {
+        block_type fresh{plain.address, plain.size, {plain.ticket}};
+        const std::size_t at = model::position(fresh.address), room = capacity_of(given);
+        if (!live_.add(fresh, at, room)) {
+            regions_.strategy().deallocate(given);
+            return {};
         }
+        if constexpr (overwrites) look_at_fresh(at, room, at, at + fresh.size);
         return fresh;
     }
 
-    [[nodiscard]] bool is_live(const block_type& held) const noexcept {
-        if constexpr (checked)
-            return live_.template check<OnMisuse>(held, model::position(held.address), owns(held));
+    /// Whether a block may be given back; then it is not live any more.
+    [[nodiscard]] bool is_freed([[maybe_unused]] const block_type& held) noexcept {
+        if constexpr (checked) {
+            const auto* const known = known_block(held);
+            if (known == nullptr) return false;
+            const grant given = regions_.space().grant_for(bare(held));
+            if (!is_in_order(*known, given) || !is_sound(*known, given)) return false;
+            live_.remove(*known);
+            if constexpr (overwrites) overwrite(*known);
+        }
+        return true;
+    }
+
+    /// What is known of a live block; nullptr when it is none, which is reported.
+    [[nodiscard]] auto known_block(const block_type& held) const noexcept {
+        return live_.template check<OnMisuse>(held, model::position(held.address), owns(held));
+    }
+
+    template <class Known>
+    static bool report(misuse what, const Known& known) noexcept {
+        detail::report<OnMisuse>(what, known.position, known.held.size, known.history());
+        return false;
+    }
+
+    template <class Known>
+    [[nodiscard]] bool is_in_order([[maybe_unused]] const Known& known, [[maybe_unused]] grant given) const noexcept {
+        if constexpr (requires(const strategy_type strategy) { strategy.takes_back(given); })
+            return regions_.strategy().takes_back(given) || report(misuse::out_of_order, known);
         else
             return true;
     }
 
-    /// Tells of the blocks that live when the arena ends. A type of its own: other arenas have no destructor for it.
-    struct live_blocks_to_report : live_blocks<block_type> {
-        live_blocks_to_report() noexcept = default;
-        live_blocks_to_report(live_blocks_to_report&&) noexcept = default;
-        ~live_blocks_to_report() {
-            this->for_each([](const block_type& held, std::size_t position) {
-                OnMisuse{}(misuse::leaked, position, held.size);
-            });
+    /// Whether the records in band around a block are as they were written.
+    template <class Known>
+    [[nodiscard]] bool is_sound([[maybe_unused]] const Known& known, [[maybe_unused]] grant given) const noexcept {
+        if constexpr (requires(const strategy_type strategy) { strategy.is_sound(given, given.where); }) {
+            const auto as_known = [this](const auto& one) {
+                return capacity_of(regions_.space().grant_for(bare(one.held))) == one.capacity;
+            };
+            const auto* const above = live_.above(known);
+            for (std::size_t i = 0; i != regions_type::space_type::capacity; ++i) {
+                const auto inside = regions_.space().extent(i);
+                if (!inside.contains(given.where)) continue;
+                if (as_known(known) && (above == nullptr || as_known(*above)) &&
+                    regions_.strategy().is_sound(given, inside))
+                    return true;
+            }
+            return report(misuse::overwritten, known);
+        } else {
+            return true;
         }
-    };
+    }
+
+    // In band, a hole's record is in two words at its start, in its last word, and in the word in front of it.
+    static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
+
+    template <class Known>
+    void overwrite(const Known& known) noexcept {
+        std::memset(known.held.address, detail::freed_bytes::value, known.held.size);
+        const std::size_t end = known.position + known.held.size, last = known.position + known.capacity - word;
+        live_.freed.add(known.position + 2 * word, end < last ? end : last, known.history());
+    }
+    /// A block begins at `at` and may use `room` bytes: those of [`from`, `to`) are compared.
+    void look_at_fresh(std::size_t at, std::size_t room, std::size_t from, std::size_t to) noexcept {
+        live_.freed.template take<OnMisuse>(at - 2 * word, at + room + 3 * word, from, to);
+    }
 
     regions_type regions_;
     [[no_unique_address]] std::conditional_t<
-        Options.hardening == hardening::debug, live_blocks_to_report,
-        std::conditional_t<checked, live_blocks<block_type>, nothing>> live_{};
+        Options.hardening == hardening::debug,
+        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never>,
+        std::conditional_t<checked, plain_blocks, nothing>> live_{};
 };
 
 }  // namespace allot::inline v1

@@ -34,7 +34,7 @@ class naive {
 public:
     using device_type = Device;
     using address_model = typename Device::address_model;
-    using ticket_type = naive_ticket;
+    using ticket_type = std::conditional_t<checked, hardened_ticket<naive_ticket>, naive_ticket>;
     using block_type = block<typename address_model::address, ticket_type>;
     static constexpr bool host_accessible = Device::host_accessible;
     static constexpr offset_use offsets = Device::offsets;
@@ -51,9 +51,10 @@ public:
     /// Regions that are still out when it ends are released with it where it is hardened, and lost where it is not.
     ~naive() {
         if constexpr (checked) {
-            live_.for_each([this](const block_type& held, std::size_t position) {
-                if constexpr (Hardening == hardening::debug) OnMisuse{}(misuse::leaked, position, held.size);
-                device_.release(region_of_block(held));
+            live_.for_each([this](const auto& known) {
+                if constexpr (Hardening == hardening::debug)
+                    detail::report<OnMisuse>(misuse::leaked, known.position, known.held.size, known.history());
+                device_.release(region_of_block(known.held));
             });
         }
     }
@@ -68,29 +69,41 @@ public:
             return {};
         }
         refused_with_ = {};
-        const block_type fresh{answer->base, wanted.size, {answer->size, answer->align}};
         if constexpr (checked) {
-            if (!live_.add(fresh, address_model::position(fresh.address))) {
-                device_.release(*answer);
-                return {};
-            }
+            block_type fresh{answer->base, wanted.size, {{answer->size, answer->align}}};
+            if (live_.add(fresh, address_model::position(fresh.address), answer->size)) return fresh;
+            device_.release(*answer);
+            return {};
+        } else {
+            return {answer->base, wanted.size, {answer->size, answer->align}};
         }
-        return fresh;
     }
 
     /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if constexpr (checked) {
-            const std::size_t position = address_model::position(held.address);
-            if (!live_.template check<OnMisuse>(held, position, false)) return;
-            live_.remove(held, position);
+            const auto* const known = known_block(held);
+            if (known == nullptr) return;
+            live_.remove(*known);
+            device_.release(region_of_block(held));
+        } else {
+            device_.release(region_of_block(held));
         }
-        device_.release(region_of_block(held));
     }
 
     /// What the holder of a block may use, in bytes: at least its size.
-    [[nodiscard]] std::size_t capacity(block_type held) const noexcept { return held.ticket.size; }
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
+        if constexpr (checked) return check(held) ? held.ticket.of_strategy.size : 0;
+        else return held.ticket.size;
+    }
+
+    /// Whether exactly this block is live. When it is not, the misuse is reported.
+    [[nodiscard]] bool check(block_type held) const noexcept
+        requires checked
+    {
+        return held && known_block(held) != nullptr;
+    }
 
     /// Gives the device's spare regions back to where they came from. Returns how many bytes.
     std::size_t trim() noexcept
@@ -111,13 +124,17 @@ public:
 
 private:
     [[nodiscard]] static region_of<Device> region_of_block(const block_type& held) noexcept {
-        return {held.address, held.ticket.size, held.ticket.align};
+        if constexpr (checked) return {held.address, held.ticket.of_strategy.size, held.ticket.of_strategy.align};
+        else return {held.address, held.ticket.size, held.ticket.align};
+    }
+    [[nodiscard]] auto known_block(const block_type& held) const noexcept {
+        return live_.template check<OnMisuse>(held, address_model::position(held.address), false);
     }
     struct nothing {};
 
     [[no_unique_address]] Device device_{};
     [[no_unique_address]] typename Device::error refused_with_{};
-    [[no_unique_address]] std::conditional_t<checked, live_blocks<block_type>, nothing> live_{};
+    [[no_unique_address]] std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
 };
 
 }  // namespace allot::inline v1

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -20,7 +21,8 @@ template <class Strategy, class Growth = allot::growth::none>
 struct on_host {
     using arena_type = allot::arena<allot::host::heap, Strategy, Growth, checked, noted>;
     static constexpr bool has_pointers = true;
-    static constexpr bool reclaims = Strategy::reclaims == allot::reclaim::any;
+    static constexpr auto order = Strategy::reclaims;
+    static constexpr bool reclaims = order == allot::reclaim::any;
     arena_type arena = make();
     static arena_type make() {
         if constexpr (Growth::regions > 1) {
@@ -34,7 +36,8 @@ template <class Strategy, class Growth = allot::growth::none>
 struct on_handles {
     using arena_type = allot::arena<handles<>, Strategy, Growth, checked, noted>;
     static constexpr bool has_pointers = false;
-    static constexpr bool reclaims = Strategy::reclaims == allot::reclaim::any;
+    static constexpr auto order = Strategy::reclaims;
+    static constexpr bool reclaims = order == allot::reclaim::any;
     supply from{};
     arena_type arena = make();
     arena_type make() {
@@ -91,6 +94,7 @@ struct in_use {
         REQUIRE(more);
         for (const auto& other : blocks) CHECK(other.address != more.address);
         blocks.push_back(more);
+        if (Kind::order == allot::reclaim::lifo) std::reverse(blocks.begin(), blocks.end());
         for (const auto& block : blocks) kind.arena.deallocate(block);
         CHECK(noted::take().empty());
         if constexpr (Kind::reclaims) {
@@ -155,12 +159,12 @@ TEST_CASE_TEMPLATE("freeing memory that no arena gave is reported and changes no
 
 TEST_CASE_TEMPLATE("freeing a block twice is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used;
-    const auto twice = used.blocks[5];
+    const std::size_t which = Kind::order == allot::reclaim::lifo ? 11 : Kind::order == allot::reclaim::fifo ? 0 : 5;
+    const auto twice = used.blocks[which];
     used.kind.arena.deallocate(twice);
     CHECK(noted::take().empty());
-    used.blocks.erase(used.blocks.begin() + 5);
-    if constexpr (Kind::has_pointers) std::memset(used.blocks[5].address, 5, small.size);
-    for (std::size_t i = 5; i != used.blocks.size(); ++i)
+    used.blocks.erase(used.blocks.begin() + static_cast<std::ptrdiff_t>(which));
+    for (std::size_t i = which; i != used.blocks.size(); ++i)
         if constexpr (Kind::has_pointers) std::memset(used.blocks[i].address, static_cast<int>(i), small.size);
     for (int again = 0; again != 3; ++again) {
         used.kind.arena.deallocate(twice);
@@ -199,7 +203,7 @@ TEST_CASE_TEMPLATE("freeing a block of a region that was given back is reported"
     used.kind.arena.deallocate(alone);
     REQUIRE(used.kind.arena.trim() > 0);
     used.kind.arena.deallocate(alone);
-    CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(alone), alone.size));
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(alone), alone.size));
     used.still_works();
 }
 
@@ -294,6 +298,88 @@ TEST_CASE("an unchecked arena stores nothing for the checks") {
     CHECK(sizeof(plain) < sizeof(with_checks));
 }
 
+TEST_CASE_TEMPLATE("out of order: what a stack or a ring would not take back is reported and stays live", Strategy,
+                   allot::stack<>, allot::stack<allot::stack_options{.large = 100}>, allot::ring<>) {
+    noted::take();
+    allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 1000};
+    const auto a = arena.allocate({33, 1}), b = arena.allocate({55, 8}), c = arena.allocate({77, 4});
+    REQUIRE((a && b && c));
+    const bool newest_first = Strategy::reclaims == allot::reclaim::lifo;
+    const auto next = newest_first ? c : a, last = newest_first ? a : c;
+    for (const auto& wrong : {b, last}) {
+        arena.deallocate(wrong);
+        CHECK(noted::only(misuse::out_of_order, allot::raw_pointer::position(wrong.address), wrong.size));
+    }
+    for (const auto& right : {next, b, last}) arena.deallocate(right);
+    CHECK(noted::take().empty());
+    CHECK(arena.allocate({1000, 1}));
+}
+
+TEST_CASE_TEMPLATE("a block that is freed again after its address was handed out at the same size is reported", Kind,
+                   on_host<few_slots>, on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
+                   on_host<allot::deferred<allot::best_fit<in_band>>>, on_handles<allot::best_fit<>>,
+                   on_host<allot::best_fit<in_band>, some_growth>, on_handles<allot::best_fit<>, some_growth>) {
+    in_use<Kind> used;
+    const auto stale = used.kind.arena.allocate(small);
+    used.kind.arena.deallocate(stale);
+    const auto fresh = used.kind.arena.allocate(small);
+    REQUIRE(fresh.address == stale.address);
+    used.kind.arena.deallocate(stale);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(stale), stale.size));
+    CHECK(used.kind.arena.capacity(stale) == 0);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(stale), stale.size));
+    auto by_hand = fresh;
+    by_hand.ticket.number = 0;  // an address and a size: whichever block is live there
+    used.kind.arena.deallocate(by_hand);
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("the capacity of a block that is not live is 0, and reported", Kind, ALL_ARENAS) {
+    in_use<Kind> used;
+    auto inside = used.blocks[2];
+    inside.address = Kind::arena_type::address_model::locate(inside.address, 16);
+    inside.size = 16;
+    CHECK(used.kind.arena.capacity(inside) == 0);
+    CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(inside), 16));
+    CHECK(used.kind.arena.capacity({}) == 0);
+    used.still_works();
+}
+
+TEST_CASE_TEMPLATE("a write past a block's end into the next record in band is reported before the record is used", Strategy,
+                   allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
+    noted::take();
+    const auto reported = [](std::size_t size, unsigned char value, bool next_is_live, bool next_is_freed) {
+        allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 8192};
+        const auto a = arena.allocate({size, 8}), b = arena.allocate({size, 8});
+        REQUIRE((a && b));
+        if (!next_is_live) arena.deallocate(b);
+        const std::size_t room = arena.capacity(a);
+        std::byte saved[8];
+        std::byte* const behind = static_cast<std::byte*>(a.address) + room;
+        std::memcpy(saved, behind, sizeof saved);
+        std::memset(behind, value, sizeof saved);
+        arena.deallocate(next_is_freed ? b : a);
+        const auto calls = noted::take();
+        std::memcpy(behind, saved, sizeof saved);  // the report has changed nothing
+        arena.deallocate(a);
+        if (next_is_live) arena.deallocate(b);
+        const auto whole = arena.allocate({8000, 8});
+        CHECK(whole);
+        arena.deallocate(whole);
+        CHECK(noted::take().empty());
+        const auto& about = next_is_freed ? b : a;
+        return calls.size() == 1 &&
+               calls[0] == noted::call{misuse::overwritten, allot::raw_pointer::position(about.address), size};
+    };
+    for (const std::size_t size : {std::size_t{24}, std::size_t{77}, std::size_t{3001}}) {
+        for (const int value : {0x00, 0x41, 0xDD, 0xFF}) {
+            CHECK(reported(size, static_cast<unsigned char>(value), true, false));
+            CHECK(reported(size, static_cast<unsigned char>(value), true, true));
+            CHECK(reported(size, static_cast<unsigned char>(value), false, false));
+        }
+    }
+}
+
 // ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others", Strategy, up, down, allot::stack<>,
@@ -306,13 +392,15 @@ TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others"
         const auto a = arena.allocate({100, 16}), b = arena.allocate({100, 16}), c = arena.allocate({100, 16});
         REQUIRE((a && b && c));
         std::memset(bytes, 0x11, sizeof bytes);
-        arena.deallocate(b);
-        const auto* const first = static_cast<std::byte*>(b.address);
+        const bool newest_first = Strategy::reclaims == allot::reclaim::lifo;
+        const auto freed = newest_first ? c : a;  // the oldest
+        arena.deallocate(freed);
+        const auto* const first = static_cast<std::byte*>(freed.address);
         CHECK(all_bytes(first, 100, 0xDD));
         CHECK(all_bytes(bytes, static_cast<std::size_t>(first - bytes), 0x11));
         CHECK(all_bytes(first + 100, static_cast<std::size_t>(bytes + sizeof bytes - first) - 100, 0x11));
-        arena.deallocate(a);
-        arena.deallocate(c);
+        arena.deallocate(b);
+        arena.deallocate(newest_first ? a : c);
         CHECK(noted::take().empty());
     }
     CHECK(noted::take().empty());
@@ -337,23 +425,139 @@ TEST_CASE("debug: a freed block's bytes are overwritten but for the records of a
     CHECK(noted::take().empty());
 }
 
-TEST_CASE_TEMPLATE("debug: what is still live when the arena ends is reported, each once", Strategy, up, allot::stack<>,
-                   allot::ring<>, allot::best_fit<in_band>, allot::best_fit<side_table>) {
+TEST_CASE_TEMPLATE("debug: what is still live when the arena ends is reported, each once", Strategy, allot::stack<>,
+                   allot::ring<>, few_slots, allot::best_fit<in_band>, allot::best_fit<side_table>) {
     noted::take();
-    std::size_t leaked[2] = {};
+    noted::call leaked[2] = {};
     {
         allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
         const auto a = arena.allocate({10, 16}), b = arena.allocate({20, 16}), c = arena.allocate({30, 16});
         REQUIRE((a && b && c));
-        arena.deallocate(b);
-        leaked[0] = allot::raw_pointer::position(a.address);
-        leaked[1] = allot::raw_pointer::position(c.address);
+        const auto first = Strategy::reclaims == allot::reclaim::fifo ? b : a;
+        const auto freed = Strategy::reclaims == allot::reclaim::fifo   ? a
+                           : Strategy::reclaims == allot::reclaim::lifo ? c
+                                                                        : b;
+        const auto second = Strategy::reclaims == allot::reclaim::lifo ? b : c;
+        arena.deallocate(freed);
+        leaked[0] = {misuse::leaked, allot::raw_pointer::position(first.address), first.size};
+        leaked[1] = {misuse::leaked, allot::raw_pointer::position(second.address), second.size};
         CHECK(noted::take().empty());
     }
     const auto calls = noted::take();
     REQUIRE(calls.size() == 2);
-    CHECK(calls[0] == noted::call{misuse::leaked, leaked[0], 10});
-    CHECK(calls[1] == noted::call{misuse::leaked, leaked[1], 30});
+    CHECK(calls[0] == leaked[0]);
+    CHECK(calls[1] == leaked[1]);
+}
+
+TEST_CASE_TEMPLATE("debug: blocks of a bump, which takes none back, are no leaks", Strategy, up, down) {
+    noted::take();
+    {
+        allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
+        REQUIRE(arena.allocate({13, 16}));
+    }
+    CHECK(noted::take().empty());
+}
+
+namespace {
+template <class Strategy, class Growth = allot::growth::none>
+struct debugged {
+    using arena_type = allot::arena<allot::host::heap, Strategy, Growth, debug, noted>;
+    static arena_type make() {
+        if constexpr (Growth::regions > 1) return arena_type{};
+        else return arena_type{{}, 16384};
+    }
+};
+}  // namespace
+
+TEST_CASE_TEMPLATE("debug: a write after free is reported when the bytes are handed out again", Kind, debugged<down>,
+                   debugged<up>, debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<few_slots>,
+                   debugged<allot::best_fit<in_band>>, debugged<allot::best_fit<side_table>>,
+                   debugged<allot::deferred<allot::best_fit<in_band>>>, debugged<allot::best_fit<in_band>, some_growth>) {
+    noted::take();
+    {
+        auto arena = Kind::make();
+        const auto block = arena.allocate({99, 8});
+        REQUIRE(block);
+        arena.deallocate(block);
+        static_cast<unsigned char*>(block.address)[47] = 3;
+        CHECK(noted::take().empty());
+        if constexpr (requires { arena.reset(); }) arena.reset();
+        const auto again = arena.allocate({99, 8});
+        CHECK(again.address == block.address);
+        CHECK(noted::only(misuse::written_after_free, allot::raw_pointer::position(block.address), 99));
+        arena.deallocate(again);
+    }
+    CHECK(noted::take().empty());
+}
+
+TEST_CASE_TEMPLATE("debug: a write after free is reported when the arena ends or is trimmed", Kind,
+                   debugged<allot::best_fit<side_table>>, debugged<allot::best_fit<in_band>, some_growth>) {
+    noted::take();
+    for (const bool trimmed : {false, true}) {
+        std::size_t at = 0;
+        {
+            auto arena = Kind::make();
+            const auto block = arena.allocate({301, 8});
+            at = allot::raw_pointer::position(block.address);
+            arena.deallocate(block);
+            static_cast<unsigned char*>(block.address)[60] = 0;
+            if constexpr (requires { arena.trim(); }) {
+                if (trimmed) {
+                    CHECK(arena.trim() != 0);
+                    CHECK(noted::only(misuse::written_after_free, at, 301));
+                    continue;
+                }
+            }
+        }
+        CHECK(noted::only(misuse::written_after_free, at, 301));
+    }
+}
+
+TEST_CASE_TEMPLATE("debug: what the arena itself writes into freed blocks is no misuse", Kind, debugged<few_slots>,
+                   debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<allot::best_fit<in_band>>,
+                   debugged<allot::best_fit<side_table>>, debugged<allot::deferred<allot::best_fit<in_band>>>,
+                   debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band, .large = 200}>>,
+                   debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 64}>>,
+                   debugged<allot::best_fit<in_band>, some_growth>, debugged<allot::best_fit<side_table>, some_growth>) {
+    noted::take();
+    {
+        auto arena = Kind::make();
+        using arena_type = typename Kind::arena_type;
+        std::vector<typename arena_type::block_type> live;
+        std::uint32_t random = 1;
+        const auto below = [&](std::size_t n) {
+            random = random * 1664525 + 1013904223;
+            return static_cast<std::size_t>(random >> 8) % n;
+        };
+        for (int round = 0; round != 4000; ++round) {
+            if (const auto block = arena.allocate({1 + below(below(3) == 0 ? 700 : 90), std::size_t{1} << below(6)})) {
+                std::memset(block.address, static_cast<int>(below(256)), arena.capacity(block));
+                live.push_back(block);
+            }
+            while (!live.empty() && (live.size() > 60 || below(3) == 0)) {
+                const std::size_t which = arena_type::reclaims == allot::reclaim::lifo   ? live.size() - 1
+                                          : arena_type::reclaims == allot::reclaim::fifo ? 0
+                                                                                         : below(live.size());
+                if constexpr (requires { arena.resize(live[which], 1); }) {
+                    if (below(3) == 0 && arena.resize(live[which], 1 + below(300)))
+                        std::memset(live[which].address, 7, arena.capacity(live[which]));
+                }
+                arena.deallocate(live[which]);
+                live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+            }
+            if constexpr (requires { arena.trim(); }) {
+                if (below(100) == 0) arena.trim();
+            }
+            if (!noted::calls.empty()) break;
+        }
+        CHECK(noted::take().empty());
+        while (!live.empty()) {
+            const bool newest = arena_type::reclaims == allot::reclaim::lifo;
+            arena.deallocate(newest ? live.back() : live.front());
+            live.erase(newest ? live.end() - 1 : live.begin());
+        }
+    }
+    CHECK(noted::take().empty());
 }
 
 TEST_CASE("debug: leaks beside a handle and in several regions are reported by their offsets") {

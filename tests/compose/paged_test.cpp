@@ -336,6 +336,32 @@ TEST_CASE("paged: a refusal and a diagnose leave a growing arena as large as it 
     tensors.deallocate(kept);
 }
 
+TEST_CASE("paged: a block that is freed twice is reported before its table is read") {
+    noted::take();
+    using hardened = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none, debug, noted>;
+    const auto plays = [](auto& tables) {
+        host_rows rows{{}, 4 * row_bytes};
+        allot::paged<host_rows&, decltype(tables), pointers> tensors{rows, tables};
+        const auto tensor = tensors.allocate({3 * row_bytes, 1});
+        REQUIRE(tensor);
+        tensors.deallocate(tensor);
+        tensors.deallocate(tensor);
+        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.ticket.address), tensor.ticket.size));
+        const auto again = tensors.allocate({3 * row_bytes, 1});  // the same table, at the same place
+        tensors.deallocate(tensor);
+        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.ticket.address), tensor.ticket.size));
+        tensors.deallocate(again);
+        CHECK(is_whole(rows));
+    };
+    hardened tables{{}, 1000}, more{{}, 1000};
+    plays(tables);
+    allot::fallback both{tables, more};
+    plays(both);
+    allot::synchronized<hardened&, allot::no_lock> alone{tables};
+    plays(alone);
+    CHECK(noted::take().empty());
+}
+
 // ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("paged: sizes and alignments that are none") {

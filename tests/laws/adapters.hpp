@@ -159,6 +159,7 @@ public:
     using device = std::conditional_t<movable, watched<Device>, Device>;  // storage inside the arena is not watched
     using arena = allot::arena<device, Strategy, Growth, Options, never_misused>;
     using growth = Growth;
+    static constexpr allot::arena_options options = Options;
 
     explicit arena_over(const variant& how) : ground_{how} {
         journal_->fail_on = how.fail_on;
@@ -241,6 +242,7 @@ class arena_subject final : public subject {
         c.marks = requires(const arena a) { a.mark(); };
         c.trims = requires(arena a) { a.trim(); };
         c.removes = false;
+        c.in_order = Over::options.hardening != allot::hardening::none;
         return c;
     }
 

@@ -72,6 +72,7 @@ public:
         for (std::size_t i = 0; i != entries_.size(); ++i) {
             if (entries_[i].live) live.push_back(i);
         }
+        if (c_.in_order) in_order = true;
         if (in_order && c_.reclaims == reclaim::lifo) return live.back();
         if (in_order && c_.reclaims == reclaim::fifo) return live.front();
         return live[static_cast<std::size_t>(choice % live.size())];

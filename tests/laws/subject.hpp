@@ -69,6 +69,7 @@ struct contract {
     number slot = 0, slot_align = 1, slot_count = ~number{0};  // holes::slots
     node_shape nodes;
     std::size_t records = 0;   // of a side table with a fixed number of them; 0 for any number
+    bool in_order = false;     // blocks are given back in the order that is reclaimed only: others are reported
     bool gives_back = false;   // a refusal may give back what it took, or what waits: places may differ later, bytes may not
     bool grows = false;
     bool in_place = false;     // grows, by one region that changes its size

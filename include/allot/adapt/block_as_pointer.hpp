@@ -14,6 +14,7 @@
 #include <allot/adapt/bad_alloc.hpp>
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/hardening.hpp>
 
 #include <cstring>
 #include <type_traits>
@@ -40,7 +41,7 @@ template <allocator Allocator>
 class block_as_pointer {
     using block_type = block_of<Allocator>;
     using ticket_type = decltype(block_type::ticket);
-    static constexpr bool has_ticket = !std::is_empty_v<ticket_type>;
+    static constexpr bool has_ticket = !is_spare_ticket<ticket_type>;
 
 public:
     /// At least `wanted.size` bytes; a size of 0 is served as 1. Throws allot::bad_alloc.

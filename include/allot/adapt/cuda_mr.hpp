@@ -26,6 +26,7 @@
 #include <allot/adapt/bad_alloc.hpp>
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/hardening.hpp>
 
 #include <memory>
 
@@ -40,7 +41,7 @@ template <allocator Allocator>
 class memory_resource {
     static_assert(std::same_as<typename Allocator::address_model, raw_pointer>,
                   "allot: a cuda::mr resource gives pointers: use an allocator of memory that has addresses");
-    static_assert(std::is_empty_v<decltype(block_of<Allocator>::ticket)>,
+    static_assert(detail::is_spare_ticket<decltype(block_of<Allocator>::ticket)>,
                   "allot: a cuda::mr resource takes back an address and a size, and blocks of this allocator carry "
                   "more: use bump or pool, or best_fit with node_store::in_band where the host can touch the memory");
     static constexpr bool for_devices = Allocator::dl_device == dl_device_type::cuda ||

@@ -69,6 +69,18 @@ public:
         }
     }
 
+    /// Whether exactly this block is live, as far as the one that it came from checks. A misuse is reported.
+    [[nodiscard]] bool check(block_type held) const noexcept {
+        if (held.ticket.from_second) {
+            if constexpr (requires { second_.check(second_block{}); })
+                return second_.check({held.address, held.size, held.ticket.second});
+        } else {
+            if constexpr (requires { first_.check(first_block{}); })
+                return first_.check({held.address, held.size, held.ticket.first});
+        }
+        return true;
+    }
+
     /// True when the block came from the first allocator.
     [[nodiscard]] static constexpr bool is_from_first(const block_type& held) noexcept {
         return held && !held.ticket.from_second;

@@ -62,6 +62,9 @@ public:
     /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
         if (!held) return;
+        if constexpr (requires { tables_.check(held.ticket); }) {
+            if (!tables_.check(held.ticket)) return;  // nothing is read of a table that is not live
+        }
         const std::size_t count = held.address.count;
         for (std::size_t i = 0; i != count; ++i) {
             const std::size_t row = rows_type::reclaims == reclaim::fifo ? i : count - 1 - i;

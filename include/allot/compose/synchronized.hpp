@@ -97,6 +97,14 @@ public:
         return allocator_.diagnose(wanted);
     }
 
+    /// Whether exactly this block is live, of a hardened allocator. A misuse is reported.
+    [[nodiscard]] bool check(block_type held) noexcept
+        requires requires(const allocator_type& of) { of.check(held); }
+    {
+        const guard alone{lock_};
+        return allocator_.check(held);
+    }
+
     /// Calls `use` with the allocator, and nobody else uses it meanwhile. What comes of it is returned by value.
     template <class Use>
     auto locked(Use&& use) {

@@ -14,7 +14,8 @@
 //     offset_type       unsigned integer of the offset space
 //     ticket_type       what it wants back at deallocation; `no_ticket<Self>` when nothing
 //     memory_type       how an in-band store reaches the bytes; `no_memory` when it touches none
-//     in_band           records live inside the free memory
+//     in_band           records live inside the free memory: in two words at a hole's start, in its last one, and in the
+//                       one in front of it (hardening.hpp looks at all others)
 //     reclaims          which blocks can be given back for reuse: never, lifo, fifo, any
 //     exact             a valid request is refused only when no hole fits it (or records are out)
 //     several_extents   `insert` may be called again to manage more offsets

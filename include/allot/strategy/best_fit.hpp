@@ -237,6 +237,13 @@ public:
         return nodes_.size(nodes_.find(grant)) - header;
     }
 
+    /// Whether the records in band around a grant are as they were written. `inside`: the extent in which it lies.
+    [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
+        requires in_band
+    {
+        return nodes_.is_sound(nodes_.find(grant), inside);
+    }
+
     /// Why `allocate` would refuse. O(holes).
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         Offset free = 0, largest = 0;

@@ -131,6 +131,11 @@ public:
         return or_joined([&] { return strategy_.resize(grant, size); });
     }
     [[nodiscard]] offset_type capacity(grant_type grant) const noexcept { return strategy_.capacity(grant); }
+    [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
+        requires requires(const Strategy strategy) { strategy.is_sound(grant, inside); }
+    {
+        return strategy_.is_sound(grant, inside);
+    }
     [[nodiscard]] diagnosis diagnose(layout_type wanted) const noexcept {
         join_all();
         return strategy_.diagnose(wanted);

@@ -145,6 +145,24 @@ public:
         write(rest + left - word, left);
         return {hole, rest};
     }
+    /// Whether the records of a block and of the holes beside it agree, in memory of which all of `inside` may be read. Those
+    /// that somebody wrote over do not, but for a chance of one in some thousand.
+    [[nodiscard]] bool is_sound(node of, basic_extent<Offset> inside) const noexcept {
+        const auto is_size = [](Offset s, Offset room) { return s % granule == 0 && s <= room && room - s >= word; };
+        const Offset own = size(of), room = inside.end() - of;
+        if ((read(of) & in_use) == 0 || own < min_hole || !is_size(own, room)) return false;
+        const node above = of + own;
+        const Offset more = size(above);
+        if ((read(above) & below_in_use) == 0 || !is_size(more, room - own)) return false;
+        if ((read(above) & in_use) == 0 &&
+            (more < min_hole || read(above + more - word) != more || (read(above + more) & below_in_use) != 0))
+            return false;
+        if ((read(of) & below_in_use) != 0) return true;
+        const Offset less = read(of - word);
+        return less >= min_hole && less % granule == 0 && less <= of - inside.offset &&
+               read(of - less) == (less | below_in_use);
+    }
+
     /// `first` takes in `second`, which follows it, and has yet to be marked.
     static void join(node, node) noexcept {}
 

@@ -73,6 +73,11 @@ public:
         }
     }
 
+    /// Whether a block is the oldest, which is taken back.
+    [[nodiscard]] constexpr bool takes_back(grant_type grant) const noexcept {
+        return grant.ticket.from == oldest_ && live_ != 0;
+    }
+
     /// Forgets every block at once.
     constexpr void reset() noexcept {
         oldest_ = newest_ = whole_.offset;

@@ -77,6 +77,11 @@ public:
         }
     }
 
+    /// Whether a block is the newest of its end, which is taken back.
+    [[nodiscard]] constexpr bool takes_back(grant_type grant) const noexcept {
+        return is_large(grant.where.size) ? grant.where.offset == high_ : grant.where.end() == low_;
+    }
+
     constexpr void reset() noexcept {
         low_ = whole_.offset;
         high_ = whole_.end();
