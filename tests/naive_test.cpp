@@ -149,6 +149,24 @@ TEST_CASE("cached: the smallest kept region that is large and aligned enough is 
     CHECK(under.journal->bytes_out == 0);
 }
 
+TEST_CASE("cached: the trim of an arena over it gives back what it keeps, and counts each byte once") {
+    watched_device under;
+    allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>> memory{
+        kept{under.make()}};
+    const auto a = memory.allocate({700, 16}), b = memory.allocate({900, 16}), c = memory.allocate({300, 16});
+    REQUIRE((a && b && c));
+    CHECK(under.journal->bytes_out == 2000);
+    memory.deallocate(b);
+    CHECK(memory.trim() == 1000);
+    CHECK(under.journal->bytes_out == 1000);
+    CHECK(memory.device().size() == 0);
+    CHECK(memory.trim() == 0);
+    memory.deallocate(a);
+    memory.deallocate(c);
+    CHECK(memory.trim() == 1000);
+    CHECK(under.journal->bytes_out == 0);
+}
+
 TEST_CASE("a cached block is never handed to another device or at a lesser alignment") {
     watched_device under, elsewhere;
     allot::naive<kept> memory{kept{under.make()}}, other{kept{elsewhere.make()}};

@@ -201,8 +201,8 @@ public:
         if constexpr (checked) live_.clear_since(mark.count);
     }
 
-    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place.
-    /// Returns how many bytes.
+    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place. A
+    /// device that keeps regions (cached) gives back all that it keeps, too. Returns how many bytes.
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {

@@ -173,23 +173,17 @@ public:
         return answer;
     }
 
-    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place.
-    /// Returns how many bytes.
+    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place. A
+    /// device that keeps regions (cached) gives back all that it keeps, too. Returns how many bytes.
     std::size_t trim() noexcept
         requires can_trim
     {
-        if constexpr (in_place) {
-            return trim_end();
+        if constexpr (requires { this->device_.size(), this->device_.trim(); }) {
+            const std::size_t spare = this->device_.size(), released = release_unused();
+            this->device_.trim();
+            return spare + released;
         } else {
-            std::size_t released = 0;
-            for (std::size_t i = 0; i != Growth::regions; ++i) {
-                region_type& held = space_.regions[i];
-                if (!held || !give_up(i)) continue;
-                released += held.size;
-                this->device_.release(std::exchange(held, {}));
-            }
-            if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
-            return released;
+            return release_unused();
         }
     }
 
@@ -208,6 +202,23 @@ public:
     }
 
 private:
+    /// What `trim` gives the device.
+    [[nodiscard]] std::size_t release_unused() noexcept {
+        if constexpr (in_place) {
+            return trim_end();
+        } else {
+            std::size_t released = 0;
+            for (std::size_t i = 0; i != Growth::regions; ++i) {
+                region_type& held = space_.regions[i];
+                if (!held || !give_up(i)) continue;
+                released += held.size;
+                this->device_.release(std::exchange(held, {}));
+            }
+            if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
+            return released;
+        }
+    }
+
     [[nodiscard]] grant ask(layout wanted) noexcept {
         if constexpr (sizeof(offset) < sizeof(std::size_t)) {
             if (wanted.size > space_type::last_offset) return {};
