@@ -47,22 +47,25 @@ namespace detail {
     return place.offset != unplaced.offset && place.size == buffer.size &&
            buffer.size <= ~std::uint64_t{0} - place.offset;
 }
-/// Whether as many may move as count: those that can be where they were and are not fixed. It may say so of a few more
-/// than there are, where some are together or fixed twice.
+/// Whether it may still be there, as far as it alone tells, if it is not fixed.
+[[nodiscard]] constexpr bool may_stay(const plan_problem& problem, std::size_t i, const plan_place& place) noexcept {
+    const plan_buffer& buffer = problem.buffers[i];
+    const std::uint64_t begin = place.offset;
+    return is_placed(buffer, place) && begin % buffer.align == 0 &&
+           std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
+               return range.size != 0 && buffer.size != 0 && begin < range.offset + range.size &&
+                      range.offset < begin + buffer.size;
+           });
+}
+/// Whether as many may move as count: those that may stay. It may say so of a few more than there are, where some are
+/// fixed or together.
 [[nodiscard]] constexpr bool may_all_move(const plan_problem& problem, std::span<const plan_place> before,
                                           std::size_t at_most) noexcept {
     std::size_t others = 0;
-    for (std::size_t i = 0; i != std::min(before.size(), problem.buffers.size()); ++i) {
-        const plan_buffer& buffer = problem.buffers[i];
-        const std::uint64_t begin = before[i].offset, end = begin + buffer.size;
-        others += is_placed(buffer, before[i]) && begin % buffer.align == 0 &&
-                  std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
-                      return range.size != 0 && buffer.size != 0 && begin < range.offset + range.size &&
-                             range.offset < end;
-                  });
-    }
+    for (std::size_t i = 0; i != std::min(before.size(), problem.buffers.size()); ++i)
+        others += may_stay(problem, i, before[i]);
     const std::size_t never = problem.fixed.empty() ? 0 : problem.fixed.size() + problem.together.size();
-    return at_most + never >= others;
+    return others <= never || others - never <= at_most;
 }
 
 /// Where most of each group of buffers were, and how many of it were there; 0 when it has changed. It works in a part of
@@ -171,8 +174,9 @@ template <class Watch = unwatched>
     // Buffers count that were placed, in groups that can be where they were.
     const auto counts = [&](std::size_t i) {
         const std::uint32_t moves = cost[(*merged)[i]];
-        return i < before.size() && detail::is_placed(problem.buffers[i], before[i]) && moves != 0 &&
-               moves != detail::ejection_search::never;
+        return i < before.size() && moves != 0 && moves != detail::ejection_search::never &&
+               (before[i].offset == home[(*merged)[i]] ? detail::is_placed(problem.buffers[i], before[i])
+                                                       : detail::may_stay(problem, i, before[i]));
     };
     std::size_t others = 0, strayed = 0;  // all of them, and those that were elsewhere than their group
     for (std::size_t i = 0; i != all; ++i) {
