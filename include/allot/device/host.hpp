@@ -11,7 +11,7 @@
 //
 //     struct alignas(32) slow_memory { std::byte bytes[48_KiB]; };
 //     [[gnu::section(".arena")]] slow_memory slow;
-//     arena<host::static_buffer<slow>, bump> memory;          // the compiler knows the size and the alignment
+//     allot::arena<allot::host::static_buffer<slow>, allot::bump<>> memory;   // its size and alignment are known
 //
 // Nothing here allocates behind the caller's back but `heap`. Thread safety: none, but that of operator new.
 #pragma once

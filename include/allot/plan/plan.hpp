@@ -6,7 +6,7 @@
 //     made->places[1].offset; made->peak; made->bound; made->status;
 //     allot::arena<allot::host::heap, allot::planned<>> memory{{}, *made};        // planned.hpp
 //
-//     static constexpr plan_buffer known[] = {…};
+//     static constexpr allot::plan_buffer known[] = {…};
 //     static constexpr auto layout = allot::plan<known>();    // by the compiler: no code is left of it
 //
 //     problem ──► merge ──► bound ──► greedy ──► search         merge     buffers that share an offset become one

@@ -1,8 +1,8 @@
 // planned: the strategy of an arena whose every block was placed before anything ran. Nothing is searched, recorded or
 // given back: a block is its plan's offset away from the base.
 //
-//     static constexpr plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}},
-//                                               {.size = 500, .live = {1, 3}, .align = 64}};
+//     static constexpr allot::plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}},
+//                                                      {.size = 500, .live = {1, 3}, .align = 64}};
 //     static constexpr auto layout = allot::plan<buffers>();                             // the compiler plans
 //     allot::arena<allot::host::static_storage<layout.peak, layout.align>, allot::planned<layout>> memory;
 //     auto input = memory.at<0>();                                                // 1000 bytes at layout.places[0]

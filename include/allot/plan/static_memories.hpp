@@ -1,12 +1,12 @@
 // static_memories: the compiler decides which memory each buffer lives in, and where; an arena for each memory follows.
 //
-//     static constexpr plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 9216, .live = {1, 3}}};
-//     static constexpr plan_memory memories[] = {{.capacity = 4_KiB}, {.capacity = 12_KiB, .cost = 1}};
-//     static constexpr memories_problem network{.buffers = {.buffers = buffers}, .memories = memories};
+//     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 9216, .live = {1, 3}}};
+//     static constexpr allot::plan_memory memories[] = {{.capacity = 4_KiB}, {.capacity = 12_KiB, .cost = 1}};
+//     static constexpr allot::memories_problem network{.buffers = {.buffers = buffers}, .memories = memories};
 //     static constexpr auto layout = allot::plan_memories<network>();
 //     static constexpr auto in_fast = layout.in(0), in_slow = layout.in(1);
-//     static arena<host::static_storage<4_KiB>, planned<in_fast>> fast;
-//     static arena<host::static_storage<12_KiB>, planned<in_slow>> slow;
+//     static allot::arena<allot::host::static_storage<4_KiB>, allot::planned<in_fast>> fast;
+//     static allot::arena<allot::host::static_storage<12_KiB>, allot::planned<in_slow>> slow;
 //     fast.at<0>(), slow.at<1>()                               // empty in the memory where the buffer does not live
 //
 // When some buffer finds no room, it does not compile, and `plan_shortfall<N>` in the message says how many more bytes
