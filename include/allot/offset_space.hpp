@@ -13,7 +13,6 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
-#include <allot/core/inlining.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/growth.hpp>
 
@@ -71,7 +70,7 @@ public:
     /// The one region's offsets are taken for pointers as they are: fewest bytes of code, and an empty grant is an empty
     /// block. (A base that is loaded goes out again, and then the compiler knows what a block may alias.)
     static constexpr bool offset_is_pointer =
-        (detail::small_code || Embedded) && order == region_order::one_region && std::same_as<model, raw_pointer>;
+        Embedded && order == region_order::one_region && std::same_as<model, raw_pointer>;
 
     /// The regions; one that is not held is empty.
     std::conditional_t<Embedded, embedded_region<Device>, region_type[capacity]> regions{};

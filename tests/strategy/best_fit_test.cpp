@@ -134,14 +134,14 @@ static_assert(serves_all_of_it<10'000'000'000'001, 4096, std::uint64_t>());
 TEST_CASE("best_fit: a granule that does not divide the largest extent leaves the rest of it out") {
     using namespace allot::literals;
     constexpr best_fit_options granules{.records = 16, .granule = 16};
-    static_assert(1000 % 16 != 0 && 100'000 % 64 != 0);
+    static_assert(1000 % 16 != 0 && 100'009 % 16 != 0);
     allot::arena<allot::host::static_storage<1000>, allot::best_fit<granules>> window;
     CHECK(window.allocate({.size = 992 - 16, .align = 1}));
     CHECK(window.allocate({.size = 3, .align = 1}));
     CHECK_FALSE(window.allocate({.size = 3, .align = 1}));
 
-    using limited = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 100'000}>;
-    allot::arena<allot::host::heap, allot::best_fit<best_fit_options{.records = 16, .granule = 64}>, limited> growing;
+    using limited = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 100'009}>;
+    allot::arena<allot::host::heap, allot::best_fit<best_fit_options{.records = 16, .granule = 16}>, limited> growing;
     for (const std::size_t size : {1000U, 64U, 50001U, 3U}) CHECK(growing.allocate({.size = size, .align = 1}));
 }
 

@@ -162,11 +162,12 @@ public:
         return size_up_to(inserted, nodes_.offset(held), need);
     }
 
+    template <bool Small = detail::small_code>
     constexpr grant_type allocate(layout_type wanted) noexcept {
         const Offset need = size_of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
-        if constexpr (detail::small_code) return give(find(wanted, need), need, wanted.size);  // which finds the same
-        if (!is_anywhere(wanted)) [[unlikely]] return allocate_placed(wanted, need);
+        if constexpr (Small) return give<Small>(find<Small>(wanted, need), need, wanted.size);  // which finds the same
+        if (!is_anywhere(wanted)) [[unlikely]] return allocate_placed<Small>(wanted, need);
         // What is asked for most, without the detours of `find`: a hole of just this size, or the front of a larger one.
         const bin own = bin_of(need);
         if (bins::is_exact(own) && bins_.head(own) != none) {
@@ -179,7 +180,7 @@ public:
         if (from == bins::count) [[unlikely]] return {};
         node hole = bins::is_exact(from) ? bins_.head(from) : lowest_of(from, need);
         if (hole == none) {
-            if (from = bins_.after(own); from == bins::count) [[unlikely]] return allocate_placed(wanted, need);
+            if (from = bins_.after(own); from == bins::count) [[unlikely]] return allocate_placed<Small>(wanted, need);
             hole = lowest_of(from, need);
         }
         return cut_front(hole, from, nodes_.size(hole), need, wanted.size);
@@ -347,9 +348,10 @@ private:
     }
 
     /// Where a node is best cut out.
+    template <bool Small = detail::small_code>
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need) const noexcept {
         const bin first = bins_.next(bin_of(need));
-        if (!detail::small_code && first == bins::count) return {};  // otherwise `search` says so
+        if (!Small && first == bins::count) return {};  // otherwise `search` says so
         const auto place_in = [&](node hole, auto choose) {
             const Offset size = nodes_.size(hole), low = nodes_.offset(hole);
             if (size < need) return nowhere;
@@ -357,14 +359,14 @@ private:
             const Offset at = choose(low, high);
             return at > high ? nowhere : at;
         };
-        const bool anywhere = detail::small_code && is_anywhere(wanted);
+        const bool anywhere = Small && is_anywhere(wanted);
         const Offset enough = anywhere ? need : places::enough(need, wanted.align);
         const auto candidates = [&](bin b) { return anywhere && bins::is_exact(b) ? 1 : Options.candidates; };
         if (is_large(wanted.size))
-            return search<true>(first, enough, candidates, [&](node hole) {
+            return search<Small, true>(first, enough, candidates, [&](node hole) {
                 return place_in(hole, [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
             });
-        return search<false>(first, enough, candidates, [&](node hole) {
+        return search<Small, false>(first, enough, candidates, [&](node hole) {
             return place_in(hole, [&](Offset low, Offset) { return places::lowest(low, wanted.align); });
         });
     }
@@ -376,9 +378,9 @@ private:
 
     /// Looks from the bin `first` on, which holds something, or is `count`. `place_in` says where in a hole the node would
     /// begin, or nowhere; a hole of the size `enough` has a place. `candidates`: how many holes of a bin are compared.
-    template <bool FromTop, class Candidates, class PlaceIn>
+    template <bool Small, bool FromTop, class Candidates, class PlaceIn>
     [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates, PlaceIn place_in) const noexcept {
-        if constexpr (detail::small_code) {
+        if constexpr (Small) {
             const bin sure = first_all_fit(enough);
             for (bin b = first; b != bins::count; b = bins_.next(sure)) {
                 if (const place found = best_of<FromTop>(b, candidates(b), place_in); found.hole != none) return found;
@@ -442,17 +444,19 @@ private:
         return {{static_cast<Offset>(nodes_.offset(n) + header), size}, nodes_.ticket(n)};
     }
     /// Apart, so that `allocate` needs no registers for it.
+    template <bool Small>
     [[gnu::noinline]] constexpr grant_type allocate_placed(layout_type wanted, Offset need) noexcept {
-        return give(find(wanted, need), need, wanted.size);
+        return give<Small>(find<Small>(wanted, need), need, wanted.size);
     }
     /// Cuts a used node out of a hole; what is left on either side stays a hole. Nothing without records for these.
+    template <bool Small = detail::small_code>
     constexpr grant_type give(place found, Offset need, Offset size) noexcept {
         const node hole = found.hole;
         if (hole == none) return {};
         const Offset had = nodes_.size(hole);
         const auto front = static_cast<Offset>(found.at - nodes_.offset(hole)), behind = static_cast<Offset>(had - front - need);
         // In band, what is left behind becomes the newest hole of its bin either way.
-        if constexpr (!detail::small_code || !in_band)
+        if constexpr (!Small || !in_band)
             if (front == 0) return cut_front(hole, found.from, had, need, size);
         if (!nodes_.room(behind >= nodes_type::min_hole ? 2 : 1)) return {};
         unlink(hole, [&] { return found.from; });
@@ -518,9 +522,9 @@ private:
         if (next != none) nodes_.set_prev(next, none);
     }
     /// `its_bin` is asked when the hole is the head.
-    template <class Bin>
+    template <bool Small = detail::small_code, class Bin>
     ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
-        if constexpr (detail::small_code && in_band) return unlink(hole);
+        if constexpr (Small && in_band) return unlink(hole);
         const node next = nodes_.next(hole), prev = nodes_.prev(hole);
         if (next != none) nodes_.set_prev(next, prev);
         if (prev != none) nodes_.set_next(prev, next);

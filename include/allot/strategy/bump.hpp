@@ -144,8 +144,9 @@ private:
         return static_cast<Offset>(end - where.offset);
     }
     /// Reduces the room by what alignment skips; false when there is less.
+    template <bool Small = detail::small_code>
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
-        if (!detail::small_code && align <= Options.limit_align) {
+        if (!Small && align <= Options.limit_align) {
             room = align_down(room, align);
             return true;
         }
