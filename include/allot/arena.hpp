@@ -34,6 +34,7 @@ struct arena_mark {
 template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
+    static_assert(arena_order<Device, Strategy>());  // first, so that its sentence is
     static constexpr memory_traits where = region_traits<Device, Growth>(Options.align);
 
 public:
@@ -79,6 +80,20 @@ public:
     /// Acquires a first region of at least `size` bytes at once. When the device refuses, the arena holds nothing, and
     /// `diagnose` has the device's code.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
+
+    /// For the sentence: a size alone, or nothing, makes no device.
+    template <std::integral Size>
+        requires(!std::convertible_to<Size, Device>)
+    explicit arena(Size) : arena{refused_device()} {
+        static_assert(!sizeof(Size), "allot: an arena is made with a device, before any size: arena{{}, size} for a device "
+                                     "without arguments, arena{device} for one that knows its own");
+    }
+    template <class D = Device>
+        requires(!std::default_initializable<D>)
+    arena() : arena{refused_device()} {
+        static_assert(!sizeof(D), "allot: this arena's device needs arguments: arena{device}, such as "
+                                  "arena{host::virtual_memory{64_GiB}}");
+    }
 
     arena(arena&&) noexcept = default;
     arena& operator=(arena&&) = delete;
@@ -185,6 +200,12 @@ public:
         if constexpr (checked) here.count = live_.count();
         return here;
     }
+    template <class S = strategy_type>
+        requires(!markable<S>)
+    void mark() const noexcept {
+        static_assert(!sizeof(S), "allot: this strategy has no marks: use bump or stack for mark and rollback, or give "
+                                  "blocks back one by one");
+    }
     /// Everything allocated since is free again. Precondition: no earlier mark, and no reset, was returned to before.
     template <class Mark>
     void rollback(arena_mark<Mark> mark) noexcept
@@ -243,6 +264,8 @@ private:
     [[nodiscard]] bool resize_grant(const block_type& held, std::size_t size) noexcept {
         return regions_.resize(regions_.space().grant_for(bare(held)), static_cast<offset>(size));
     }
+
+    static Device refused_device();  // nobody has it
 
     /// An extent of the one region as the strategy counts it; empty when it does not lie inside.
     [[nodiscard]] auto in_offsets(extent wanted) const noexcept {

@@ -12,6 +12,14 @@
 
 namespace allot::inline v1 {
 
+/// True unless device and strategy change places.
+template <class Device, class Strategy>
+consteval bool arena_order() {
+    static_assert(!requires { Strategy::granularity; } && !requires { Device::several_extents; },
+                  "allot: an arena takes the device first and the strategy second: arena<Device, Strategy>");
+    return true;
+}
+
 /// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
 template <class Device, class Strategy, class Growth>
 consteval bool arena_requirements() {
@@ -31,6 +39,8 @@ consteval bool arena_requirements() {
                       "this device");
         static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
                       "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
+        static_assert(!grows || !bounded_device<Device>,
+                      "allot: this device has one window, which an arena takes whole: use growth::none");
         static_assert(!Growth::in_place || extensible_device<Device>,
                       "allot: growth::contiguous needs a device whose regions grow in place, such as "
                       "host::virtual_memory");
@@ -48,7 +58,9 @@ consteval bool arena_requirements() {
 template <class Device, class Growth>
 consteval memory_traits region_traits(std::size_t align) {
     memory_traits memory;
-    if constexpr (device<Device> && linear_address_model<typename Device::address_model> && growth_policy<Growth>) {
+    if constexpr (!device<Device> || !growth_policy<Growth>) {
+        return memory;
+    } else if constexpr (linear_address_model<typename Device::address_model>) {
         using model = typename Device::address_model;
         memory.host_pointers = Device::host_accessible && std::same_as<model, raw_pointer>;
         memory.grows = Growth::regions > 1;

@@ -6,6 +6,7 @@
 //     growth::contiguous  one region, which grows at its end by `step` bytes and never moves: for devices that reserve
 //                         addresses and map memory there on demand
 //
+// A device that refuses is asked for a half, a quarter and an eighth of that, and at last for what the request needs.
 // A region is never smaller than the request that it is acquired for needs. `regions` is how many may be held at once:
 // their table lies inside the arena, so growing takes no memory but the device's.
 #pragma once

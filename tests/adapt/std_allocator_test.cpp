@@ -30,7 +30,7 @@ using vector = std::vector<T, in<T, Memory>>;
 using traits = std::allocator_traits<in<int>>;
 static_assert(std::same_as<traits::rebind_alloc<std::string>, in<std::string>>);
 static_assert(std::same_as<traits::pointer, int*>);
-static_assert(!traits::is_always_equal::value && !std::is_default_constructible_v<in<int>>);
+static_assert(!traits::is_always_equal::value);
 static_assert(std::is_nothrow_copy_constructible_v<in<int>> && std::is_nothrow_move_assignable_v<in<int>>);
 static_assert(std::is_convertible_v<in<int>, in<char>> && std::is_convertible_v<heap_arena&, in<int>>);
 static_assert(sizeof(in<int>) == sizeof(void*));

@@ -41,6 +41,7 @@ struct generous_heap : allot::traits_of<allot::host::heap> {
     void release(allot::region<void*> held) noexcept { allot::host::heap{}.release(held); }
 };
 
+using down_narrow = allot::bump<allot::bump_options{}, std::uint16_t>;
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
 }  // namespace
@@ -368,4 +369,124 @@ TEST_CASE_TEMPLATE("growth: a device that gives more than it was asked for serve
     CHECK(arena.allocate({.size = 8000}));
     CHECK_FALSE(arena.allocate({.size = 1000}));
     CHECK(arena.diagnose({.size = 1000}).why == refusal::over_limit);
+}
+
+// ── what a refusal leaves, and what the last hole lacks ──────────────────────────────────────────────────────────────
+
+namespace {
+
+/// A heap of so many bytes in all.
+struct scarce_heap : allot::traits_of<allot::host::heap> {
+    using error = allot::host::heap::error;
+    explicit scarce_heap(std::size_t& bytes_left) : left{&bytes_left} {}
+    [[nodiscard]] allot::acquired<scarce_heap> acquire(allot::layout wanted) noexcept {
+        ++asked;
+        if (wanted.size > *left) return allot::acquired<scarce_heap>::failure(error::no_memory);
+        const auto given = allot::host::heap{}.acquire(wanted);
+        if (!given) return allot::acquired<scarce_heap>::failure(given.error());
+        *left -= wanted.size;
+        return *given;
+    }
+    void release(allot::region<void*> held) noexcept {
+        *left += held.size;
+        allot::host::heap{}.release(held);
+    }
+    std::size_t* left;
+    int asked = 0;
+};
+
+}  // namespace
+
+TEST_CASE("growth: a region is as aligned as the strategy needs, whatever is asked for") {
+    using up_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>;
+    using down_to_lines = allot::bump<allot::bump_options{.limit_align = 256}>;
+    using in_pages = allot::best_fit<allot::best_fit_options{.granule = 4096}>;
+    using slots = allot::pool<allot::pool_options{.slot = 70'000, .align = 4096}>;
+    const auto three = [](auto arena, std::size_t size) {
+        for (int i = 0; i != 3; ++i) {
+            CHECK(arena.diagnose({size, 8}).why == refusal::none);
+            CHECK(arena.allocate({size, 8}));
+        }
+        std::size_t held = 0;
+        for (const auto& region : arena.regions()) held += region.size != 0;
+        CHECK(held == 3);
+    };
+    using fixed = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
+    three(allot::arena<allot::host::heap, up_to_lines, fixed>{}, 1013);
+    three(allot::arena<allot::host::heap, down_to_lines, fixed>{}, 1013);
+    three(allot::arena<allot::host::heap, in_pages, fixed>{}, 69'999);
+    three(allot::arena<allot::host::heap, slots, fixed>{}, 69'999);
+}
+
+TEST_CASE("growth: an upward bump in a region that is no multiple of its alignment uses the rest") {
+    using up_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>;
+    allot::arena<allot::host::heap, up_to_lines> arena{{}, 1001};
+    CHECK(arena.allocate({900, 8}));
+}
+
+TEST_CASE("growth: a device that refuses a step is asked for a half, a quarter and an eighth, and for what is needed") {
+    constexpr std::size_t room = 40'000;
+    using fixed = growth::fixed<growth_options{.step = 64'000, .regions = 8}>;
+    std::size_t left = room;
+    {
+        allot::arena<scarce_heap, allot::best_fit<side_table>, fixed> arena{scarce_heap{left}};
+        CHECK(arena.allocate({1000, 8}));
+        CHECK(region_sizes(arena) == sizes{32'000});
+        CHECK(arena.allocate({31'001, 8}) == typename decltype(arena)::block_type{});
+        CHECK(arena.diagnose({31'001, 8}).why == refusal::device_refused);
+        CHECK(arena.size() == 32'000);
+        CHECK(arena.allocate({31'000, 8}));
+        CHECK(arena.allocate({7'000, 8}));
+        CHECK(region_sizes(arena) == sizes{32'000, 8'000});
+        CHECK(arena.allocate({1'000, 8}));
+        CHECK(arena.device().asked == 2 + 3 + 4);
+        CHECK(left == 0);
+    }
+    CHECK(left == room);
+    left = 3'000;  // less than an eighth
+    allot::arena<scarce_heap, allot::best_fit<side_table>, fixed> arena{scarce_heap{left}};
+    CHECK(arena.allocate({2'999, 1}));
+    CHECK(region_sizes(arena) == sizes{2'999});
+}
+
+TEST_CASE("growth: on handles, an alignment beyond half a segment is refused before a device is asked") {
+    supply from{.align = std::size_t{1} << 40};
+    using fixed = growth::fixed<growth_options{.step = 1000, .regions = 64}>;
+    allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>, fixed> arena{handles<>{from}};
+    constexpr std::size_t half = std::size_t{1} << 25;
+    CHECK(arena.diagnose({16, 2 * half}).why == refusal::misaligned);
+    CHECK_FALSE(arena.allocate({16, 2 * half}));
+    CHECK(from.acquired == 0);
+    for (int i = 0; i != 20; ++i) CHECK(arena.allocate({16, half}));
+}
+
+TEST_CASE("growth: an alignment that narrow offsets cannot tell is misaligned") {
+    supply from{.align = std::size_t{1} << 40};
+    allot::arena<handles<>, allot::best_fit<side_table, std::uint16_t>> arena{handles<>{from}, 1000};
+    allot::arena<handles<>, down_narrow, growth::fixed<growth_options{.step = 1000}>> grows{handles<>{from}};
+    for (const std::size_t align : {std::size_t{1} << 16, std::size_t{1} << 33}) {
+        CHECK(arena.diagnose({16, align}).why == refusal::misaligned);
+        CHECK_FALSE(arena.allocate({16, align}));
+        CHECK(grows.diagnose({16, align}).why == refusal::misaligned);
+        CHECK_FALSE(grows.allocate({16, align}));
+    }
+    CHECK(arena.allocate({16, 1 << 15}));
+    CHECK(grows.allocate({16, 1 << 15}));
+}
+
+TEST_CASE_TEMPLATE("growth: after all regions went back, the next first base decides which alignments there are", Strategy, up,
+                   allot::best_fit<>) {
+    supply from{.align = 64};
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    const auto mark = [&] {
+        if constexpr (allot::markable<Strategy>) arena.reset();
+    };
+    const auto block = arena.allocate({100, 16});
+    CHECK(arena.diagnose({100, 256}).why == refusal::misaligned);
+    arena.deallocate(block);
+    mark();
+    CHECK(arena.trim() == 1000);
+    from.align = 256;
+    CHECK(arena.diagnose({100, 256}).why == refusal::none);
+    CHECK(arena.allocate({100, 256}));
 }

@@ -1,5 +1,5 @@
 # Compiles CASE without MISUSE, which must succeed, and with it, which must fail and say the sentence after
-# '// refused: '. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
+# '// refused: '; within so many of its first lines as '// within: ' says. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${CASE}" text)
@@ -33,4 +33,13 @@ string(REPLACE "\\\"" "\"" output "${output}") # clang shows a static_assert's s
 string(FIND "${output}" "${sentence}" position)
 if(position EQUAL -1)
     fail("is refused with MISUSE, but not by the sentence: ${sentence}")
+endif()
+if(text MATCHES "// within: *([0-9]+)")
+    set(lines ${CMAKE_MATCH_1})
+    string(SUBSTRING "${output}" 0 ${position} before)
+    string(REGEX MATCHALL "\n" before "${before}")
+    list(LENGTH before before)
+    if(before GREATER_EQUAL lines)
+        fail("is refused with MISUSE by the sentence, but ${before} lines stand in front of it")
+    endif()
 endif()

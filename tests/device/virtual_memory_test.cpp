@@ -5,9 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include "in_child.hpp"
+
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <sys/resource.h>
 #include <vector>
 
 namespace {
@@ -21,6 +25,7 @@ using growing = allot::arena<virtual_memory, Strategy,
                              allot::growth::contiguous<allot::growth_options{.step = Step, .limit = 1_GiB, .regions = 1}>>;
 using in_band = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
 using beside = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
+using low = allot::best_fit<allot::best_fit_options{.large = allot::no_bound}>;
 using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
 
 sigjmp_buf back;
@@ -147,4 +152,88 @@ TEST_CASE("storages in memory that grows never move") {
     second.kill();
     CHECK(memory.trim() > 99'000'000);
     CHECK(tensor.data() == at);
+}
+
+TEST_CASE_TEMPLATE("a region grows by what its last hole lacks", Strategy, in_band, beside, low) {
+    growing<Strategy> memory{virtual_memory{100_MiB}};
+    memory.deallocate(memory.allocate({.size = 60'000'001}));
+    CHECK(memory.diagnose({.size = 70'000'001}).why == refusal::none);
+    CHECK(memory.allocate({.size = 70'000'001}));
+    CHECK(memory.size() <= 70'000'001 + 64_KiB);
+}
+
+TEST_CASE("an upward bump uses all that is reserved") {
+    growing<up, 1_MiB> memory{virtual_memory{1_MiB}};
+    CHECK(memory.allocate({.size = 3}));
+    CHECK(memory.allocate({.size = 1_MiB - 16, .align = 16}));
+    CHECK_FALSE(memory.allocate({.size = 1}));
+}
+
+TEST_CASE_TEMPLATE("resize of the last block grows the region, and of no other", Strategy, in_band, beside, low) {
+    growing<Strategy> memory{virtual_memory{8_MiB}};
+    auto first = memory.allocate({.size = 10'001}), last = memory.allocate({.size = 10'001, .align = 4096});
+    auto* const at = last.address;
+    std::memset(at, 77, 10'001);
+    CHECK_FALSE(memory.resize(first, 2'000'003));
+    const std::size_t before = memory.size();
+    CHECK(memory.resize(last, 3'000'007));
+    CHECK(last.address == at);
+    CHECK(last.size == 3'000'007);
+    CHECK(memory.capacity(last) >= 3'000'007);
+    CHECK(memory.size() > before);
+    std::memset(static_cast<std::byte*>(at) + 10'001, 78, 2'990'006);
+    CHECK(static_cast<unsigned char*>(at)[10'000] == 77);
+    const std::size_t held = memory.size();
+    CHECK_FALSE(memory.resize(last, 9'000'000));  // more than is reserved
+    CHECK(memory.size() == held);
+    CHECK(memory.resize(last, 100));
+    memory.deallocate(last);
+    memory.deallocate(first);
+    CHECK(memory.trim() == held);
+}
+
+TEST_CASE("with few records, a region grows as long as there are any for it") {
+    using few = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .records = 5}>;
+    growing<few> memory{virtual_memory{8_MiB}};
+    for (int i = 0; i != 3; ++i) CHECK(memory.allocate({.size = 64_KiB}));  // the extent's end takes one, a hole another
+    CHECK(memory.diagnose({.size = 64_KiB}).why == refusal::out_of_records);
+    CHECK_FALSE(memory.allocate({.size = 64_KiB}));
+}
+
+TEST_CASE("a buffer that grows among small blocks does not drag its region along") {
+    using arena = allot::arena<virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
+    for (const bool in_place : {false, true}) {
+        arena memory{virtual_memory{1_GiB}};
+        auto buffer = memory.allocate({.size = 4096});
+        std::size_t live = 0;
+        for (std::size_t i = 2; i != 302; ++i) {
+            if (!in_place || !memory.resize(buffer, i * 4096)) {
+                const auto larger = memory.allocate({.size = i * 4096});
+                memory.deallocate(buffer);
+                buffer = larger;
+            }
+            for (int small = 0; small != 26; ++small) live += memory.allocate({.size = 100}).size;
+        }
+        CHECK(memory.size() <= 3 * (live + buffer.size));
+    }
+}
+
+TEST_CASE("where addresses are few, up_to reserves less") {
+    const int wrong = processes::in_child([] {
+        unsigned long pages = 0;  // of addresses now
+        std::FILE* const file = std::fopen("/proc/self/statm", "r");
+        if (file == nullptr || std::fscanf(file, "%lu", &pages) != 1) return 1;
+        const rlim_t most = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + 3_GiB;
+        const rlimit few{most, most};
+        if (::setrlimit(RLIMIT_AS, &few) != 0) return 2;
+        growing<in_band> none{virtual_memory{64_GiB}};
+        if (none.allocate({.size = 1})) return 3;
+        const virtual_memory less = virtual_memory::up_to(64_GiB);
+        growing<in_band> some{less};
+        if (less.reserve() != 2_GiB) return 4;
+        return some.allocate({.size = 100'000'000}) ? 0 : 5;
+    });
+    CHECK(wrong == 0);
+    CHECK(virtual_memory::up_to(1_GiB).reserve() == 1_GiB);
+    CHECK(virtual_memory::up_to(1_GiB, 2_GiB).reserve() == 2_GiB);
 }

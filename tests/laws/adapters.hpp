@@ -239,7 +239,7 @@ class arena_subject final : public subject {
         c.resizes = requires(arena a, typename arena::block_type b) { a.resize(b, 1); };
         c.claims = requires(arena a) { a.claim({}); };
         c.resets = requires(arena a) { a.reset(); };
-        c.marks = requires(const arena a) { a.mark(); };
+        c.marks = allot::markable<strategy>;
         c.trims = requires(arena a) { a.trim(); };
         c.removes = false;
         c.in_order = Over::options.hardening != allot::hardening::none;
@@ -341,7 +341,7 @@ private:
         using type = no_mark;
     };
     template <class A>
-        requires requires(const A a) { a.mark(); }
+        requires allot::markable<typename A::strategy_type>
     struct mark_of<A> {
         using type = decltype(std::declval<const A&>().mark());
     };

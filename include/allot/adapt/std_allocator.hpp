@@ -36,6 +36,11 @@ public:
 
     /// Not explicit, so that a container is made with the arena itself.
     std_allocator(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
+    /// For the sentence: containers make their allocator when they are given none.
+    template <class A = Allocator>
+    std_allocator() noexcept {
+        static_assert(!sizeof(A), "allot: this container needs its arena: std::vector<T, std_allocator<T, Arena>> v{arena}");
+    }
     template <class U>
     std_allocator(const std_allocator<U, Allocator>& other) noexcept : std_allocator{other.allocator()} {}
 

@@ -3,6 +3,7 @@
 //
 //     using memory = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
 //     memory arena{allot::host::virtual_memory{64_GiB}};                  // of addresses; memory comes later
+//     memory arena{allot::host::virtual_memory::up_to(64_GiB)};           // less where a process may not have so many
 //
 //     reserved   │ mapped: region │        no access         │
 //                └─ base          └─ the end, up and down with resize
@@ -38,6 +39,21 @@ public:
 
     /// `reserve` bytes of addresses for each region, at least; rounded up to the granularity.
     explicit virtual_memory(std::size_t reserve) noexcept : reserve_{reserve} {}
+
+    /// The same for as much as the system has addresses for now: `most`, or a half, a quarter, … of it, down to `least`.
+    /// For a process whose addresses are limited (RLIMIT_AS, strict overcommit).
+    [[nodiscard]] static virtual_memory up_to(std::size_t most, std::size_t least = granularity) noexcept {
+        for (std::size_t reserve = most; reserve > least; reserve /= 2) {
+            virtual_memory trial{reserve};
+            if (const auto answer = trial.acquire({1, 1})) {
+                trial.release(*answer);
+                return trial;
+            }
+        }
+        return virtual_memory{least};
+    }
+    /// Bytes of addresses that each region reserves.
+    [[nodiscard]] std::size_t reserve() const noexcept { return reserve_; }
 
     /// Zeroed pages at the start of a reserved range. Refused with errno: ENOMEM also for more than is reserved, EINVAL
     /// for a layout that is none, or an alignment above a page.

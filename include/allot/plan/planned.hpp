@@ -238,6 +238,13 @@ private:
     std::span<const plan_place> places_;
 };
 
+/// With a growth, options or a handler, there is nothing that they would do.
+template <class Device, const auto& Plan, class Growth, arena_options Options, class OnMisuse>
+class arena<Device, planned<Plan>, Growth, Options, OnMisuse> {
+    static_assert(!sizeof(Device), "allot: a planned arena neither grows nor takes blocks back, so that it has no growth and "
+                                   "no hardening: write arena<Device, planned<Plan>>");
+};
+
 /// Hands a planned arena's blocks out in the order of their numbers: an allocator for programs that ask in that order.
 /// It takes nothing back, because the plan knows when each is done with.
 template <class Arena>

@@ -141,20 +141,20 @@ public:
 
     /// The least size of the one extent with which a request fits at its end; 0 when no size is large enough.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
-        const extent_type had = nodes_type::usable(inserted);
+        const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(wanted.size);
         if (!had || need == 0 || !is_alignment(wanted.align)) return 0;
         return size_up_to(inserted, places::lowest(end_of_blocks(had), wanted.align), need);
     }
     /// Whether there are records for that: for the hole at the end, and for those that stay in front and behind.
     [[nodiscard]] constexpr bool can_extend(extent_type inserted, layout_type wanted) const noexcept {
-        const extent_type had = nodes_type::usable(inserted);
+        const extent_type had = usable_of(inserted);
         const Offset low = end_of_blocks(had);
         return nodes_.has_room((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U);
     }
     /// The same for a `resize` of the last block.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, grant_type grant, Offset size) const noexcept {
-        const extent_type had = nodes_type::usable(inserted);
+        const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(size);
         const node held = nodes_.find(grant), above = nodes_.hole_after(held);
         const auto end = static_cast<Offset>(nodes_.offset(held) + nodes_.size(held));
@@ -556,6 +556,10 @@ struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
                                                                                                  : node_store::side_table;
         if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
         if (Where.largest < options.largest_extent) options.largest_extent = Where.largest;
+        // A block that outgrows its place leaves a hole: where small blocks settle there, its memory grows by each move.
+        const bool moves = Where.extends && Where.host_pointers && options.largest_extent >= 128_KiB;
+        if (options.large == 0 && moves) options.large = 128_KiB;
+        else if (options.large == no_bound) options.large = 0;
         return options;
     }
     using type = best_fit<settle(Options), Offset, Memory>;

@@ -1,0 +1,15 @@
+// A device with one window gives it once: a second region would always be refused.
+// refused: allot: this device has one window, which an arena takes whole: use growth::none
+// within: 12
+#include <allot/allot.hpp>
+
+int main() {
+    using namespace allot::literals;
+#ifdef MISUSE
+    using growth = allot::growth::geometric<>;
+#else
+    using growth = allot::growth::none;
+#endif
+    allot::arena<allot::host::static_storage<8_KiB>, allot::best_fit<>, growth> arena;
+    return static_cast<int>(arena.size());
+}
