@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Option sweep: every pair of values of all options of arenas, together once; three at a time with ALLOT_LONG=1.
+
+    sweep.py COMPILER [-I… flags]        compiles and runs all; exits with 0 when every combination is fine
+    sweep.py --list                      says which combinations there are
+
+A combination is fine when it does not compile, and the first error is one sentence of ours ("allot: …"), or when it
+compiles and passes the oracle (fuzz.cpp) under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+`refused` models the documents: which combinations do not make an arena. It only saves time: combinations that it expects
+to be refused are compiled apart, so that the others need no second attempt. The compiler decides.
+"""
+import concurrent.futures
+import itertools
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LONG = os.environ.get("ALLOT_LONG") == "1"
+JOBS = int(os.environ.get("SWEEP_JOBS", "1"))
+
+OFFSET = {"8": "std::uint8_t", "16": "std::uint16_t", "32": "std::uint32_t", "64": "std::uint64_t"}
+DEVICE = {
+    "heap": "host::heap", "static": "host::static_storage<{size}>", "static1": "host::static_storage<{size}, 1>",
+    "buffer": "host::buffer", "pages": "host::pages<>", "virtual": "host::virtual_memory", "tight": "tightly_coupled",
+    "handles": "handles", "untouchable": "untouchable",
+}
+WINDOWS = {"static", "static1", "buffer", "tight"}
+GROWTH = {
+    "none": "growth::none",
+    "fixed": "growth::fixed<growth_options{.step = 1000, .regions = 4}>",
+    "fixed_limit": "growth::fixed<growth_options{.step = 4097, .limit = 20'011, .regions = 8}>",
+    "fixed_3": "growth::fixed<growth_options{.step = 1000, .regions = 3}>",
+    "geometric": "growth::geometric<growth_options{.step = 777, .regions = 16}>",
+    "geometric_limit": "growth::geometric<growth_options{.step = 1, .limit = 50'021, .regions = 4}>",
+    "contiguous": "growth::contiguous<growth_options{.step = 4097, .regions = 1}>",
+    "contiguous_limit": "growth::contiguous<growth_options{.step = 1, .limit = 70'001, .regions = 1}>",
+}
+LIMIT = {"fixed_limit": 20011, "geometric_limit": 50021, "contiguous_limit": 70001}
+COMMON = {
+    "offset": list(OFFSET), "device": list(DEVICE), "size": [1000, 4097, 100003], "growth": list(GROWTH),
+    "hardening": ["none", "checked", "debug"], "made": ["alone", "fallback", "synchronized", "paged"],
+}
+BEST_FIT = {
+    "store": ["automatic", "in_band", "side_table"], "records": [0, 5, 70], "granule": [1, 3, 16, 64],
+    "candidates": [0, 1, 4], "probes": [None, 2], "large": [0, 300, 5000], "largest_extent": [None, 1000, 100000],
+}
+FAMILIES = {
+    "bump": {"direction": ["up", "down"], "limit_align": [1, 3, 64, 4096]},
+    "stack": {"large": [0, 100, 5000]},
+    "ring": {},
+    "pool": {"slot": [0, 1, 40, 1000], "count": [0, 7, 65], "align": [1, 3, 16, 64],
+             "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"]},
+    "best_fit": BEST_FIT,
+    "deferred": {"largest": [1024, 40, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "large", "probes")},
+}
+
+
+def refused(row):
+    """Why the documents say that a combination makes no arena: a set of reasons."""
+    why = set()
+    family, device, growth = row["family"], row["device"], row["growth"]
+    pointers = device not in ("handles", "untouchable")
+    grows, in_place = growth not in ("none", "contiguous", "contiguous_limit"), growth.startswith("contiguous")
+    last = 2 ** int(row["offset"]) - 1
+    if device != "handles" and row["offset"] != "64":
+        why.add("offsets are addresses")
+    if growth == "fixed_3":
+        why.add("regions")
+    if in_place and device != "virtual":
+        why.add("device does not extend")
+    if device in WINDOWS and growth != "none":
+        why.add("growth of a window")
+    if family in ("stack", "ring") and grows:
+        why.add("one extent")
+    if in_place and (family in ("stack", "ring", "pool") or family == "bump" and row["direction"] == "down"):
+        why.add("strategy does not extend")
+    if family == "bump" and row["limit_align"] == 3:
+        why.add("limit_align")
+    if family == "pool":
+        slot, align = row["slot"], row["align"]
+        in_band = row["store"] == "in_band" or row["store"] == "automatic" and pointers and slot >= 8 and align >= 8
+        if slot == 0:
+            why.add("slot")
+        if align == 3:
+            why.add("align")
+        if in_band and (slot < 8 or align < 8):
+            why.add("slot too small for a link")
+        if in_band and not pointers:
+            why.add("in band out of reach")
+        if not in_band and row["count"] == 0:
+            why.add("count")
+        if not in_band and grows:
+            why.add("one extent")
+        if -(-slot // align) * align > last:
+            why.add("slot beyond the offsets")
+        if row["store"] == "atomic_bitmap" and row["hardening"] != "none":
+            why.add("concurrent and hardened")
+    if family in ("best_fit", "deferred"):
+        options = {"granule": 1, "candidates": 4, "largest_extent": None} | row
+        bounds = [options["largest_extent"]]
+        if device in ("static", "static1"):
+            bounds.append(row["size"])
+        bounds.append(LIMIT.get(growth))
+        bound = min((b for b in bounds if b), default=None)
+        in_band = options["store"] == "in_band" or (options["store"] == "automatic" and pointers
+                                                   and options["records"] == 0 and options["granule"] == 1)
+        if in_band and not pointers:
+            why.add("in band out of reach")
+        if options["store"] == "in_band" and options["records"] != 0:
+            why.add("records in band")
+        if options["granule"] == 3 or options["store"] == "in_band" and options["granule"] != 1:
+            why.add("granule")
+        if options["candidates"] == 0:
+            why.add("candidates")
+        if bound is not None and options["large"] > bound:
+            why.add("large beyond the largest extent")
+        if (grows or in_place) and options["largest_extent"] is not None and (
+                growth not in LIMIT or options["largest_extent"] < LIMIT[growth]):
+            why.add("growth beyond the largest extent")
+        if family == "deferred":
+            if not in_band:
+                why.add("deferred beside")
+            if row["largest"] > last // 2:
+                why.add("largest beyond the offsets")
+    return why
+
+
+def strategy(row):
+    offset, family = OFFSET[row["offset"]], row["family"]
+    names = [n for n in FAMILIES[family] if not (family == "deferred" and n == "largest")]
+    enums = {"direction": "direction::", "store": "pool_store::" if family == "pool" else "node_store::"}
+    options = ", ".join(f".{n} = {enums.get(n, '')}{row[n]}" for n in names if row[n] is not None)
+    if family == "ring":
+        return f"ring<{offset}>"
+    if family == "deferred":
+        inner = f"best_fit<best_fit_options{{{options}}}, {offset}>"
+        return f"deferred<{inner}, deferred_options{{.largest = {row['largest']}}}>"
+    return f"{family}<{family}_options{{{options}}}, {offset}>"
+
+
+def spelled(row):
+    device = DEVICE[row["device"]].format(size=row["size"])
+    return (f"{device}, {strategy(row)}, {GROWTH[row['growth']]}, hardening::{row['hardening']}, "
+            f"made::{row['made']}, {row['size']}")
+
+
+# ── covering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+def tuples(row, strength, family=None):
+    """The combinations of values that a row covers. Options of a strategy are told apart from another's by its name."""
+    family = family or row["family"]
+    named = sorted((n if n in COMMON or n == "family" else f"{family}.{n}", str(v)) for n, v in row.items())
+    return set(itertools.combinations(named, strength))
+
+
+def covering(strength):
+    """Rows that the documents allow, which have every combination of `strength` values that such a row can have."""
+    covered, rows = set(), []
+    for family in sorted(FAMILIES, key=lambda f: -len(FAMILIES[f])):
+        dice = random.Random(f"{family} {strength}")
+        factors = COMMON | FAMILIES[family]
+
+        def complete(fixed):
+            row = {"family": family} | {n: dice.choice(v) for n, v in factors.items()} | fixed
+            free = [n for n in factors if n not in fixed]
+            for _ in range(25):  # mends what is refused, and leaves what is fixed
+                if not refused(row):
+                    return row
+                name = dice.choice(free)
+                better = [(len(refused(r)), i, r) for i, r in enumerate(row | {name: v} for v in factors[name])]
+                dice.shuffle(better)
+                row = min(better, key=lambda it: it[0])[2]
+            return None
+
+        for name in list(factors):  # what no row may have is asked for once
+            factors[name] = [v for v in factors[name] if any(complete({name: v}) for _ in range(4))]
+        missing = [dict(chosen) for names in itertools.combinations(["family"] + list(factors), strength)
+                   for chosen in itertools.product(*([(n, v) for v in factors.get(n, [family])] for n in names))]
+        dice.shuffle(missing)
+        for wanted in missing:
+            if next(iter(tuples(wanted, strength, family))) in covered:
+                continue
+            tries = []
+            for _ in range(10 if strength == 2 else 3):
+                row = complete({n: v for n, v in wanted.items() if n != "family"})
+                if row:
+                    tries.append(row)
+                elif len(tries) == 0 and _ == 2:
+                    break
+            if tries:
+                rows.append(max(tries, key=lambda row: len(tuples(row, strength) - covered)))
+                covered |= tuples(rows[-1], strength)
+    return rows
+
+
+def refusals():
+    """Rows that the documents refuse: each reason alone, in every family, with every device and every growth it has."""
+    dice = random.Random("refusals")
+    seen, rows = set(), []
+    for family, own in FAMILIES.items():
+        factors = COMMON | own
+        for _ in range(1500):
+            row = {"family": family} | {n: dice.choice(v) for n, v in factors.items()}
+            why = refused(row)
+            if len(why) != 1:
+                continue
+            reason = next(iter(why))
+            marks = {(reason, family), (reason, "device", row["device"])}
+            if marks - seen:
+                seen |= marks
+                rows.append(row | {"why": reason})
+    return rows
+
+
+# ── compiling ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+class Compiler:
+    def __init__(self, words, folder):
+        self.words, self.folder = words, folder
+        version = subprocess.run([words[0], "--version"], capture_output=True, text=True).stdout
+        self.notes_follow = "clang" in version  # otherwise they go before the error
+
+    def run(self, name, text, flags):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, "w") as out:
+                out.write(text)
+        done = subprocess.run(self.words + ["-std=c++20", f"-I{HERE}"] + flags + [path], capture_output=True, text=True,
+                              env=os.environ | {"LC_ALL": "C"})
+        return done.returncode, done.stderr
+
+    def first_errors(self, name, output):
+        """The first error of each line of the file that led to one."""
+        found, line, error = {}, None, None
+        here = re.compile(re.escape(name) + r":(\d+):")
+        for text in output.splitlines():
+            seen = here.search(text)
+            if ": error: " in text or ": fatal error: " in text:
+                if self.notes_follow:
+                    if error is not None and line is not None:
+                        found.setdefault(line, error)
+                    error, line = text, int(seen.group(1)) if seen else None
+                else:
+                    if seen:
+                        line = int(seen.group(1))
+                    found.setdefault(line, text)
+            elif seen and ("instantiation" in text or "required from" in text or "requested here" in text):
+                line = int(seen.group(1))
+        if self.notes_follow and error is not None:
+            found.setdefault(line, error)
+        return found
+
+
+PROLOGUE = '#include "combination.hpp"\nusing namespace sweep;\n'
+
+
+def source(rows):
+    return PROLOGUE + "".join(
+        f'const enlisted r{number}{{{number}, "{spelled(row)}", &make<{spelled(row)}>}};\n' for number, row in rows)
+
+
+def compile_batch(compiler, name, rows, flags):
+    """Compiles rows together. Gives those that compile, and for the others the first error."""
+    errors = {}
+    while rows:
+        status, output = compiler.run(name, source(rows), flags)
+        if status == 0:
+            break
+        found = compiler.first_errors(name, output)
+        first = PROLOGUE.count("\n") + 1
+        bad = {index: found[first + index] for index in range(len(rows)) if first + index in found}
+        if not bad:
+            sys.exit(f"{name} does not compile, and no row is why:\n{output[:4000]}")
+        errors |= {rows[index][0]: text for index, text in bad.items()}
+        rows = [row for index, row in enumerate(rows) if index not in bad]
+        if "-fsyntax-only" not in flags or not rows:
+            continue
+        # What several rows share is reported once: the rest is asked again.
+    return rows, errors
+
+
+def batches(rows, size):
+    return [rows[at:at + size] for at in range(0, len(rows), size)]
+
+
+def main():
+    strength = 3 if LONG else 2
+    fine = covering(strength)
+    bad = refusals()
+    numbered = list(enumerate(fine + bad, 1))
+    fine, bad = numbered[:len(fine)], numbered[len(fine):]
+    if sys.argv[1:] == ["--list"]:
+        for number, row in numbered:
+            print(number, spelled(row), "refused: " + row["why"] if "why" in row else "")
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = os.environ.get("SWEEP_FOLDER", temporary)
+        compiler = Compiler(sys.argv[1:], folder)
+        sanitized = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-c"]
+        quiet = ["-fno-caret-diagnostics" if compiler.notes_follow else "-fno-diagnostics-show-caret",
+                 "-ferror-limit=0" if compiler.notes_follow else "-fmax-errors=0"]
+        if not compiler.notes_follow:
+            quiet.append("-ftemplate-backtrace-limit=0")
+        else:
+            quiet.append("-ftemplate-backtrace-limit=0")
+        wrong, unexpected, said = [], [], set()
+
+        def judge(errors, expected):
+            for number, text in errors.items():
+                row = numbered[number - 1][1]
+                sentence = re.search(r'allot: [^"]*', text)
+                if not sentence:
+                    wrong.append(f"row {number}: {spelled(row)}\n    is refused by no sentence: {text}")
+                else:
+                    said.add(sentence.group(0))
+                if not expected:
+                    unexpected.append(f"row {number}: {spelled(row)}: {sentence.group(0) if sentence else text}")
+
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            refusing = list(pool.map(lambda job: compile_batch(compiler, f"refused{job[0]}.cpp", job[1],
+                                                               ["-fsyntax-only"] + quiet),
+                                     enumerate(batches(bad, 12))))
+            more = []
+            for compiling, errors in refusing:
+                judge(errors, True)
+                more += compiling
+            for number, row in more:
+                unexpected.append(f"row {number}: {spelled(row)}: compiles")
+            objects = []
+            jobs = list(enumerate(batches(fine + more, 16)))
+            built = list(pool.map(lambda job: compile_batch(
+                compiler, f"fine{job[0]}.cpp", job[1],
+                sanitized + quiet + ["-o", os.path.join(folder, f"fine{job[0]}.o")]), jobs))
+        for (index, _), (rows, errors) in zip(jobs, built):
+            judge(errors, False)
+            if rows:
+                objects.append(os.path.join(folder, f"fine{index}.o"))
+        program = os.path.join(folder, "sweep")
+        for name, flags in ((os.path.join(HERE, "fuzz.cpp"), ["-O2", "-c", "-o", os.path.join(folder, "fuzz.o")]),):
+            status, output = compiler.run(name, None, flags)
+            if status != 0:
+                sys.exit(output)
+        link = subprocess.run([compiler.words[0], "-fsanitize=address,undefined", os.path.join(folder, "fuzz.o"), *objects,
+                               "-o", program])
+        if link.returncode != 0:
+            sys.exit("the sweep does not link")
+        for text in unexpected:
+            print("not as modelled:", text)
+        for text in wrong:
+            print(text)
+        print(f"{len(bad) - len(more)} combinations refused, by {len(said)} sentences")
+        sys.stdout.flush()
+        ran = subprocess.run([program], env=os.environ | {
+            "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")})
+        sys.exit(1 if wrong or ran.returncode != 0 else 0)
+
+
+if __name__ == "__main__":
+    main()
