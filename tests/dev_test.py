@@ -62,6 +62,12 @@ class Dev(unittest.TestCase):
             (["replay", "nowhere.altr"], "there is no file nowhere.altr"),
             (["replay", "some.trace", "--allocator"], "--allocator needs a name"),
             (["bench", "nonsense"], "there is no benchmark 'nonsense', but: instructions"),
+            (["test", "--nonsense"], "./dev test takes --wide or --all, or nothing"),
+            (["test", "--wide", "--all"], "./dev test takes --wide or --all, or nothing"),
+            (["fuzz", "nonsense"], "there is no fuzzer nonsense"),
+            (["fuzz", "--minutes"], "--minutes needs a number"),
+            (["fuzz", "--minutes=soon"], "--minutes needs a number"),
+            (["fuzz", "--nonsense"], "there is no option --nonsense"),
             (["size", "nonsense"], "./dev size takes no arguments"),
             (["devices", "nonsense"], "./dev devices takes no arguments"),
         ]:
@@ -95,6 +101,34 @@ class Dev(unittest.TestCase):
         self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
         done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
         self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
+
+    def test_what_is_tested(self):
+        def workflows(*arguments):
+            done = self.dev("test", *arguments)
+            self.assertIn("all passed", done.stdout)
+            return [line.split()[-1] for line in done.stdout.splitlines() if "--workflow" in line]
+
+        for tool in ("pip", "python", "conan"):
+            self.script(f"build/tools/bin/{tool}", ECHO)
+        for script in ("fuzz", "vm"):
+            self.script(f"tests/{script}/run.sh", ECHO)
+        unit, wide, everything = workflows(), workflows("--wide"), workflows("--all")
+        self.assertEqual(unit, ["unit"])
+        self.assertEqual(wide, ["gcc", "clang-asan"])
+        self.assertEqual(everything[:3], unit + wide)  # nothing is left out, or tested twice
+        self.assertEqual(len(everything), len(set(everything)))
+
+    def test_a_test_that_fails(self):
+        done = self.dev("test", exits_with=1, CMAKE_FAILS="1")
+        self.assertIn("FAILED: unit (of: unit)", done.stdout)
+
+    def test_fuzzers_get_their_time(self):
+        self.script("tests/fuzz/run.sh", ECHO)
+        for name in ("table", "trace"):
+            self.script(f"tests/fuzz/{name}_fuzz.cpp", "")
+        for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
+                                 (["--minutes=2", "table", "--keep", "trace"], "2 --keep table trace")]:
+            self.assertIn(f"run.sh build/clang-asan/tests/fuzz {given}\n", self.dev("fuzz", *arguments).stdout)
 
     def test_a_build_that_fails_is_shown(self):
         done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")
