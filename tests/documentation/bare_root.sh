@@ -59,7 +59,7 @@ for page in "${pages[@]}"; do
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     if [[ -e $certificates ]]; then install -D -m 644 "$certificates" "$root$certificates"; fi
     mkdir -p "$root/src/allot"
-    tar -c --exclude=./build --exclude=./.git . | tar -x -C "$root/src/allot"
+    tar -c '--exclude=./build*' --exclude=./.git . | tar -x -C "$root/src/allot"
     printf '%s\n' "$script" >"$root/src/page.sh"
     for each in proc dev sys; do mount --rbind "/$each" "$root/$each" && mount --make-rslave "$root/$each"; done
     chroot "$root" env -i "${environment[@]}" bash -c 'apt-get -qq update && cd /src/allot && bash ../page.sh' </dev/null ||

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What installs packages or takes minutes is for bare_root.sh. The examples' targets are built and run by tests of their own.
 LONG = re.compile(r"apt-get|\./dev (?:test|bench|size|replay|demo)\b|examples/tvm/run|cmake --preset")
-NOT_COPIED = {"build", ".git"}
+NOT_COPIED = re.compile(r"build|\.git$|\.cache$")
 
 
 def blocks(page, language):
@@ -30,7 +30,8 @@ def copy_of_tree(scratch):
     """Beside it blocks may write, as ../mine."""
     shutil.rmtree(scratch, ignore_errors=True)
     tree = scratch / "allot"
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda folder, names: NOT_COPIED & set(names) if Path(folder) == ROOT else [])
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda folder, names:
+                    [name for name in names if Path(folder) == ROOT and NOT_COPIED.match(name)])
     return tree
 
 
