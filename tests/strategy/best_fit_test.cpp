@@ -357,3 +357,31 @@ TEST_CASE("with a granule, an alignment up to it fails only when no hole is as l
     constexpr std::size_t size = decltype(strategy)::bytes_for(3, {300, 8});
     CHECK(size == 3 * 512);
 }
+
+TEST_CASE("best_fit: a resize needs a record only for a hole that was not there") {
+    allot::best_fit<best_fit_options{.records = 4}> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    auto first = strategy.allocate({30, 1});
+    const auto second = strategy.allocate({30, 1});
+    REQUIRE(second);  // first, second, a hole and the end
+    CHECK_FALSE(strategy.resize(first, 20));
+    REQUIRE(strategy.resize(second, 50));
+    REQUIRE(strategy.resize({{30, 50}, second.ticket}, 40));
+    CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::out_of_records, 30});
+}
+
+TEST_CASE("best_fit: in band, a claim leaves nothing in front, or as much as a hole takes") {
+    constexpr std::size_t word = sizeof(std::uintptr_t);
+    alignas(2 * sizeof(std::uintptr_t)) static std::byte memory[1024];
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    allot::best_fit<best_fit_options{.store = node_store::in_band}> strategy;
+    REQUIRE(strategy.insert({at, sizeof memory}));
+    for (std::size_t words = 0; words != 20; ++words) {  // the first header is the second word
+        const bool possible = words == 2 || (words >= 6 && words % 2 == 0);
+        CHECK((strategy.diagnose_claim({at + words * word, 64}).why == allot::refusal::none) == possible);
+        const auto block = strategy.claim({at + words * word, 64});
+        CHECK(bool(block) == possible);
+        if (block) strategy.deallocate(block);
+        CHECK_FALSE(strategy.claim({at + words * word + 1, 64}));
+    }
+}

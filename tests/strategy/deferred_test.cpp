@@ -80,3 +80,34 @@ TEST_CASE("large blocks never wait") {
     strategy.deallocate(second);
     CHECK(strategy.allocate({160, 8}).where.offset == first.where.offset);
 }
+
+TEST_CASE("deferred: a resize that is refused joins no block but its neighbour") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    allot::grant_of<in_band> blocks[16]{};
+    for (auto& block : blocks) block = strategy.allocate({100, 8});
+    for (const int i : {2, 4, 6, 8, 9}) strategy.deallocate(blocks[i]);
+    CHECK_FALSE(strategy.resize(blocks[10], 200));  // the next is in use
+    CHECK_FALSE(strategy.resize(blocks[5], 1000));  // the next waits, and is not enough
+    for (const int i : {9, 8, 4, 2}) CHECK(strategy.allocate({100, 8}).where.offset == blocks[i].where.offset);
+}
+
+TEST_CASE("deferred: a resize takes in the neighbour that waits, however long ago it came back") {
+    alignas(16) static std::byte many_bytes[64 * 1024];
+    for (const std::size_t others : {0U, 1U, 2U, 31U, 32U, 33U, 200U}) {
+        allot::deferred<in_band> strategy;
+        REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+        allot::grant_of<in_band> blocks[402]{};
+        for (auto& block : blocks) block = strategy.allocate({100, 8});
+        for (std::size_t i = 0; i <= others; ++i) strategy.deallocate(blocks[2 * i + 1]);
+        const auto size = blocks[1].where.offset + 100 - blocks[0].where.offset;
+        REQUIRE(strategy.resize(blocks[0], size));
+        blocks[0].where.size = size;
+        CHECK_FALSE(strategy.resize(blocks[0], size + 100));
+        for (std::size_t i = 1; i <= others; ++i)  // all of the others are to be had
+            CHECK(strategy.allocate({100, 8}).where.offset <= blocks[2 * others + 1].where.offset);
+        for (std::size_t i = 0; i != 402; ++i)
+            if (i != 1) strategy.deallocate(blocks[i]);
+        CHECK(strategy.remove({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+    }
+}

@@ -158,7 +158,8 @@ public:
         const Offset need = size_of_node(size);
         const node held = nodes_.find(grant), above = nodes_.hole_after(held);
         const auto end = static_cast<Offset>(nodes_.offset(held) + nodes_.size(held));
-        if (need == 0 || (above == none ? end != had.end() : above != nodes_.last_hole(had)) || !nodes_.has_room(1)) return 0;
+        if (need == 0) return 0;
+        if (above == none ? end != had.end() || !nodes_.has_room(1) : above != nodes_.last_hole(had)) return 0;
         return size_up_to(inserted, nodes_.offset(held), need);
     }
 
@@ -201,8 +202,9 @@ public:
         link(freed, size);
     }
 
-    /// Gives exactly this extent, if it is free. An in-band block also needs its header in front: its offset is a
-    /// multiple of two words and the word before it is free. O(holes).
+    /// Gives exactly this extent, if it is free. Its offset is a multiple of the granule. In band, the offset is a multiple
+    /// of two words, the word before it is free too, for the header, and what is free in front of that is nothing or at
+    /// least four words: less is no hole. O(holes).
     constexpr grant_type claim(extent_type wanted) noexcept {
         return give(around(wanted), size_of_node(wanted.size), wanted.size);
     }
@@ -222,15 +224,35 @@ public:
         const node held = nodes_.find(grant);
         const Offset had = nodes_.size(held);
         if (need == 0) return false;
+        const node above = nodes_.hole_after(held);
         if (need > had) {
-            const node above = nodes_.hole_after(held);
             if (above == none || nodes_.size(above) < need - had) return false;
-        } else if (had - need < nodes_type::min_hole && nodes_.hole_after(held) == none) {
-            return true;
+        } else if (above == none) {  // a hole above gives its record to the rest
+            if (had - need < nodes_type::min_hole) return true;
+            if (!nodes_.room(1)) return false;
         }
-        if (!nodes_.room(1)) return false;
         keep_front(held, static_cast<Offset>(had + absorb_above(held)), need);
         return true;
+    }
+
+    // For `deferred`: a block in use may be marked as waiting, where a record in band has a bit for it.
+    static constexpr bool can_wait = in_band && sizeof(Offset) > 2;
+    ALLOT_INLINE void set_waiting(grant_type grant) noexcept
+        requires can_wait
+    {
+        nodes_.set_waiting(nodes_.find(grant));
+    }
+    ALLOT_INLINE void clear_waiting(grant_type grant) noexcept
+        requires can_wait
+    {
+        nodes_.clear_waiting(nodes_.find(grant));
+    }
+    /// The block right above, with all of its bytes, when it waits.
+    [[nodiscard]] grant_type waiting_above(grant_type grant) const noexcept
+        requires can_wait
+    {
+        const node above = nodes_.waiting_after(nodes_.find(grant));
+        return above == none ? grant_type{} : grant_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
     }
 
     /// What the holder of a grant may use: at least the size asked for.

@@ -9,7 +9,8 @@
 //
 // Programs ask again for the sizes that they gave back, so that most calls cut and join nothing. Nothing is lost by
 // waiting: before a request is refused, all that waits has joined, and the strategy was asked again; `exact` stays true.
-// So do functions that ask what is free: they join first.
+// So do functions that ask what is free: they join first. A `resize` joins the block above, if that waits, and no
+// other; with offsets of 16 bits, whose records in band have no bit to tell it, none.
 //
 // Complexity: O(1) where a block of the size waits, otherwise the strategy's; a refusal gives back what waits, each block
 // once. Which is why its worst call has no bound: not for an interrupt. Memory: one offset for each multiple of two words
@@ -102,7 +103,11 @@ public:
     grant_type allocate(layout_type wanted) noexcept {
         if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
             offset_type& first = waiting_.first[list_for(wanted.size)];
-            if (first != none) return {{take(first), wanted.size}, {}};
+            if (first != none) {
+                const grant_type given{{take(first), wanted.size}, {}};
+                if constexpr (marks) strategy_.clear_waiting(given);
+                return given;
+            }
         }
         return or_joined([&] { return strategy_.allocate(wanted); });
     }
@@ -110,6 +115,7 @@ public:
         const offset_type size = strategy_.capacity(grant);
         if (size > largest) return strategy_.deallocate(grant);
         offset_type& first = waiting_.first[(size + word) / granule];
+        if constexpr (marks) strategy_.set_waiting(grant);
         std::memcpy(memory_.at(grant.where.offset), &first, sizeof first);
         first = grant.where.offset;
     }
@@ -128,7 +134,14 @@ public:
     bool resize(grant_type grant, offset_type size) noexcept
         requires resizable<Strategy>
     {
-        return or_joined([&] { return strategy_.resize(grant, size); });
+        if (strategy_.resize(grant, size)) return true;
+        if constexpr (marks) {
+            const grant_type above = strategy_.waiting_above(grant);
+            if (!above) return false;
+            join(above);
+            return strategy_.resize(grant, size);
+        }
+        return false;
     }
     [[nodiscard]] offset_type capacity(grant_type grant) const noexcept { return strategy_.capacity(grant); }
     [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
@@ -156,11 +169,40 @@ private:
         return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
     }
 
+    /// Whether a block above that waits is told from one in use.
+    static constexpr bool marks = resizable<Strategy> && requires(const Strategy strategy, grant_type grant) {
+        { strategy.waiting_above(grant) } -> std::same_as<grant_type>;
+    };
+
+    /// Takes the block out of a list that follows another one there.
+    offset_type take_after(offset_type before) noexcept {
+        offset_type next;
+        std::memcpy(&next, memory_.at(before), sizeof next);
+        const offset_type taken = take(next);
+        std::memcpy(memory_.at(before), &next, sizeof next);
+        return taken;
+    }
     /// Takes the first block out of a list that has one.
     offset_type take(offset_type& first) const noexcept {
         const offset_type taken = first;
         std::memcpy(&first, memory_.at(taken), sizeof first);
         return taken;
+    }
+
+    /// Gives one block that waits to the strategy. It is soon found among the last that came back; those in front of one
+    /// that lies deeper in its list join with it, so that no block is passed again and again.
+    void join(grant_type waits) noexcept {
+        offset_type& first = waiting_.first[(waits.where.size + word) / granule];
+        offset_type before = none, each = first;
+        for (unsigned left = 32; left != 0 && each != waits.where.offset; --left) {
+            before = each;
+            std::memcpy(&each, memory_.at(before), sizeof each);
+        }
+        if (each != waits.where.offset)
+            while (first != waits.where.offset) strategy_.deallocate({{take(first), 0}, {}});
+        else if (before != none)
+            return strategy_.deallocate({{take_after(before), 0}, {}});
+        strategy_.deallocate({{take(first), 0}, {}});
     }
 
     /// What `ask` answers; when it refuses, once more with all joined.

@@ -5,7 +5,7 @@
 //                                                   └ read by the neighbour above, to join
 //
 // A node starts one word before what its holder uses. The two low bits of its size say "in use" and "the node below is
-// in use"; a hole repeats its size in its last word. A used word of size 0 ends every extent, so that nothing joins
+// in use", and with words of 32 bits or more a third says "waits" (deferred); a hole repeats its size in its last word. A used word of size 0 ends every extent, so that nothing joins
 // across its end. Memory: one word a block, sizes rounded up to two words, one to three words an extent; the smallest
 // node is four words. A block needs no ticket. Offsets have 16 bits or more: words of one byte have no two low bits left.
 // Not synchronised.
@@ -120,6 +120,15 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
+    // A mark of `deferred` on a block in use. Whatever changes the block's size takes it away.
+    ALLOT_INLINE void set_waiting(node of) noexcept { write(of, read(of) | waits); }
+    ALLOT_INLINE void clear_waiting(node of) noexcept { write(of, read(of) & ~waits); }
+    /// The neighbour, when it waits; otherwise `none`.
+    [[nodiscard]] node waiting_after(node of) const noexcept {
+        const node above = of + size(of);
+        return (read(above) & waits) != 0 ? above : none;
+    }
+
     ALLOT_INLINE void mark_used(node of, Offset size) noexcept {
         write(of, size | in_use | (read(of) & below_in_use));
         write(of + size, read(of + size) | below_in_use);
@@ -150,12 +159,13 @@ public:
     [[nodiscard]] bool is_sound(node of, basic_extent<Offset> inside) const noexcept {
         const auto is_size = [](Offset s, Offset room) { return s % granule == 0 && s <= room && room - s >= word; };
         const Offset own = size(of), room = inside.end() - of;
-        if ((read(of) & in_use) == 0 || own < min_hole || !is_size(own, room)) return false;
+        if ((read(of) & (in_use | waits)) != in_use || own < min_hole || !is_size(own, room)) return false;
         const node above = of + own;
         const Offset more = size(above);
         if ((read(above) & below_in_use) == 0 || !is_size(more, room - own)) return false;
         if ((read(above) & in_use) == 0 &&
-            (more < min_hole || read(above + more - word) != more || (read(above + more) & below_in_use) != 0))
+            ((read(above) & waits) != 0 || more < min_hole || read(above + more - word) != more ||
+             (read(above + more) & below_in_use) != 0))
             return false;
         if ((read(of) & below_in_use) != 0) return true;
         const Offset less = read(of - word);
@@ -167,7 +177,7 @@ public:
     static void join(node, node) noexcept {}
 
 private:
-    static constexpr Offset in_use = 1, below_in_use = 2, flags = 3;
+    static constexpr Offset in_use = 1, below_in_use = 2, waits = granule > 4 ? 4 : 0, flags = 3 | waits;
 
     // Where offsets are addresses, words lie at multiples of a word: a core that reads them nowhere else, as a Cortex-M0, has
     // to know, or it calls a function for each.
