@@ -22,9 +22,11 @@
 namespace allot::inline v1::detail {
 
 /// True when blocks can be passed so. Otherwise it does not compile, and one sentence says what to change.
-template <allocator Allocator>
+template <class Allocator>
 consteval bool pointer_requirements() {
-    if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
+    if constexpr (!allocator<Allocator>) {
+        return allocator_requirements<Allocator>();
+    } else if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
         static_assert(!sizeof(Allocator), "allot: the standard's interfaces hand out pointers: use an allocator of memory "
                                           "that has addresses");
     } else if constexpr (!Allocator::host_accessible) {
@@ -37,7 +39,7 @@ consteval bool pointer_requirements() {
     return true;
 }
 
-template <allocator Allocator>
+template <class Allocator>
 class block_as_pointer {
     using block_type = block_of<Allocator>;
     using ticket_type = decltype(block_type::ticket);

@@ -37,8 +37,9 @@
 
 namespace allot::inline v1::cuda {
 
-template <allocator Allocator>
+template <class Allocator>
 class memory_resource {
+    static_assert(allocator_requirements<Allocator>());
     static_assert(std::same_as<typename Allocator::address_model, raw_pointer>,
                   "allot: a cuda::mr resource gives pointers: use an allocator of memory that has addresses");
     static_assert(detail::is_spare_ticket<decltype(block_of<Allocator>::ticket)>,

@@ -23,7 +23,7 @@
 
 namespace allot::inline v1 {
 
-template <allocator Allocator>
+template <class Allocator>
 class memory_resource final : public std::pmr::memory_resource {
     static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;

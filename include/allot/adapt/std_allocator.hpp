@@ -22,7 +22,7 @@
 
 namespace allot::inline v1 {
 
-template <class T, allocator Allocator>
+template <class T, class Allocator>
 class std_allocator {
     static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
@@ -67,7 +67,7 @@ private:
 };
 
 /// Where the value type does not matter, because it is rebound.
-template <allocator Allocator>
+template <class Allocator>
 std_allocator(Allocator&) -> std_allocator<std::byte, Allocator>;
 
 }  // namespace allot::inline v1

@@ -24,8 +24,9 @@ struct fallback_ticket {
     friend constexpr bool operator==(const fallback_ticket&, const fallback_ticket&) = default;
 };
 
-template <allocator First, allocator Second>
+template <class First, class Second>
 class fallback {
+    static_assert(allocator_requirements<First>() && allocator_requirements<Second>());
     using first_type = std::remove_reference_t<First>;
     using second_type = std::remove_reference_t<Second>;
     using first_block = block_of<First>;

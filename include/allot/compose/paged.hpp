@@ -8,7 +8,8 @@
 // cannot touch; the table is written by the host. Where rows have tickets, these lie behind the entries.
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
-// failure midway gives back what it took, and trims an arena that grew for it. A block's rows go back in the order in
+// failure midway gives back what it took, and trims an arena that grew for it; among equal holes, a best_fit may take
+// another one afterwards. A block's rows go back in the order in
 // which their allocator reclaims. One ring is for rows or for tables, not for both. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
 #pragma once
 
@@ -21,8 +22,11 @@
 
 namespace allot::inline v1 {
 
-template <allocator Rows, allocator Tables, class Table>
+template <class Rows, class Tables, class Table>
 class paged {
+    static_assert(allocator_requirements<Rows>() && allocator_requirements<Tables>());
+    static_assert(requires { typename Table::row_model; },
+                  "allot: the third parameter of paged is a pointer_table: allot::pointer_table<bytes of a row>");
     using rows_type = std::remove_reference_t<Rows>;
     using tables_type = std::remove_reference_t<Tables>;
     using row_block = block_of<Rows>;

@@ -93,8 +93,11 @@ struct symmetric_ticket {
 };
 
 /// An allocator is referred to when its type is a reference and owned otherwise. The communicator outlives it.
-template <allocator Arena, communicator Ranks>
+template <class Arena, class Ranks>
 class symmetric {
+    static_assert(allocator_requirements<Arena>());
+    static_assert(communicator<Ranks>, "allot: the second argument of symmetric is a communicator, such as "
+                                       "mpi::communicator: see core/communicator.hpp");
     using arena_type = std::remove_reference_t<Arena>;
     using arena_block = block_of<Arena>;
     using model = typename arena_type::address_model;

@@ -64,8 +64,9 @@ private:
     std::atomic<bool> held_{false};
 };
 
-template <allocator Allocator, class Lock>
+template <class Allocator, class Lock>
 class synchronized {
+    static_assert(allocator_requirements<Allocator>());
     static_assert(lock<Lock>, "allot: what synchronizes has lock() and unlock(): a mutex, spin_lock, or a critical section");
     using allocator_type = std::remove_reference_t<Allocator>;
 

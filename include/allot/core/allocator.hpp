@@ -28,6 +28,25 @@ concept allocator = address_model<typename std::remove_reference_t<Allocator>::a
         { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
+/// True for an allocator, or a reference to one. Otherwise it does not compile, and one sentence says what to do.
+template <class Allocator>
+consteval bool allocator_requirements() {
+    using type = std::remove_reference_t<Allocator>;
+    if constexpr (allocator<Allocator>) {
+    } else if constexpr (requires { typename type::offset_type; typename type::memory_type; }) {
+        static_assert(!sizeof(type), "allot: this is a strategy, which hands out offsets: make an allocator of it and a "
+                                     "device: allot::arena<Device, Strategy>");
+    } else if constexpr (requires(type device) { device.acquire(layout{}); }) {
+        static_assert(!sizeof(type), "allot: this is a device, which hands out regions: make an allocator of it: "
+                                     "allot::arena<Device, Strategy>, or allot::naive<Device>");
+    } else {
+        static_assert(!sizeof(type), "allot: an allocator has address_model, block_type, host_accessible, offsets, dl_device and "
+                                     "reclaims, and noexcept functions allocate(layout), deallocate(block) and "
+                                     "diagnose(layout): use an arena, or state these");
+    }
+    return true;
+}
+
 /// Refinement: says whether a block lies in its memory.
 template <class Allocator>
 concept owning = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator,
