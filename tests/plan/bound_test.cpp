@@ -45,7 +45,8 @@ TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
         allot::plan_heap memory{{}};
         const auto bound = bound_of(problem, memory);
         REQUIRE(bound);
-        CHECK(bound->bytes == most);
+        // Three of which each two live at once need not live at one step where some live again.
+        CHECK((problem.revivals.empty() ? bound->bytes == most : bound->bytes >= most));
         CHECK(sum_at(bound->step) == most);
         std::uint64_t live = 0;
         for (const std::uint32_t i : bound->live) live += problem.buffers[i].size;
@@ -89,6 +90,26 @@ TEST_CASE("alignment, reserved ranges, fixed buffers and pairs that are apart ra
     problem.buffers = {{10, {0, 1}, 1}, {20, {1, 2}, 1}};
     problem.apart = {{0, 1}};
     CHECK(bound_of(problem, memory)->bytes == 30);
+}
+
+TEST_CASE("what shares no byte though it never lives at one step raises the bound") {
+    problems::owner problem;
+    allot::plan_heap memory{{}};
+    // One after the other, and each apart from the others.
+    problem.buffers = {{10, {0, 1}, 1}, {20, {1, 2}, 1}, {40, {2, 3}, 1}, {5, {3, 4}, 1}};
+    problem.apart = {{0, 1}, {1, 2}, {0, 2}, {2, 3}};
+    CHECK(bound_of(problem, memory)->bytes == 70);
+    problem.reserved = {{30, 10}};
+    CHECK(bound_of(problem, memory)->bytes == 80);
+    problem.reserved = {};
+    for (auto& buffer : problem.buffers) buffer.align = 16;
+    CHECK(bound_of(problem, memory)->bytes == 16 + 32 + 48 - 12);  // rounded up, but for the topmost
+    // Each two of three live at once, at three steps, as two of them live again.
+    problem = {};
+    problem.buffers = {{3, {0, 2}, 1}, {3, {1, 3}, 1}, {3, {2, 4}, 1}};
+    CHECK(bound_of(problem, memory)->bytes == 6);
+    problem.revivals = {{0, {3, 4}}};
+    CHECK(bound_of(problem, memory)->bytes == 9);
 }
 
 TEST_CASE("sums up to the last byte are counted, and those beyond are refused") {

@@ -9,16 +9,18 @@
 // Alignment raises it. Buffers that begin at multiples of A cannot begin closer than their sizes rounded up to A; only
 // what the topmost of them would be rounded by is not needed. So for each alignment A that occurs, the buffers of at
 // least that alignment alone give a bound, and the largest counts. Fixed buffers, pairs that are apart and reserved
-// ranges raise it too, and then `step` and `live` say where most was live. Buffers that are `together` must have been
-// merged.
+// ranges raise it too, and then `step` and `live` say where most was live. So does whatever shares no byte though it
+// never lives at one step (`clique`). Buffers that are `together` must have been merged.
 //
 // Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
-// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment. Memory: `bound_space`, 12 bytes a
-// lifetime, 4 a buffer and 16 a reserved range. Thread safety: pure but for the workspace.
+// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment; with pairs that are apart or buffers
+// that live again, what `clique` is allowed. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer and 16 a reserved
+// range, and what `clique` needs. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
+#include <allot/plan/clique.hpp>
 #include <allot/plan/reserved_ranges.hpp>
 #include <allot/plan/sizes.hpp>
 #include <allot/plan/workspace.hpp>
@@ -34,7 +36,8 @@ struct plan_bound {
 /// What `bound_of` works in.
 [[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
     const std::size_t lives = detail::most_lives(problem);
-    return {3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0};
+    return plan_space{3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0} +
+           detail::clique_search::space(problem);
 }
 
 namespace detail {
@@ -98,14 +101,18 @@ private:
     std::uint32_t* const live = workspace.cut_words(count);
     const detail::lifetime_sweep sweep{problem, starts, ends, scratch};
 
-    std::uint64_t alignments = 1;
+    std::uint64_t alignments = 1, each_aligned = 0;
     for (std::size_t i = 0; i != count; ++i) {
         alignments |= buffers[i].align;
+        if (buffers[i].size != 0) each_aligned |= buffers[i].align;
         live[i] = 0;
     }
+    each_aligned = alignment_of(each_aligned | std::uint64_t{1} << 63);  // the least alignment of any with bytes
     plan_error error{};
     plan_bound bound{};
     std::uint64_t most = 0;  // live at once
+    std::uint64_t most_rounded = 0, most_padding = 0;  // to the least alignment
+    bool rounded = false;
     for (; alignments != 0; alignments &= alignments - 1) {
         const std::uint64_t align = alignment_of(alignments);
         const auto is_aligned = [&](std::size_t life) { return buffers[sweep.buffer(life)].align >= align; };
@@ -141,6 +148,11 @@ private:
         } else if (!fits) {
             continue;  // rounded sizes do not fit; the sizes themselves may
         }
+        if (align == each_aligned) {
+            rounded = true;
+            most_rounded = highest;
+            most_padding = padding;
+        }
         if (highest - std::min(padding, highest) > bound.bytes) bound = {highest - padding, at, {}};
     }
 
@@ -152,6 +164,12 @@ private:
         if (!checked_add(sizes.of_first(problem, pair), sizes.of_second(problem, pair), both))
             return answer::failure({plan_refusal::too_large, problem.apart[pair].first});
         bound.bytes = std::max(bound.bytes, both);
+    }
+    if (rounded && detail::clique_search::may_find(problem)) {
+        detail::clique_search cliques{problem, sizes, each_aligned, workspace};
+        const std::uint64_t heaviest = cliques.heaviest(most_rounded);
+        bound.bytes = std::max(bound.bytes, heaviest - std::min(most_padding, heaviest));
+        if (most_padding == 0) most = std::max(most, heaviest);
     }
     if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {
         const std::span begins{workspace.cut_longs(problem.reserved.size()), problem.reserved.size()};
