@@ -363,7 +363,8 @@ TEST_CASE("several memories: whatever is claimed of a plan is so, for all plans 
         }
     }
     CHECK(found == 0);
-    CHECK(seen[std::size(efforts) - 1].nowhere == 0);
+    // Of those together a plan has room for the largest as long as any of them lives, so that it misses some.
+    CHECK(seen[std::size(efforts) - 1].nowhere <= seen[0].possible / 400);
     for (std::size_t e = 0; e != std::size(efforts); ++e)
         MESSAGE("effort ", efforts[e], ": ", seen[e].problems, " problems, ", seen[e].refused, " refused, ", seen[e].possible, " possible: ",
                 seen[e].optimal, " optimal, ", seen[e].feasible, " feasible, ", seen[e].least, " at the least cost, ", seen[e].nowhere,

@@ -43,7 +43,8 @@ public:
             const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
             work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
         }
-        return own + fill_candidates::space(buffers) + fill_holes::space(buffers) +
+        return own + fill_candidates::space(buffers) +
+               fill_holes::space(buffers, lifetimes + problem.apart.size()) +
                fill_choice::space(buffers, lifetimes + problem.apart.size()) + work;
     }
 
@@ -81,7 +82,8 @@ public:
         spent_ = 0;
         if (list.empty() || fits_whole(stop)) return spent_;
         most_ = candidates_.worth() - std::min(candidates_.price(*price_, effort), candidates_.worth());
-        plan_.fill(candidates_.everywhere(), 0);
+        if (candidates_.count() > search_at_most_) pack_greedily(stop);
+        else fill_everywhere();
         if (goes_on(stop)) improve(stop);
         return spent_;
     }
@@ -118,6 +120,21 @@ private:
                 .apart = sub_pairs_.first(pairs)};
     }
     constexpr void adopt() noexcept { plan_.adopt({packed_, packed_count_}, trial_); }
+    /// Those that end within the capacity, where they are worth more than the plan.
+    constexpr void adopt_what_fits() noexcept {
+        std::size_t count = 0;
+        std::uint64_t worth = 0;
+        for (std::size_t k = 0; k != packed_count_; ++k) {
+            if (candidates_.size(packed_[k]) > candidates_.capacity() - std::min(trial_[k], candidates_.capacity()))
+                continue;
+            worth += candidates_.value(packed_[k]);
+            packed_[count] = packed_[k];
+            trial_[count++] = trial_[k];
+        }
+        packed_count_ = count;
+        if (worth > plan_.worth()) adopt();
+    }
+    [[nodiscard]] constexpr std::uint64_t left() const noexcept { return effort_ - std::min(spent_, effort_); }
 
     /// Whether all fit, and as low as a greedy plan comes.
     template <class Stop>
@@ -146,12 +163,19 @@ private:
         const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
         packing_search search{chosen, {arrays, remember_}};
         const search_result found = search.find(candidates_.capacity(), {trial_, packed_count_},
-                                                std::min(patience, effort_ - std::min(spent_, effort_)), stop);
+                                                std::min(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
         adopt();
-        plan_.fill(candidates_.everywhere(), 0);
+        fill_everywhere();
         return true;
+    }
+    /// As far as the effort goes, and a little for each in any case.
+    constexpr void fill_everywhere() noexcept {
+        constexpr std::uint64_t looks_for_each = 64;
+        plan_.fill(candidates_.everywhere(), 0,
+                   looks_for_each * candidates_.count() + std::min(left(), effort_ / 4) * fill_holes::looks_a_placement);
+        spent_ += plan_.looked_at() / fill_holes::looks_a_placement;
     }
 
     /// What is fixed, and whatever else all but so much slack has room for.
@@ -162,30 +186,27 @@ private:
         choice_.choose_more(candidates_.everywhere(), 0);
     }
 
-    /// Chooses as much as a greedy plan comes to have room for.
+    /// What a greedy plan of all that is chosen has within the capacity, with less and less chosen; and fills the holes.
     template <class Stop>
     constexpr void pack_greedily(Stop& stop) noexcept {
         constexpr int tries = 6;
         std::uint64_t slack = 0;
-        for (int k = 0; k != tries && goes_on(stop); ++k) {
+        for (int k = 0; k == 0 || (k != tries && spent_ < effort_ / 4 && goes_on(stop)); ++k) {
             choose_anew(slack);
-            if (choice_.worth() <= plan_.worth()) return;  // with more slack it is worth less still
             const plan_problem chosen = problem_of(choice_.chosen());
             const auto bound = bound_of(chosen, workspace_);
-            if (!bound) return;
-            spent_ += packed_count_;
-            const auto made =
-                greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {4 * packed_count_}, stop);
-            if (!made) return;
-            if (made->height <= candidates_.capacity()) {
-                adopt();
-                plan_.fill(candidates_.everywhere(), 0);
-                return;
-            }
+            if (!bound) break;
+            const std::uint64_t some = std::min<std::uint64_t>(left(), 4 * packed_count_);
+            spent_ += std::max<std::uint64_t>(some, packed_count_);
+            const auto made = greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {some}, stop);
+            if (!made) break;
+            adopt_what_fits();
+            if (made->height <= candidates_.capacity()) break;
             const std::uint64_t over = made->height - candidates_.capacity();
             slack += std::max(over / (made->height / (1000 - slack) + 1), std::uint64_t{10} << k);
-            if (slack >= 1000) return;
+            if (slack >= 1000) break;
         }
+        fill_everywhere();
     }
 
     template <class Stop>
@@ -193,7 +214,6 @@ private:
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
         if (candidates_.count() > search_at_most_) {
-            pack_greedily(stop);
             while (goes_on(stop)) spent_ += plan_.ruin();
             return;
         }

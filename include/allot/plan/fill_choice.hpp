@@ -7,30 +7,30 @@
 //            ───┘                               It is improved by ruin and recreate: what is chosen around a moment is
 //            ──────────────────► sections       taken out, and candidates are chosen in another order.
 //
-// Complexity: each that is chosen or taken out takes as long as it has sections. Memory: `space`, 4 bytes a buffer and
-// 8 a section. Not synchronised.
+// Complexity: O(log sections) for each that is chosen or taken out. Memory: `space`, 4 bytes a buffer and `section_loads`.
+// Not synchronised.
 #pragma once
 
 #include <allot/plan/fill_candidates.hpp>
+#include <allot/plan/loads.hpp>
 
 namespace allot::inline v1::detail {
 
 class fill_choice {
 public:
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
-        return {.words = buffers, .longs = sections};
+        return plan_space{.words = buffers} + section_loads::space(sections);
     }
 
     constexpr fill_choice(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
-        : candidates_{&candidates}, buffers_{buffers} {
+        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
         chosen_ = workspace.cut_words(buffers);
-        load_ = workspace.cut_longs(candidates.where().count());
     }
 
     constexpr void begin() noexcept {
         worth_ = 0;
         for (std::size_t i = 0; i != buffers_; ++i) chosen_[i] = 0;
-        for (std::uint32_t s = 0; s != candidates_->where().count(); ++s) load_[s] = 0;
+        load_.clear();
     }
 
     /// By buffer: 1 when it is.
@@ -109,7 +109,7 @@ private:
         const std::uint64_t room = room_of(buffer);
         bool fits = room <= limit_;
         candidates_->where().each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            for (std::uint32_t s = from; fits && s != until; ++s) fits = load_[s] <= limit_ - room;
+            fits = fits && load_.most(from, until) <= limit_ - room;
         });
         return fits;
     }
@@ -117,16 +117,15 @@ private:
         const std::uint64_t room = room_of(buffer), value = candidates_->value(buffer);
         chosen_[buffer] = in ? 1 : 0;
         worth_ = in ? worth_ + value : worth_ - value;
-        candidates_->where().each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            for (std::uint32_t s = from; s != until; ++s) load_[s] = in ? load_[s] + room : load_[s] - room;
-        });
+        candidates_->where().each_span(
+            buffer, [&](std::uint32_t from, std::uint32_t until) { load_.add(from, until, room, in); });
     }
 
     fill_candidates* candidates_;
     std::size_t buffers_;
     std::uint64_t worth_ = 0, limit_ = 0;  // of what is chosen; of a section's load
     std::uint32_t* chosen_ = nullptr;
-    std::uint64_t* load_ = nullptr;  // by section
+    section_loads load_;
 };
 
 }  // namespace allot::inline v1::detail

@@ -7,22 +7,26 @@
 //       │         │      a       │     put back in another order; as it was, where that would lose.
 //       └─────────┴──────────────┴──► time
 //
-// Whatever is placed keeps its offset unless it is ruined. Complexity: a placement looks at all that lives in the part.
-// Memory: `space`, 24 bytes a buffer. Not synchronised.
+// Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer lives
+// in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it. Memory:
+// `space`, 24 bytes a buffer and `section_loads`. Not synchronised.
 #pragma once
 
 #include <allot/plan/fill_candidates.hpp>
+#include <allot/plan/loads.hpp>
 
 namespace allot::inline v1::detail {
 
 class fill_holes {
 public:
-    [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
-        return {.words = 2 * buffers, .longs = 2 * buffers};
+    static constexpr std::uint64_t looks_a_placement = 16;  // take about as long
+
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
+        return plan_space{.words = 2 * buffers, .longs = 2 * buffers} + section_loads::space(sections);
     }
 
     constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
-        : candidates_{&candidates}, buffers_{buffers} {
+        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
         placed_ = workspace.cut_words(buffers);
         at_ = workspace.cut_words(buffers);
         offset_ = workspace.cut_longs(buffers);
@@ -33,6 +37,7 @@ public:
     constexpr void begin() noexcept {
         worth_ = 0;
         near_ = 0;
+        load_.clear();
         for (std::size_t i = 0; i != buffers_; ++i) placed_[i] = 0;
         for (const std::uint32_t i : candidates_->list())
             if (candidates_->is_fixed(i)) put(i, candidates_->fixed(i));
@@ -40,11 +45,11 @@ public:
     /// These are placed, at these offsets, and nothing else.
     constexpr void adopt(std::span<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
         worth_ = 0;
+        load_.clear();
         for (const std::uint32_t i : candidates_->list()) placed_[i] = 0;
         for (std::size_t k = 0; k != these.size(); ++k) {
             offset_[these[k]] = offsets[k];
-            placed_[these[k]] = 1;
-            worth_ += candidates_->value(these[k]);
+            is_placed(these[k], true);
         }
     }
 
@@ -53,20 +58,27 @@ public:
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
 
-    /// Places what it can of those that live in these sections, and says which it tried.
-    constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits) noexcept {
+    /// Places what it can of those that live in these sections, until it has looked at so many, and says which it tried.
+    constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits,
+                                                  std::uint64_t looks = ~std::uint64_t{0}) noexcept {
         constexpr std::size_t many = 1024;
         const auto tried =
             candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });
         for (const std::uint32_t i : tried) candidates_->widen(where, i);
         look_at(where);
+        looked_at_ = 0;
         const bool one_by_one = tried.size() + near_ > many;  // what lies near each is little of what lies near any
         for (const std::uint32_t i : tried) {
+            const bool smallest = noise_bits == 0 || candidates_->coin();
+            if (!has_room(i)) continue;
             if (one_by_one) look_at(candidates_->sections_of(i));
-            place(i, noise_bits == 0 || candidates_->coin());
+            place(i, smallest);
+            if (looked_at_ > looks) break;
         }
         return tried;
     }
+    /// What the last fill looked at, when it looked at each alone.
+    [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
     /// Ruins a part and recreates it, or leaves it as it was where that would lose. Says how much effort that was.
     constexpr std::uint64_t ruin() noexcept {
@@ -83,8 +95,7 @@ public:
             if (candidates_->is_fixed(buffer) || candidates_->below(4) < spared) continue;
             removed[count++] = buffer;
             kept_offset_[buffer] = offset_[buffer];
-            placed_[buffer] = 0;
-            worth_ -= candidates_->value(buffer);
+            is_placed(buffer, false);
             candidates_->widen(around, buffer);
         }
         if (candidates_->coin()) {
@@ -93,24 +104,37 @@ public:
         }
         const bool wanted = placed_[ruined.wanted] != 0;
         const auto tried = fill(around, 4 + candidates_->below(6));
-        const std::uint64_t effort = 1 + (near_ + tried.size()) / 4;
+        const std::uint64_t effort = 1 + (near_ + tried.size()) / 4 + looked_at_ / looks_a_placement;
         if (worth_ >= before) return effort;
-        if (wanted) placed_[ruined.wanted] = 0;
-        for (const std::uint32_t i : tried) placed_[i] = 0;
+        if (wanted) is_placed(ruined.wanted, false);
+        for (const std::uint32_t i : tried)
+            if (placed_[i] != 0) is_placed(i, false);
         for (std::size_t k = 0; k != count; ++k) {
-            placed_[removed[k]] = 1;
             offset_[removed[k]] = kept_offset_[removed[k]];
+            is_placed(removed[k], true);
         }
-        worth_ = before;
         return effort;
     }
 
 private:
+    constexpr void is_placed(std::uint32_t buffer, bool in) noexcept {
+        const std::uint64_t value = candidates_->value(buffer), size = candidates_->size(buffer);
+        placed_[buffer] = in ? 1 : 0;
+        worth_ = in ? worth_ + value : worth_ - value;
+        candidates_->where().each_span(
+            buffer, [&](std::uint32_t from, std::uint32_t until) { load_.add(from, until, size, in); });
+    }
+    /// Whether there are as many bytes left, wherever they lie.
+    [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
+        std::uint64_t most = 0;
+        candidates_->where().each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+            most = std::max(most, load_.most(from, until));
+        });
+        return most <= candidates_->capacity() && candidates_->size(buffer) <= candidates_->capacity() - most;
+    }
     constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
         offset_[buffer] = offset;
-        placed_[buffer] = 1;
-        worth_ += candidates_->value(buffer);
-        if (candidates_->size(buffer) == 0) return;
+        is_placed(buffer, true);
         std::size_t at = near_++;
         for (; at != 0 && offset_[at_[at - 1]] > offset; --at) at_[at] = at_[at - 1];
         at_[at] = buffer;
@@ -119,8 +143,10 @@ private:
     /// Finds what lies in these sections, in order of offsets.
     constexpr void look_at(section_range where) noexcept {
         near_ = 0;
+        looked_at_ += looks_a_placement;
         candidates_->where().each_living(where.from, where.until, [&](std::uint32_t i) {
-            if (placed_[i] != 0 && candidates_->size(i) != 0) at_[near_++] = i;
+            ++looked_at_;
+            if (placed_[i] != 0) at_[near_++] = i;
         });
         candidates_->sort(at_, near_, [this](std::uint32_t i) { return offset_[i]; });
     }
@@ -135,7 +161,7 @@ private:
             offset = from;
             least = end - top;
         };
-        for (std::size_t i = 0; size != 0 && i != near_; ++i) {
+        for (std::size_t i = 0; i != near_; ++i) {
             const std::uint32_t other = at_[i];
             const std::uint64_t end = offset_[other] + candidates_->size(other);
             if (end <= top || !candidates_->where().conflict(buffer, other)) continue;
@@ -154,6 +180,8 @@ private:
     std::uint64_t worth_ = 0;                                 // of what is placed
     std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; what was looked at, by offsets
     std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
+    std::uint64_t looked_at_ = 0;
+    section_loads load_;
 };
 
 }  // namespace allot::inline v1::detail

@@ -46,7 +46,8 @@ public:
         own.words = 3 * buffers;
         own.longs = 7 * buffers;
         return own + live_sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
-               max(plan_space{.words = 3 * lifetimes},
+               max(plan_space{.words = 3 * std::max(lifetimes, merged.fixed.size())} +
+                       section_loads::space(lifetimes + merged.apart.size()),
                    memory_fill::space(merged, options.search_at_most, options.remember));
     }
 
@@ -237,19 +238,75 @@ private:
         return given;
     }
 
-    /// Two that are fixed in one memory do not collide.
-    [[nodiscard]] constexpr plan_error check_fixed() const noexcept {
+    /// Two that are fixed in one memory do not collide: a sweep over its offsets counts what is taken in each section.
+    [[nodiscard]] constexpr plan_error check_fixed() noexcept {
+        plan_workspace workspace = workspace_;
         const auto fixed = merged_->problem.fixed;
-        for (std::size_t a = 0; a != fixed.size(); ++a)
-            for (std::size_t b = 0; b != a; ++b) {
-                const auto one = static_cast<std::uint32_t>(fixed[a].buffer),
-                           other = static_cast<std::uint32_t>(fixed[b].buffer);
-                const bool overlap = fixed[a].offset < fixed[b].offset + buffers_[other].size &&
-                                     fixed[b].offset < fixed[a].offset + buffers_[one].size;
-                if (one == other ? fixed[a].offset != fixed[b].offset
-                                 : overlap && buffers_[one].size != 0 && buffers_[other].size != 0 &&
-                                       allowed_[one] == allowed_[other] && where_.conflict(one, other))
-                    return {plan_refusal::contradiction, original(one)};
+        std::uint32_t* const begins = workspace.cut_words(fixed.size());
+        std::uint32_t* const ends = workspace.cut_words(fixed.size());
+        std::uint32_t* const scratch = workspace.cut_words(fixed.size());
+        section_loads taken{where_.count(), workspace};
+        std::uint64_t *const is_fixed = value_, memories = 0;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i != count_; ++i) is_fixed[i] = 0;
+        for (const plan_fixed& each : fixed) {
+            const auto i = static_cast<std::uint32_t>(each.buffer);
+            if (is_fixed[i] != 0 && offset_[i] != each.offset) return {plan_refusal::contradiction, original(i)};
+            const bool known = is_fixed[i] != 0;
+            is_fixed[i] = 1;
+            offset_[i] = each.offset;
+            if (known || buffers_[i].size == 0) continue;
+            memories |= allowed_[i];
+            begins[count] = ends[count] = i;
+            ++count;
+        }
+        sort_by(begins, scratch, count, [this](std::uint32_t i) { return offset_[i]; });
+        sort_by(ends, scratch, count, [this](std::uint32_t i) { return offset_[i] + buffers_[i].size; });
+        for (; memories != 0; memories &= memories - 1) {
+            const std::uint64_t memory = memories & (~memories + 1);
+            taken.clear();
+            const auto take = [&](std::uint32_t i, bool in) {
+                where_.each_span(i, [&](std::uint32_t from, std::uint32_t until) { taken.add(from, until, 1, in); });
+            };
+            for (std::size_t next = 0, first = 0; next != count; ++next) {
+                const std::uint32_t i = begins[next];
+                for (; offset_[ends[first]] + buffers_[ends[first]].size <= offset_[i]; ++first)
+                    if (allowed_[ends[first]] == memory) take(ends[first], false);
+                if (allowed_[i] != memory) continue;
+                bool collides = false;
+                where_.each_span(i, [&](std::uint32_t from, std::uint32_t until) {
+                    collides = collides || taken.most(from, until) != 0;
+                });
+                if (collides && !given_->buffers.together.empty()) return check_fixed_together(is_fixed);
+                if (collides) return {plan_refusal::contradiction, original(i)};
+                take(i, true);
+            }
+        }
+        return {};
+    }
+    /// The same buffer by buffer: those together are not always as large as the largest of them.
+    [[nodiscard]] constexpr plan_error check_fixed_together(const std::uint64_t* is_fixed) const noexcept {
+        const plan_problem& given = given_->buffers;
+        const auto lives_with = [&](std::size_t a, lifetime live) {
+            bool meets = given.buffers[a].live.overlaps(live);
+            for (const plan_revival& each : given.revivals) meets = meets || (each.buffer == a && each.live.overlaps(live));
+            return meets;
+        };
+        const auto conflict = [&](std::size_t a, std::size_t b) {
+            bool meets = lives_with(a, given.buffers[b].live);
+            for (const plan_revival& each : given.revivals) meets = meets || (each.buffer == b && lives_with(a, each.live));
+            for (const plan_pair& each : given.apart)
+                meets = meets || (each.first == a && each.second == b) || (each.first == b && each.second == a);
+            return meets;
+        };
+        for (std::size_t a = 0; a != given.buffers.size(); ++a)
+            for (std::size_t b = 0; b != a && is_fixed[(*merged_)[a]] != 0; ++b) {
+                const std::size_t one = (*merged_)[a], other = (*merged_)[b];
+                const std::uint64_t a_size = given.buffers[a].size, b_size = given.buffers[b].size;
+                if (is_fixed[other] != 0 && one != other && allowed_[one] == allowed_[other] && a_size != 0 &&
+                    b_size != 0 && offset_[one] < offset_[other] + b_size && offset_[other] < offset_[one] + a_size &&
+                    conflict(a, b))
+                    return {plan_refusal::contradiction, a};
             }
         return {};
     }
