@@ -83,3 +83,25 @@ TEST_CASE("an object where the linker put it is acquired once, as large and as a
     device.release(*all);
     CHECK(device.acquire({.size = 1, .align = 1}));
 }
+
+namespace {
+
+// The second is used often, and yet leaves the only memory that the first may live in to it.
+constexpr plan_buffer rivals[] = {{.size = 5, .live = {0, 2}}, {.size = 8, .live = {0, 2}}};
+constexpr plan_memory small_and_unbounded[] = {{.capacity = 8}, {.cost = 1}};
+constexpr std::uint64_t rival_uses[] = {1, 100}, first_or_any[] = {1, 3};
+constexpr allot::memories_problem rivalry{
+    .buffers = {.buffers = rivals}, .memories = small_and_unbounded, .uses = rival_uses, .allowed = first_or_any};
+constexpr auto peace = allot::plan_memories<rivalry>();
+static_assert(peace.homeless == 0 && peace.places[0].memory == 0 && peace.places[1].memory == 1 && peace.cost == 800);
+
+}  // namespace
+
+TEST_CASE("no memory costs more than any: a plan has a place for all where some plan has") {
+    for (const std::uint64_t effort : {0u, 100u}) {
+        const auto made = allot::plan_memories(rivalry, {.effort = effort});
+        REQUIRE(made);
+        CHECK(made->homeless == 0);
+        CHECK(made->cost == 800);
+    }
+}
