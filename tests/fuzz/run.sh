@@ -28,10 +28,10 @@ fuzz() { # NAME
         echo "$name: FAILED; all of it is in build/fuzz/$name.log"
         return 1
     fi
+    echo "$name: $(sed -n 's/^Done \([0-9]* runs\) .*/\1/p' "build/fuzz/$name.log"), none of which failed"
     if [[ $keep ]]; then
-        "$programs/fuzz_$name" -merge=1 -set_cover_merge=1 -max_len=2048 "$corpus" "$found" >>"build/fuzz/$name.log" 2>&1
+        "$programs/fuzz_$name" -merge=1 -set_cover_merge=1 -max_len=1024 "$corpus" "$found" >>"build/fuzz/$name.log" 2>&1
     fi
-    echo "$name: $(grep -oE '^#[0-9]+' "build/fuzz/$name.log" | tail -n 1 | tr -d '#') runs, none of which failed"
 }
 export -f fuzz
 export programs minutes keep
