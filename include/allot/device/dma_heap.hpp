@@ -3,7 +3,8 @@
 //     allot::arena<allot::dma_heap<"system">, allot::best_fit<>> scattered{{}, 8_MiB};
 //     using contiguous = allot::dma_heap<"reserved", allot::dma_heap_options{.contiguous = true}>;
 //     allot::arena<contiguous, allot::best_fit<>> memory{{}, 8_MiB};
-//     memory.device().buffer_of(block.address)       // the descriptor and offset for a driver: see dma_buffer.hpp
+//     auto block = memory.allocate({.size = 4096});
+//     memory.device().buffer_of(block.address);      // the descriptor and offset for a driver: see dma_buffer.hpp
 //
 // The name is that of the heap's node; which there are is the machine's business: "system" gives pages from anywhere,
 // and the heap of the contiguous memory allocator (CMA) is "reserved", on newer kernels "default_cma_region", or named

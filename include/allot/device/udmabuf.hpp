@@ -2,7 +2,8 @@
 // for devices behind an IOMMU, or that take lists of pages, and for virtual machines and GPUs.
 //
 //     allot::arena<allot::udmabuf<>, allot::best_fit<>> memory{{}, 8_MiB};
-//     memory.device().buffer_of(block.address)       // the descriptor and offset for a driver: see dma_buffer.hpp
+//     auto block = memory.allocate({.size = 4096});
+//     memory.device().buffer_of(block.address);      // the descriptor and offset for a driver: see dma_buffer.hpp
 //
 // Rules relied on (<linux/udmabuf.h> and drivers/dma-buf/udmabuf.c): the memfd is sealed against shrinking and not
 // against writing; offset and size are whole pages; the pages stay in memory as long as the buffer exists, which is why

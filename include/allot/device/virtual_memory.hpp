@@ -3,7 +3,7 @@
 //
 //     using memory = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
 //     memory arena{allot::host::virtual_memory{64_GiB}};                  // of addresses; memory comes later
-//     memory arena{allot::host::virtual_memory::up_to(64_GiB)};           // less where a process may not have so many
+//     memory other{allot::host::virtual_memory::up_to(64_GiB)};           // less where a process may not have so many
 //
 //     reserved   │ mapped: region │        no access         │
 //                └─ base          └─ the end, up and down with resize
