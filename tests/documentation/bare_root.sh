@@ -50,6 +50,7 @@ done
 certificates=/etc/ssl/certs/ca-certificates.crt
 if [[ -e $certificates ]]; then environment+=("PIP_CERT=$certificates" "SSL_CERT_FILE=$certificates"); fi
 
+tar -c '--exclude=./build*' --exclude=./.git -f "$scratch/tree.tar" .
 failed=() ran=0
 for page in "${pages[@]}"; do
     script=$(tests/documentation/commands.py print "$page")
@@ -59,7 +60,7 @@ for page in "${pages[@]}"; do
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     if [[ -e $certificates ]]; then install -D -m 644 "$certificates" "$root$certificates"; fi
     mkdir -p "$root/src/allot"
-    tar -c '--exclude=./build*' --exclude=./.git . | tar -x -C "$root/src/allot"
+    tar -x -C "$root/src/allot" -f "$scratch/tree.tar"
     printf '%s\n' "$script" >"$root/src/page.sh"
     for each in proc dev sys; do mount --rbind "/$each" "$root/$each" && mount --make-rslave "$root/$each"; done
     chroot "$root" env -i "${environment[@]}" bash -c 'apt-get -qq update && cd /src/allot && bash ../page.sh' </dev/null ||

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Every command block of Markdown files, exactly as it is printed: a block is fenced as ```sh and is run in the project's root.
+"""Every command block of Markdown files, exactly as it is printed: a block is fenced as ```sh and runs in the project's root.
 
-    commands.py run SCRATCH FILE.md...      runs those that install nothing and are short, in a copy of the tree in SCRATCH, and
-                                            builds what a ```cmake block says; exits with 1 when one fails
+    commands.py run SCRATCH FILE.md...      runs those that install nothing and are short, in a copy of the tree in SCRATCH,
+                                            and builds what a ```cmake block says; exits with 1 when one fails
     commands.py print FILE.md               all of a page's blocks as one script, for bare_root.sh
 """
 
@@ -30,14 +30,17 @@ def copy_of_tree(scratch):
     """Beside it blocks may write, as ../mine."""
     shutil.rmtree(scratch, ignore_errors=True)
     tree = scratch / "allot"
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda folder, names:
-                    [name for name in names if Path(folder) == ROOT and NOT_COPIED.match(name)])
+
+    def ignored(folder, names):
+        return [name for name in names if Path(folder) == ROOT and NOT_COPIED.match(name)]
+
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=ignored)
     return tree
 
 
 def succeeds(script, folder):
-    done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=600)
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
     if done.returncode:
         print(f"exit status {done.returncode}:\n{script}\n{done.stdout}")
     return done.returncode == 0
@@ -48,7 +51,8 @@ def consumer(block, tree):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.22)\nproject(mine LANGUAGES CXX)\nadd_executable(mine mine.cpp)\n" + block)
-        (Path(folder) / "mine.cpp").write_text("#include <allot/allot.hpp>\nallot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 4096};\n"
+        (Path(folder) / "mine.cpp").write_text(
+            "#include <allot/allot.hpp>\nallot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 4096};\n"
             "int main() { return memory.allocate({.size = 100}) ? 0 : 1; }\n")
         return succeeds(f"cmake -S {tree} -B {folder}/allot -DALLOT_TESTS=OFF -DALLOT_EXAMPLES=OFF\n"
                         f"cmake --install {folder}/allot --prefix {folder}/prefix\n"

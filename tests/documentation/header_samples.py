@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The sample in the opening comment of each public header compiles: header_samples.py SCRATCH COMPILER [FLAG...]
 
-A sample is a fragment: the first indented lines of the comment. What it takes for granted is said in GIVEN, and it becomes the
-body of a function behind that. A header whose sample is not compiled is in LEFT, with the reason. All become one file, of which
-the syntax is checked.
+A sample is a fragment: the first indented lines of the comment. What it takes for granted is said in GIVEN, and it becomes
+the body of a function behind that. A header whose sample is not compiled is in LEFT, with the reason. All become one file,
+of which the syntax is checked.
 """
 
 import re
@@ -41,12 +41,13 @@ PROBLEM = BUFFERS + "const allot::plan_problem problem{.buffers = buffers};\n"
 GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
     "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
-    "compose/paged.hpp": "using row_arena = allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 2048}>>;\n"
-                         "using table_arena = heap_arena;\nrow_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
+    "compose/paged.hpp": "using rows_of = allot::pool<allot::pool_options{.slot = 2048}>;\n"
+                         "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\nrow_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
     "core/diagnosis.hpp": HEAP + "allot::layout wanted{64};\n",
     "device/dma_buffer.hpp": "char from[4096]{};\n",
     "device/dma_copy.hpp": DATA + "auto host = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
-                                  "allot::arena<allot::dma_heap<\"reserved\">, allot::best_fit<>> memory{{}, 8_MiB}, &one = memory, &another = one;\n"
+                                  "allot::arena<allot::dma_heap<\"reserved\">, allot::best_fit<>> memory{{}, 8_MiB};\n"
+                                  "auto &one = memory, &another = memory;\n"
                                   "auto device_data = *allot::alloc_storage(memory, 4096);\n"
                                   "auto in_dma_memory = *allot::alloc_tensor(device_data, 0, {4}, allot::int32);\n"
                                   "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
-"""Compiles and runs every C++ sample of Markdown files exactly as it is printed: samples.py SCRATCH COMPILER [FLAG...] -- FILE.md...
+"""Compiles and runs every C++ sample of Markdown files exactly as it is printed:
+
+    samples.py SCRATCH COMPILER [FLAG...] -- FILE.md...
 
 A sample is a block fenced as ```cpp. One with a main is a program as it stands. Of any other, the #include lines and the
-using-directives stay on top and the rest is the body of main. Nothing else is added. Each is compiled with warnings as errors and
-has to exit with 0. Samples that include OpenCL are linked with it; where the machine has no platform they are compiled only.
+using-directives stay on top and the rest is the body of main. Nothing else is added. Each is compiled with warnings as
+errors and has to exit with 0. Samples that include OpenCL are linked with it; where the machine has no platform they are
+compiled only.
 """
 
 import ctypes
