@@ -42,7 +42,8 @@ GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
     "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
     "compose/paged.hpp": "using rows_of = allot::pool<allot::pool_options{.slot = 2048}>;\n"
-                         "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\nrow_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
+                         "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\n"
+                         "row_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
     "core/diagnosis.hpp": HEAP + "allot::layout wanted{64};\n",
     "device/dma_buffer.hpp": "char from[4096]{};\n",
     "device/dma_copy.hpp": DATA + "auto host = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
@@ -105,11 +106,11 @@ def main(arguments):
         else:
             result = "int" if "return " in sample else "void"
             end = "return 0;\n" if result == "int" else ""
-            parts.append(f'#line 1 "{header}: what is given"\n{result} sample_{len(parts)}() {{\n' + GIVEN.get(header, "") +
-                         f"{line}{sample}\n{end}}}\n")
+            given = f'#line 1 "{header}: what is given"\n' + GIVEN.get(header, "")
+            parts.append(f"{result} sample_{len(parts)}() {{\n{given}{line}{sample}\n{end}}}\n")
     source = scratch / "header_samples.cpp"
-    source.write_text("".join(f"#include <allot/{header}>\n" for header in ["allot.hpp", "tensor.hpp", "plan.hpp", *sorted(includes)])
-                      + "#include <allot/device/dma_heap.hpp>\n" + TOP + "".join(parts), encoding="utf-8")
+    included = ["allot.hpp", "tensor.hpp", "plan.hpp", "device/dma_heap.hpp", *sorted(includes)]
+    source.write_text("".join(f"#include <allot/{header}>\n" for header in included) + TOP + "".join(parts), encoding="utf-8")
     if unused:
         print(f"these headers have no sample, and are listed: {', '.join(sorted(unused))}")
     done = subprocess.run([*arguments[1:], "-std=c++20", "-fsyntax-only", "-w", str(source)], timeout=600)
