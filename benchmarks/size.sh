@@ -19,7 +19,7 @@ managed=1024
 # core, linker script, board in QEMU, options of the compiler
 cores=(
     "M0+  microbit  microbit    -mcpu=cortex-m0plus"
-    "M4   mps2      mps2-an386  -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+    "M4   mps2_an386 mps2-an386  -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 )
 # subject                      header of size/   operations it has
 subjects=(
