@@ -315,8 +315,17 @@ private:
         constexpr std::size_t align = extent_align<Strategy>();
         if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
         if (model::absolute && wanted.align < align) wanted.align = align;
-        const auto need = static_cast<std::size_t>(
-            Strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
+        const auto bytes_for = [](std::size_t size, std::size_t aligned) {
+            return static_cast<std::size_t>(Strategy::bytes_for(1, {static_cast<offset>(size), static_cast<offset>(aligned)}));
+        };
+        std::size_t need = bytes_for(wanted.size, wanted.align);
+        if constexpr (!Strategy::exact && Strategy::several_extents) {
+            // A hole that not every other is compared with has to be larger to be found, but for slots, which are alike.
+            std::size_t sure = 0;
+            if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) && checked_add(sure, sure / 8 + align, sure) &&
+                sure <= space_type::last_offset && bytes_for(sure, wanted.align) != 0)
+                need = bytes_for(sure, wanted.align);
+        }
         return {need <= space_type::largest_region ? need : 0, wanted.align};
     }
 

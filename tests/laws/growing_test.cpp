@@ -35,6 +35,10 @@ constexpr row growing_memory[] = {
     {"best fit, side table of 24, contiguous growth", make<on<stretching, beside_fixed, contiguous>>, true},
     {"best fit, in band, checked, contiguous growth", make<on<stretching, in_band, contiguous, checked>>, true},
     {"bump up, contiguous growth", make<on<stretching, up, contiguous>>, true},
+    {"best fit, in band, one probe, odd pages, fixed growth", make<on<odd_pages, in_band_one_probe, fixed>>, true},
+    {"best fit, side table, one probe, uneven pages, geometric growth", make<on<uneven_pages, beside_one_probed, geometric>>, true},
+    {"best fit, in band, one probe, contiguous growth", make<on<stretching, in_band_one_probe, contiguous>>, true},
+    {"best fit, side table, one probe, contiguous growth", make<on<stretching, beside_one_probed, contiguous>>, true},
     {"best fit, granules of 32, odd pages, fixed growth", make<on<odd_pages, beside_granules, fixed>>, true},
     {"best fit, granules of 256, uneven handles, geometric growth", make<on<uneven_handles, beside_large_granules, geometric>>, true},
     {"best fit, granules of 32, contiguous growth", make<on<stretching, beside_granules, contiguous>>, true},
@@ -50,6 +54,6 @@ constexpr row growing_memory[] = {
 }  // namespace laws
 
 TEST_CASE("arenas that grow keep the laws") {
-    CHECK(std::size(laws::growing_memory) == 38);
+    CHECK(std::size(laws::growing_memory) == 42);
     laws::judge(laws::growing_memory);
 }

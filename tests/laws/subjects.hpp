@@ -40,6 +40,10 @@ using up_to_lines = allot::bump<allot::bump_options{.direction = allot::directio
 using down_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::down, .limit_align = 64}>;
 inline constexpr allot::best_fit_options in_large_granules{.store = allot::node_store::side_table, .granule = 256};
 using beside_large_granules = allot::best_fit<in_large_granules>;
+inline constexpr allot::best_fit_options within_one_probe{.store = allot::node_store::in_band, .probes = 1};
+inline constexpr allot::best_fit_options beside_one_probe{.store = allot::node_store::side_table, .probes = 1};
+using in_band_one_probe = allot::best_fit<within_one_probe>;
+using beside_one_probed = allot::best_fit<beside_one_probe>;
 using automatic = allot::best_fit<>;
 using beside_granules = allot::best_fit<in_granules>;
 using beside_granules_narrow = allot::best_fit<in_granules, narrow>;

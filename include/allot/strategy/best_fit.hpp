@@ -144,7 +144,13 @@ public:
         const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(wanted.size);
         if (!had || need == 0 || !is_alignment(wanted.align)) return 0;
-        return size_up_to(inserted, places::lowest(end_of_blocks(had), wanted.align), need);
+        const Offset low = end_of_blocks(had);
+        if constexpr (exact) return size_up_to(inserted, places::lowest(low, wanted.align), need);
+        // Where not every hole is probed, one that all of a bin's are as large as is found.
+        const Offset enough = places::enough(need, wanted.align);
+        Offset sure = 0;
+        if (!checked_add<Offset>(enough, enough / 8 + nodes_type::granule, sure)) return 0;
+        return size_up_to(inserted, low, sure);
     }
     /// Whether there are records for that: for the hole at the end, and for those that stay in front and behind.
     [[nodiscard]] constexpr bool can_extend(extent_type inserted, layout_type wanted) const noexcept {
