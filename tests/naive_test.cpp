@@ -149,6 +149,18 @@ TEST_CASE("cached: the smallest kept region that is large and aligned enough is 
     CHECK(under.journal->bytes_out == 0);
 }
 
+TEST_CASE("cached: a region of more than twice the size asked for is not handed out, by one byte") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    memory.deallocate(memory.allocate({203, 16}));
+    const auto other = memory.allocate({101, 16});
+    CHECK(memory.capacity(other) == 101);
+    const auto same = memory.allocate({102, 16});
+    CHECK(memory.capacity(same) == 203);
+    memory.deallocate(other);
+    memory.deallocate(same);
+}
+
 TEST_CASE("cached: the trim of an arena over it gives back what it keeps, and counts each byte once") {
     watched_device under;
     allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>> memory{

@@ -140,7 +140,8 @@ public:
         auto* const known = new (std::nothrow) record;
         if (known == nullptr) return false;
         known->allocated = ++calls_;
-        fresh.ticket.number = static_cast<std::uint32_t>(calls_ % 0xFFFF'FFFF + 1);
+        fresh.ticket.number = static_cast<std::uint32_t>(calls_);
+        if (fresh.ticket.number == 0) fresh.ticket.number = 1;
         known->held = fresh;
         known->position = position;
         known->capacity = capacity;

@@ -78,7 +78,7 @@ private:
         if (!wanted.is_valid()) return best;
         for (std::size_t i = 0; i != held_; ++i) {
             const bool serves = kept_[i].size >= wanted.size && kept_[i].align >= wanted.align &&
-                                kept_[i].size / Options.waste <= wanted.size;
+                                (kept_[i].size - 1) / Options.waste < wanted.size;
             if (serves && (best == held_ || kept_[i].size < kept_[best].size)) best = i;
         }
         return best;
