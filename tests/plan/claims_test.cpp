@@ -34,7 +34,7 @@ public:
         tried_ = true;
         plans(0, first->peak);
         plans(100, 40);
-        if (seed_ % 16 == 0) plans(allot::plan_options{}.effort, 1 << 16);
+        if (seed_ % 16 == 0) plans(allot::plan_options{}.effort, seed_ % 256 == 0 ? allot::plan_options{}.remember : 256);
         bounds();
         searches();
         replans(*first);
@@ -81,7 +81,8 @@ private:
     void plans(std::uint64_t effort, std::size_t remember) {
         constexpr std::uint64_t unlimited = allot::plan_options{}.capacity;
         remember = std::bit_floor(std::max<std::size_t>(remember, 1));
-        for (const std::uint64_t capacity : {unlimited, lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 3}) {
+        const std::uint64_t capacities[]{unlimited, lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 3};
+        for (const std::uint64_t capacity : {capacities[seed_ % 5], capacities[(seed_ + 2) % 5]}) {
             const auto made = allot::plan(problem_, {.capacity = capacity, .effort = effort, .remember = remember});
             claim(static_cast<bool>(made), "a plan, and refused with another effort or capacity");
             if (!made) return;
@@ -178,21 +179,81 @@ private:
 
 }  // namespace
 
-// ALLOT_CLAIMS sets how many; ALLOT_LONG=1 makes it ten millions.
-TEST_CASE("claims: optimal, infeasible, bounds, plans and refusals are what trying all offsets says") {
-    const char* const given = std::getenv("ALLOT_CLAIMS");
-    const std::uint64_t count = given != nullptr ? std::strtoull(given, nullptr, 10) : problems::times(1) == 1 ? 100'000 : 10'000'000;
-    const char* const from = std::getenv("ALLOT_CLAIMS_FROM");
-    const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 0;
+namespace {
+
+/// A plan of a problem that the compiler drew, by the compiler.
+template <std::uint64_t Seed, std::uint64_t Effort>
+struct compiled {
+    static constexpr problems::small_problem small = problems::everything(Seed);
+    static constexpr allot::plan_problem problem = small.view();
+    static constexpr allot::plan_options options{.effort = Effort, .remember = 16};
+    struct answer {
+        allot::plan_summary summary{};
+        allot::plan_error error{};
+        std::array<allot::plan_place, small.buffer_count> places{};
+    };
+    static constexpr answer made = [] {
+        answer all;
+        allot::plan_storage<allot::space_of_plan(problem, options)> workspace;
+        const auto summary = allot::plan_into(problem, all.places, workspace, options);
+        if (summary) all.summary = *summary;
+        all.error = summary.error();
+        return all;
+    }();
+
+    static void check() {
+        CAPTURE(Seed);
+        const auto again = allot::plan(problem, options);
+        REQUIRE(static_cast<bool>(again) == (made.error.why == plan_refusal::none));
+        if (!again) return;
+        CHECK(static_cast<const allot::plan_summary&>(*again) == made.summary);
+        CHECK(std::equal(made.places.begin(), made.places.end(), again->places.begin(), again->places.end()));
+    }
+};
+
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+constexpr bool is_fast = true;
+#else
+constexpr bool is_fast = false;
+#endif
+
+void try_all(std::uint64_t first, std::uint64_t count) {
     std::uint64_t tried = 0, wrong = 0;
     for (std::uint64_t seed = first; seed != first + count; ++seed) {
         claims of{seed};
         const std::string false_one = of.false_one();
         tried += of.tried();
-        if (false_one.empty()) continue;
-        if (++wrong <= 20) std::printf("%s\n    %s (lowest %llu)\n", of.text().c_str(), false_one.c_str(), static_cast<unsigned long long>(of.lowest()));
+        if (false_one.empty() || ++wrong > 20) continue;
+        MESSAGE(of.text(), "  ", false_one, ", lowest ", of.lowest());
     }
     CHECK(wrong == 0);
     CHECK(tried > count / 4 * 3);
-    if (wrong) std::printf("wrong %llu of %llu\n", static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(count));
+}
+
+}  // namespace
+
+TEST_CASE("claims: optimal, infeasible, bounds, plans and refusals are what trying all offsets says") {
+    try_all(0, is_fast ? 100'000 : 5'000);
+}
+
+TEST_CASE("claims: what the compiler says is what the program says") {
+    [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
+        (compiled<Seed, 0>::check(), ...);
+        (compiled<Seed, 50>::check(), ...);
+    }(std::make_integer_sequence<std::uint64_t, 16>{});
+}
+
+// A test of its own, since it takes long: after those above, ten millions, or as many as ALLOT_CLAIMS says.
+TEST_CASE("claims: of many more problems" * doctest::skip()) {
+    const char* const given = std::getenv("ALLOT_CLAIMS");
+    if (given == nullptr && problems::times(1) == 1) {
+        std::printf("skipped: ten millions of problems are planned by ./dev test --all\n");
+        return;
+    }
+#ifdef NDEBUG
+    const std::uint64_t usual = 10'000'000;
+#else
+    const std::uint64_t usual = is_fast ? 1'000'000 : 50'000;
+#endif
+    try_all(100'000, given != nullptr ? std::strtoull(given, nullptr, 10) : usual);
 }

@@ -166,7 +166,7 @@ TEST_CASE("together: buffers share an offset, each with its own size and life") 
     const plan_buffer buffers[] = {{.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
-    for (const std::uint64_t effort : {0, 1000}) {
+    for (const std::uint64_t effort : {0u, 1000u}) {
         const auto made = allot::plan(problem, {.capacity = 64, .effort = effort});
         REQUIRE(made);
         CHECK(is_valid(problem, *made, 64));
@@ -180,7 +180,7 @@ TEST_CASE("together: between their lives their bytes are another's") {
     const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
-    for (const std::uint64_t effort : {0, 1000}) {
+    for (const std::uint64_t effort : {0u, 1000u}) {
         const auto made = allot::plan(problem, {.effort = effort});
         REQUIRE(made);
         CHECK(is_valid(problem, *made));
