@@ -121,7 +121,7 @@ private:
         for (std::uint64_t rest = allowed[group]; rest != 0; rest &= rest - 1) {
             const auto at = static_cast<std::uint64_t>(std::countr_zero(rest));
             std::size_t moves = 0;
-            for (std::size_t i = 0; i != count_; ++i)
+            for (std::size_t i = 0; may_move < count_ && i != count_; ++i)
                 if (group_[i] == group && before.counts[i] && before.at[i] != at) ++moves;
             if (moves > may_move) continue;
             std::array<std::uint64_t, 8> left = allowed;
@@ -130,8 +130,9 @@ private:
                 if (group_[other] != other) continue;
                 const std::uint64_t mine = below_[group][other], its = below_[other][group];
                 if (mine != 0) {
-                    const std::uint64_t from = at + 1 > its ? at + 1 - its : 0, until = at + mine;  // its offsets that collide
-                    for (std::uint64_t k = from; k < until && k <= highest; ++k) left[other] &= ~(std::uint64_t{1} << k);
+                    // Its offsets that collide.
+                    const std::uint64_t from = at + 1 > its ? at + 1 - its : 0, until = std::min(at + mine, highest + 1);
+                    left[other] &= ~(~std::uint64_t{0} >> (64 - (until - from)) << from);
                 }
                 fits = left[other] != 0;
             }
