@@ -30,7 +30,7 @@ class memory_fill {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most,
                                                     std::size_t remember) noexcept {
-        const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
+        const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
         own.words = 3 * buffers;
         own.longs = buffers;

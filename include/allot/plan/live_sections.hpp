@@ -13,6 +13,7 @@
 // lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer. Not synchronised.
 #pragma once
 
+#include <allot/plan/sizes.hpp>
 #include <allot/plan/timeline.hpp>
 
 #include <bit>
@@ -22,7 +23,7 @@ namespace allot::inline v1::detail {
 class live_sections {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
-        const std::size_t lifetimes = problem.buffers.size() + problem.revivals.size();
+        const std::size_t lifetimes = most_lives(problem);
         plan_space all = timeline::space(lifetimes);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
         all.words += lifetimes + 1 + problem.buffers.size() + 1 + 5 * spans + 2 * std::bit_ceil(spans);

@@ -39,16 +39,16 @@ namespace detail {
 
 class memory_planner {
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& merged,
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
                                                     const memories_options& options) noexcept {
-        const std::size_t buffers = merged.buffers.size(), lifetimes = buffers + merged.revivals.size();
+        const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
         own.words = 3 * buffers;
         own.longs = 7 * buffers;
-        return own + live_sections::space(merged) + prices::space(lifetimes + merged.apart.size()) +
-               max(plan_space{.words = 3 * std::max(lifetimes, merged.fixed.size())} +
-                       section_loads::space(lifetimes + merged.apart.size()),
-                   memory_fill::space(merged, options.search_at_most, options.remember));
+        return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size()) +
+               max(plan_space{.words = 3 * std::max(lifetimes, problem.fixed.size())} +
+                       section_loads::space(lifetimes + problem.apart.size()),
+                   memory_fill::space(problem, options.search_at_most, options.remember));
     }
 
     constexpr memory_planner(const merged_problem& merged, const memories_problem& given,
@@ -175,17 +175,18 @@ public:
                         ends_somewhere = ends_somewhere && checked_align_up(memories_[k].capacity, align, here) &&
                                          checked_add(room, here, room);
                 if (!ends_somewhere) continue;
-                const auto size_of = [&](std::size_t i) {
+                const auto size_of = [&](std::size_t life) {
+                    const std::size_t i = sweep.buffer(life);
                     const bool counts = align_of(i) >= align && allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
                     return counts ? align_up(least_[i], align) : 0;  // it fits a memory, so that this is a number
                 };
                 sweep.run(
-                    [&](std::size_t i, std::int64_t now) {
-                        crowded = !checked_add(sum, size_of(i), sum) || sum > room;
+                    [&](std::size_t life, std::int64_t now) {
+                        crowded = !checked_add(sum, size_of(life), sum) || sum > room;
                         if (crowded) step = now;
                         return !crowded;
                     },
-                    [&](std::size_t i) { sum -= size_of(i); });
+                    [&](std::size_t life) { sum -= size_of(life); });
                 if (crowded) return true;
             }
         return false;
@@ -404,9 +405,8 @@ private:
 /// What `plan_memories_into` works in.
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
-    plan_problem merged = problem.buffers;  // as large as it can be
-    merged.together = {};
-    return merge_space(problem.buffers) + detail::memory_planner::space(merged, options);
+    return merge_space(problem.buffers) +
+           max(bound_space(problem.buffers), detail::memory_planner::space(problem.buffers, options));
 }
 
 /// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap.

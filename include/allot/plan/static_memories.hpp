@@ -10,7 +10,8 @@
 //     fast.at<0>(), slow.at<1>()                               // empty in the memory where the buffer does not live
 //
 // When some buffer finds no room, it does not compile, and `plan_shortfall<N>` in the message says how many more bytes
-// of the last memory are enough; or that none are, since the others must hold what may not live in the last. A last memory without a capacity is as large as it has to be: `layout.needs.back()`.
+// of the last memory are enough; or that none are, since the others must hold what may not live in the last. A last
+// memory without a capacity is as large as it has to be: `layout.needs.back()`.
 //
 // Complexity: compile time only; one plan, and some when it does not fit. Compilers limit what they compute in one
 // constant expression: clang by -fconstexpr-steps, g++ by -fconstexpr-ops-limit; `effort` reaches the first limit soon.
@@ -107,7 +108,7 @@ template <const memories_problem& Problem, memories_options Options = memories_a
             "allot: a buffer is allowed in no memory that is large enough for it: allow it in another, or enlarge one");
         static_assert(
             !all_fit_alone || without_end.plan.homeless == 0,
-            "allot: what may not live in the last memory was not placed in the others: enlarge them or plan with effort");
+            "allot: what may not live in the last memory has no room in the others: enlarge them, or plan with effort");
         if constexpr (without_end.plan.homeless == 0)
             static_assert(plan_shortfall<detail::missing_bytes<Problem, Options>()>::none);
     }
