@@ -83,7 +83,7 @@ struct ground<host::static_storage<Bytes, Align>, Size> {
 template <class Device, std::size_t Size>
 struct window_ground {
     static constexpr bool is_window = true;
-    alignas(64) std::byte bytes[Size + 24];
+    alignas(4096) std::byte bytes[Size + 24];
     Device device() { return Device{bytes + 3, Size}; }  // as badly aligned as can be
 };
 template <std::size_t Size>
@@ -145,6 +145,18 @@ constexpr std::size_t granule_of = 1;
 template <best_fit_options Options, class Offset, class Memory>
 constexpr std::size_t granule_of<best_fit<Options, Offset, Memory>> = Options.granule;
 
+template <class Strategy>
+constexpr bool is_unbounded = true;
+template <best_fit_options Options, class Offset, class Memory>
+constexpr bool is_unbounded<best_fit<Options, Offset, Memory>> = Options.probes == all_holes;
+template <class Strategy, deferred_options Options>
+constexpr bool is_unbounded<deferred<Strategy, Options>> = is_unbounded<Strategy>;
+
+template <class Strategy>
+constexpr bool defers = false;
+template <class Strategy, deferred_options Options>
+constexpr bool defers<deferred<Strategy, Options>> = true;
+
 template <class Device, class Strategy, class Growth, arena_options Options, made How, std::size_t Size>
 class combination final : public machine {
     using arena_type = arena<Device, Strategy, Growth, Options, count_misuse>;
@@ -155,16 +167,19 @@ class combination final : public machine {
     static constexpr bool grows = Growth::regions > 1 || Growth::in_place;
     static constexpr bool alone = How == made::alone || How == made::synchronized;
 
+    /// Always as far from a page's start, so that machines of one type are alike.
     struct home {
         ground<Device, Size> under;
+        alignas(4096) std::byte room[64 + sizeof(arena_type)];
         arena_type* memory;
         home() {
-            if constexpr (!std::is_move_constructible_v<Device>) memory = new arena_type;
-            else if constexpr (ground<Device, Size>::is_window || grows) memory = new arena_type{under.device()};
-            else memory = new arena_type{under.device(), Size};
+            void* const at = room + (alignof(arena_type) > 64 ? 0 : alignof(arena_type));
+            if constexpr (!std::is_move_constructible_v<Device>) memory = ::new (at) arena_type;
+            else if constexpr (ground<Device, Size>::is_window || grows) memory = ::new (at) arena_type{under.device()};
+            else memory = ::new (at) arena_type{under.device(), Size};
         }
         home(const home&) = delete;
-        ~home() { delete memory; }
+        ~home() { memory->~arena_type(); }
     };
 
 public:
@@ -183,7 +198,8 @@ public:
         all.hardened = Options.hardening != hardening::none && How == made::alone;
         all.slack = strategy::in_band ? 8 * sizeof(typename strategy::offset_type) : 4 * granule_of<strategy>;
         all.size = Size;
-        all.looks_everywhere = strategy::exact;
+        all.looks_everywhere = is_unbounded<strategy>;
+        all.defers = defers<strategy>;
         all.reach = std::numeric_limits<typename strategy::offset_type>::max();
         if (Growth::regions > 1 && strategy::several_extents && !strategy::in_band) all.reach = all.reach / Growth::regions / 2;
         return all;

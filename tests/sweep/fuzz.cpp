@@ -2,6 +2,8 @@
 // regions are and which bytes it was given, and nothing of how they are chosen.
 //
 //     sweep [row …]        works off the rows named, or all; each in a process of its own, so that one may crash
+//
+// SWEEP_ROUNDS: how often, with another seed each time. SWEEP_TRACE: every call is printed.
 #include "machine.hpp"
 
 #include <algorithm>
@@ -40,14 +42,17 @@ public:
             require(it_->size() == 0 || all_.in_rows || !all_.alone, "trim gives back every region in which nothing is live");
         }
         misuse();
-        static_cast<void>(it_->diagnose({~std::size_t{0} / 2, 1}));  // what is deferred joins
+        if (all_.trims && all_.grows) it_->trim();
+        join();
+        if (all_.in_rows && all_.defers) return;  // rows that wait are taken where they are
         if (most != 0) {
+            note("allocate", most, 1);
             require(it_->allocate(0, {most, 1}), "after everything is given back, as large a block is to be had as at first");
             take_over(0, {most, 1});
             free_everything();
             if (all_.trims && all_.grows) it_->trim();
         }
-        static_cast<void>(it_->diagnose({~std::size_t{0} / 2, 1}));
+        join();
         require(fill(*it_, 24) == count, "after everything is given back, as many blocks are to be had as at first");
         require(misuses == 0, "correct calls are no misuse");
         it_.reset();
@@ -69,6 +74,9 @@ private:
         if (!holds) throw broken{law};
     }
     std::size_t below(std::size_t bound) { return bound == 0 ? 0 : random_() % bound; }
+
+    /// What is deferred joins before a refusal.
+    void join() { static_cast<void>(it_->diagnose({~std::size_t{0} / 2, 1})); }
 
     // ── what is to be had at first ───────────────────────────────────────────────────────────────────────────────
 
@@ -155,6 +163,7 @@ private:
         const allot::diagnosis said = it_->diagnose(wanted);
         const std::size_t size = it_->size();
         const bool given = it_->allocate(id, wanted);
+        last_ += given ? " is served" : " is refused";
         if (given) {
             require(wanted.is_valid(), "a layout that is none is refused");
             require(said.why == refusal::none || said.why == refusal::device_refused, "diagnose says why not, and allocate serves");
@@ -162,10 +171,14 @@ private:
             return true;
         }
         const allot::diagnosis now = it_->diagnose(wanted);
-        require(now.why != refusal::none, "allocate refuses, and diagnose says that it would serve");
-        if (!all_.in_rows || all_.looks_everywhere)
-            require(said.why != refusal::none || now.why == refusal::device_refused, "diagnose said none, and allocate refuses");
-        if (said.why != refusal::device_refused && now.why != refusal::device_refused)
+        last_ += std::string{", before: "} + said.what() + ", after: " + now.what();
+        // A bounded search may look past the region that was acquired for it.
+        const bool is_bounded = all_.grows && !all_.looks_everywhere;
+        require(now.why != refusal::none || is_bounded, "allocate refuses, and diagnose says that it would serve");
+        if (all_.alone || !all_.grows)  // of a fallback, the second's answer may hide that the first's device refused
+            require(said.why != refusal::none || now.why == refusal::device_refused || is_bounded,
+                    "diagnose said none, and allocate refuses");
+        if (said.why != refusal::device_refused && now.why != refusal::device_refused && !all_.in_rows)
             require(said.why == now.why, "a refusal changes what diagnose says");
         if (wanted.size == 0) require(now.why == refusal::empty_layout, "size 0 is refused as empty_layout");
         else if (!wanted.is_valid()) require(now.why == refusal::bad_alignment, "a bad alignment is refused as that");
@@ -364,6 +377,7 @@ private:
     }
 
     void note(const char* call, std::size_t a, std::size_t b) {
+        if (is_traced_) std::printf("%s\n", last_.c_str());
         last_ = std::string{call} + "(" + std::to_string(a) + ", " + std::to_string(b) + ") with " + std::to_string(live_) + " live";
     }
 
@@ -375,6 +389,7 @@ private:
     std::size_t live_ = 0;
     unsigned long count_ = 0;
     std::string last_ = "nothing";
+    bool is_traced_ = std::getenv("SWEEP_TRACE") != nullptr;
 };
 
 /// In a process of its own, because it may crash. Whether all laws held.

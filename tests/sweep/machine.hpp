@@ -26,6 +26,7 @@ struct promises {
     bool in_rows = false;      // blocks are rows, regions may stay after a refusal
     bool trims = false, resets = false, resizes = false, claims = false, marks = false, hardened = false;
     std::size_t slack = 0;     // what a block may need beside its bytes and its alignment
+    bool defers = false;       // what is given back may wait as it is
     bool looks_everywhere = true;  // or it may miss a hole that fits
     std::size_t size = 0;      // bytes asked of the device
     std::size_t reach = 0;     // bytes of a region that its offsets tell apart

@@ -79,16 +79,19 @@ def refused(row):
         why.add("one extent")
     if in_place and (family in ("stack", "ring", "pool") or family == "bump" and row["direction"] == "down"):
         why.add("strategy does not extend")
+    if family == "stack" and row["large"] > last:
+        why.add("large beyond the offsets")
     if family == "bump" and row["limit_align"] == 3:
         why.add("limit_align")
     if family == "pool":
         slot, align = row["slot"], row["align"]
         in_band = row["store"] == "in_band" or row["store"] == "automatic" and pointers and slot >= 8 and align >= 8
+        rounded = -(-slot // align) * align
         if slot == 0:
             why.add("slot")
         if align == 3:
             why.add("align")
-        if in_band and (slot < 8 or align < 8):
+        if in_band and (rounded < 8 or align < 8):
             why.add("slot too small for a link")
         if in_band and not pointers:
             why.add("in band out of reach")
@@ -96,7 +99,7 @@ def refused(row):
             why.add("count")
         if not in_band and grows:
             why.add("one extent")
-        if -(-slot // align) * align > last:
+        if rounded > last:
             why.add("slot beyond the offsets")
         if row["store"] == "atomic_bitmap" and row["hardening"] != "none":
             why.add("concurrent and hardened")
