@@ -449,8 +449,10 @@ TEST_CASE("growth: a device that refuses a step is asked for a half, a quarter a
     CHECK(region_sizes(arena) == sizes{2'999});
 }
 
+constexpr bool wide = sizeof(std::size_t) > 4;
+
 TEST_CASE("growth: on handles, an alignment beyond half a segment is refused before a device is asked") {
-    supply from{.align = std::size_t{1} << 40};
+    supply from{.align = std::size_t{1} << (wide ? 40 : 30)};
     using fixed = growth::fixed<growth_options{.step = 1000, .regions = 64}>;
     allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>, fixed> arena{handles<>{from}};
     constexpr std::size_t half = std::size_t{1} << 25;
@@ -461,10 +463,10 @@ TEST_CASE("growth: on handles, an alignment beyond half a segment is refused bef
 }
 
 TEST_CASE("growth: an alignment that narrow offsets cannot tell is misaligned") {
-    supply from{.align = std::size_t{1} << 40};
+    supply from{.align = std::size_t{1} << (wide ? 40 : 30)};
     allot::arena<handles<>, allot::best_fit<side_table, std::uint16_t>> arena{handles<>{from}, 1000};
     allot::arena<handles<>, down_narrow, growth::fixed<growth_options{.step = 1000}>> grows{handles<>{from}};
-    for (const std::size_t align : {std::size_t{1} << 16, std::size_t{1} << 33}) {
+    for (const std::size_t align : {std::size_t{1} << 16, std::size_t{1} << (wide ? 33 : 20)}) {
         CHECK(arena.diagnose({16, align}).why == refusal::misaligned);
         CHECK_FALSE(arena.allocate({16, align}));
         CHECK(grows.diagnose({16, align}).why == refusal::misaligned);

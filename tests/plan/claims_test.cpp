@@ -32,7 +32,7 @@ public:
         lowest_ = truth_.lowest(first->peak);
         if (lowest_ > first->peak) return "the peak of a plan is below all plans";
         tried_ = true;
-        plans(0, first->peak);
+        plans(0, static_cast<std::size_t>(first->peak));
         plans(100, 40);
         if (seed_ % 16 == 0) plans(allot::plan_options{}.effort, seed_ % 256 == 0 ? allot::plan_options{}.remember : 256);
         bounds();
