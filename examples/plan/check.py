@@ -395,7 +395,7 @@ class Memories(Planner):
     def test_progress_is_of_the_cost(self):
         path = self.table(random_table(400, 300, 7))
         done = self.run_it("--memory", "fast:20KiB", "--memory", "slow:1GiB", "--budget", "1.5", path)
-        self.assertTrue(done.stderr)
+        self.assertTrue(done.stderr or ": optimal: " in done.stdout)  # told from the first second on
         for line in done.stderr.splitlines():
             self.assertRegex(line, r"^cost [\d,]+, lower bound [\d,]+, \d+ s; Ctrl-C ends with this plan$")
 
