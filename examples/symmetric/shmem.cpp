@@ -1,6 +1,6 @@
 // symmetric_shmem: the program on OpenSHMEM's symmetric heap.
 //
-//     oshrun -n 2 symmetric_shmem
+//     oshrun --mca btl ^uct -n 2 symmetric_shmem
 #include "program.hpp"
 
 #include <allot/device/shmem_heap.hpp>
