@@ -151,7 +151,7 @@ public:
         const node rest = hole + size;
         write(hole, size | in_use | below_in_use);
         write(rest, left | below_in_use);
-        write(rest + left - word, left);
+        write(static_cast<Offset>(rest + left - word), left);
         return {hole, rest};
     }
     /// Whether the records of a block and of the holes beside it agree, in memory of which all of `inside` may be read. Those
