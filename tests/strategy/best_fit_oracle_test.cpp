@@ -205,7 +205,7 @@ private:
         }
         expect(!strategy_.allocate({static_cast<offset>(0), static_cast<offset>(1)}));
         expect(!strategy_.allocate({static_cast<offset>(1), static_cast<offset>(3)}));
-        expect(!strategy_.allocate({static_cast<offset>(~offset{0} - any(9)), static_cast<offset>(1)}));
+        expect(!strategy_.allocate({static_cast<offset>(last_offset - any(9)), static_cast<offset>(1)}));
     }
 
     [[nodiscard]] auto any_block() {
@@ -349,7 +349,7 @@ void play() {
     using strategy = allot::best_fit<Options, Offset, own_memory>;
     using played = std::conditional_t<Deferred, allot::deferred<strategy, allot::deferred_options{.largest = 60}>, strategy>;
     const char* const set = std::getenv("ALLOT_LONG");
-    const std::uint32_t rounds = set != nullptr && *set == '1' ? 600 : 6;
+    const std::uint32_t rounds = set != nullptr && *set == '1' ? 2000 : 20;
     int line = 0;
     std::uint32_t seed = 0;
     while (line == 0 && seed != rounds) {
@@ -369,15 +369,12 @@ void play() {
 }  // namespace
 
 TEST_CASE("best_fit: random calls over offsets of 8 bits, with records beside") {
-    play<best_fit_options{}, std::uint8_t>();
     play<best_fit_options{.records = 9, .granule = 4, .candidates = 1, .large = 50}, std::uint8_t>();
     play<best_fit_options{.granule = 16, .probes = 2, .largest_extent = 201}, std::uint8_t>();
 }
 
 TEST_CASE("best_fit: random calls over offsets of 16 bits") {
-    play<best_fit_options{.records = 30, .granule = 8, .candidates = 2}, std::uint16_t>();
     play<best_fit_options{.candidates = 1, .large = 300, .largest_extent = 1999}, std::uint16_t>();
-    play<best_fit_options{.store = node_store::in_band}, std::uint16_t>();
     play<best_fit_options{.store = node_store::in_band, .large = 77, .largest_extent = 2003}, std::uint16_t>();
 }
 
@@ -385,18 +382,15 @@ TEST_CASE("best_fit: random calls over offsets of 32 bits") {
     play<best_fit_options{.granule = 64, .large = 200}, std::uint32_t>();
     play<best_fit_options{.records = 17, .candidates = 3, .probes = 5, .large = 111, .largest_extent = 1234}, std::uint32_t>();
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t>();
-    play<best_fit_options{.store = node_store::in_band, .probes = 3, .large = 500}, std::uint32_t>();
 }
 
 TEST_CASE("best_fit: random calls over offsets of 64 bits") {
     play<best_fit_options{}, std::uint64_t>();
     play<best_fit_options{.records = 12, .granule = 16, .largest_extent = 1000}, std::uint64_t>();
-    play<best_fit_options{.store = node_store::in_band, .large = 250}, std::uint64_t>();
-    play<best_fit_options{.store = node_store::in_band, .candidates = 1, .largest_extent = 2477}, std::uint64_t>();
+    play<best_fit_options{.store = node_store::in_band, .probes = 3, .large = 250}, std::uint64_t>();
 }
 
-TEST_CASE("deferred: random calls over offsets of 16, 32 and 64 bits") {
-    play<best_fit_options{.store = node_store::in_band}, std::uint16_t, true>();
+TEST_CASE("deferred: random calls over offsets of 32 and 64 bits") {
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t, true>();
     play<best_fit_options{.store = node_store::in_band, .large = 250, .largest_extent = 2477}, std::uint64_t, true>();
 }
