@@ -399,6 +399,16 @@ TEST_CASE("effort bounds the work, of tens of thousands of buffers too") {
     CHECK(made->homeless == 0);
     const double all = seconds(begin);
     MESSAGE("as long as ", all / once, " greedy plans of one memory");
+    // What is live at once and not in the first memory is in the second.
+    std::vector<std::int64_t> change(60'001);
+    for (const plan_buffer& buffer : buffers) {
+        change[static_cast<std::size_t>(buffer.live.from)] += static_cast<std::int64_t>(buffer.size);
+        change[static_cast<std::size_t>(std::min<std::int64_t>(buffer.live.until, 60'000))] -= static_cast<std::int64_t>(buffer.size);
+    }
+    std::int64_t live = 0, most = 0;
+    for (const std::int64_t each : change) most = std::max(most, live += each);
+    CHECK(most > 21'000'000);
+    CHECK(made->bound >= static_cast<std::uint64_t>(most) - memories[0].capacity);
     CHECK(all < 60 * once);  // it was six hundred
 }
 

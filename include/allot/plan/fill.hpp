@@ -173,8 +173,8 @@ private:
     /// As far as the effort goes, and a little for each in any case.
     constexpr void fill_everywhere() noexcept {
         constexpr std::uint64_t looks_for_each = 64;
-        plan_.fill(candidates_.everywhere(), 0,
-                   looks_for_each * candidates_.count() + std::min(left(), effort_ / 4) * fill_holes::looks_a_placement);
+        const std::uint64_t looks = std::min(left(), effort_ / 4) * fill_holes::looks_a_placement;
+        plan_.fill(candidates_.everywhere(), 0, looks_for_each * candidates_.count() + looks);
         spent_ += plan_.looked_at() / fill_holes::looks_a_placement;
     }
 
@@ -186,7 +186,8 @@ private:
         choice_.choose_more(candidates_.everywhere(), 0);
     }
 
-    /// What a greedy plan of all that is chosen has within the capacity, with less and less chosen; and fills the holes.
+    /// What a greedy plan of all that is chosen has within the capacity, with less and less chosen; and fills the
+    /// holes.
     template <class Stop>
     constexpr void pack_greedily(Stop& stop) noexcept {
         constexpr int tries = 6;

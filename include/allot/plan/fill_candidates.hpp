@@ -22,8 +22,8 @@ struct section_range {
     std::uint32_t from = 0, until = 0;
 };
 
-/// What each buffer is worth, by buffer. One that must not stay out is worth `priceless` more, which is more than all the
-/// others are worth together.
+/// What each buffer is worth, by buffer. One that must not stay out is worth `priceless` more, which is more than all
+/// the others are worth together.
 struct fill_values {
     const std::uint64_t* of = nullptr;
     std::uint64_t priceless = ~std::uint64_t{0};

@@ -7,8 +7,8 @@
 //            ───┘                               It is improved by ruin and recreate: what is chosen around a moment is
 //            ──────────────────► sections       taken out, and candidates are chosen in another order.
 //
-// Complexity: O(log sections) for each that is chosen or taken out. Memory: `space`, 4 bytes a buffer and `section_loads`.
-// Not synchronised.
+// Complexity: O(log sections) for each that is chosen or taken out. Memory: `space`, 4 bytes a buffer and
+// `section_loads`. Not synchronised.
 #pragma once
 
 #include <allot/plan/fill_candidates.hpp>

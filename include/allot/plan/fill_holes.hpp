@@ -7,9 +7,9 @@
 //       │         │      a       │     put back in another order; as it was, where that would lose.
 //       └─────────┴──────────────┴──► time
 //
-// Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer lives
-// in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it. Memory:
-// `space`, 24 bytes a buffer and `section_loads`. Not synchronised.
+// Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer
+// lives in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it.
+// Memory: `space`, 24 bytes a buffer and `section_loads`. Not synchronised.
 #pragma once
 
 #include <allot/plan/fill_candidates.hpp>
@@ -58,7 +58,8 @@ public:
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
 
-    /// Places what it can of those that live in these sections, until it has looked at so many, and says which it tried.
+    /// Places what it can of those that live in these sections, until it has looked at so many, and says which it
+    /// tried.
     constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits,
                                                   std::uint64_t looks = ~std::uint64_t{0}) noexcept {
         constexpr std::size_t many = 1024;

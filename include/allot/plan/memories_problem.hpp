@@ -58,7 +58,8 @@ struct memories_summary {
     std::uint64_t spilled = 0;   // bytes that are not in the first memory
     std::uint64_t homeless = 0;  // buffers that are nowhere
     std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
-                                 // there are: more is live at once, at `step`, than all memories hold
+                                 // there are: more is live at once, at `step`, than all memories hold, or than one does
+                                 // that all of it must live in
     std::int64_t step = 0;       // where most bytes are live
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };

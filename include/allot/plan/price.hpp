@@ -7,15 +7,19 @@
 //
 // Whatever the prices, no choice of buffers loses less value than
 //     the sum over buffers of the lesser of its value and the price of its bytes, less the price of the capacity,
-// and the best such bound is kept with its prices.
+// and the best such bound is kept with its prices. Two bounds that need no prices are kept as well: of the section
+// where most is live, what of it is worth least for its bytes; and of sections no two of which a buffer lives in, all
+// that is more than there is room for, at the least that a byte is worth anywhere.
 //
 // Everything is integers, scaled so that no sum exceeds 64 bits, and rounded such that the bound stays one.
 // Source: Lagrangian relaxation by subgradients, Held, Wolfe and Crowder, Mathematical Programming 6, 1974.
-// Complexity: O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section. Not synchronised.
+// Complexity: O(n log n), and O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section and 4 a buffer.
+// Not synchronised.
 #pragma once
 
 #include <allot/plan/live_sections.hpp>
 
+#include <algorithm>
 #include <bit>
 
 namespace allot::inline v1::detail {
@@ -26,10 +30,13 @@ class prices {
 public:
     static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // a value: it must not stay out
 
-    [[nodiscard]] static constexpr plan_space space(std::size_t sections) noexcept { return {0, 4 * sections + 2, 0}; }
+    [[nodiscard]] static constexpr plan_space space(std::size_t sections, std::size_t buffers) noexcept {
+        return {buffers, 4 * sections + 2, 0};
+    }
 
-    constexpr prices(const live_sections& where, std::size_t most_sections, plan_workspace& workspace) noexcept
-        : where_{&where} {
+    constexpr prices(const live_sections& where, std::size_t most_sections, std::size_t buffers,
+                     plan_workspace& workspace) noexcept
+        : where_{&where}, live_{workspace.cut_words(buffers)} {
         price_ = workspace.cut_longs(most_sections);
         best_ = workspace.cut_longs(most_sections);
         load_ = workspace.cut_longs(most_sections + 1);
@@ -45,9 +52,11 @@ public:
     /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
     /// Of each, `size_of(buffer)` are its bytes, and `value(buffer)` may be `priceless`.
     template <class Size, class Value>
-    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value, std::uint64_t capacity, std::uint32_t sections,
+    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
+                                              std::uint64_t capacity, std::uint32_t sections,
                                               std::size_t iterations) noexcept {
         sections_ = sections;
+        const std::uint64_t simple = without_prices(list, count, size_of, value, capacity);
         for (std::uint32_t s = 0; s != sections; ++s) price_[s] = best_[s] = 0;
         scale(list, count, size_of, value);
         const std::uint64_t room = capacity >> size_shift_;
@@ -96,7 +105,7 @@ public:
             step -= step / (iterations / 7 + 1);
         }
         sum_up(best_);
-        return unscaled(most);
+        return std::max(unscaled(most), simple);
     }
 
     /// What the bytes of a buffer cost, in 1024ths of its value; at most four times that.
@@ -109,6 +118,86 @@ public:
     }
 
 private:
+    /// Bytes that are worth something.
+    struct share_of_value {
+        std::uint64_t value = priceless, bytes = 1;
+
+        /// Whether a byte is worth less than one of the other.
+        [[nodiscard]] constexpr bool operator<(share_of_value other) const noexcept {
+            share_of_value a = *this, b = other;
+            for (bool inverted = false;; inverted = !inverted) {  // as continued fractions
+                const std::uint64_t one = a.value / a.bytes, another = b.value / b.bytes;
+                if (one != another) return (one < another) != inverted;
+                a = {a.bytes, a.value % a.bytes};
+                b = {b.bytes, b.value % b.bytes};
+                if (a.bytes == 0 || b.bytes == 0) return a.bytes != b.bytes && (inverted ? b.bytes : a.bytes) == 0;
+            }
+        }
+        /// Of so many of such bytes, at least; rounded up, as what is lost is a whole number.
+        [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
+            const std::uint64_t whole = value / bytes * count, rest = value % bytes;
+            std::uint64_t product = 0;
+            if (checked_multiply(rest, count, product))
+                return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
+            return whole + rest / (bytes / count + 1);
+        }
+    };
+
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t without_prices(const std::uint32_t* list, std::size_t count, Size size_of,
+                                                         Value value, std::uint64_t capacity) noexcept {
+        for (std::uint32_t s = 0; s <= sections_; ++s) load_[s] = 0;
+        std::uint64_t* const first = sum_;  // by section: of what ends there or later, the earliest beginning
+        for (std::uint32_t s = 0; s != sections_; ++s) first[s] = s;
+        share_of_value least{};
+        for (std::size_t k = 0; k != count; ++k) {
+            const std::uint32_t buffer = list[k];
+            const std::uint64_t size = size_of(buffer);
+            if (size == 0) continue;
+            std::uint32_t begin = sections_, end = 0;
+            where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+                if (from >= sections_) return;
+                load_[from] += size;
+                load_[until] -= size;  // may wrap, and back again
+                begin = std::min(begin, from);
+                end = std::max(end, until);
+            });
+            if (begin == sections_) continue;
+            first[end - 1] = std::min<std::uint64_t>(first[end - 1], begin);
+            if (value(buffer) != priceless) least = std::min(least, share_of_value{value(buffer), size});
+        }
+        std::uint32_t peak = 0;
+        for (std::uint32_t s = 1; s < sections_; ++s) {
+            load_[s] += load_[s - 1];
+            if (load_[s] > load_[peak]) peak = s;
+        }
+        if (sections_ == 0 || load_[peak] <= capacity || least.value == priceless) return 0;
+
+        std::uint64_t* const over = price_;  // by section: the most by sections up to it
+        for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = std::min(first[s], first[s + 1]);
+        for (std::uint32_t s = 0; s != sections_; ++s) {
+            over[s] = s == 0 ? 0 : over[s - 1];
+            if (load_[s] > capacity)
+                over[s] = std::max(over[s], load_[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
+        }
+        const std::uint64_t everywhere = least.of(over[sections_ - 1]);
+
+        std::size_t lives = 0;
+        for (std::size_t k = 0; k != count; ++k)
+            if (size_of(list[k]) != 0 && where_->meets(list[k], peak, peak + 1)) live_[lives++] = list[k];
+        const auto worth_of = [&](std::uint32_t i) {
+            return share_of_value{value(i), value(i) == priceless ? 1 : size_of(i)};
+        };
+        std::sort(live_, live_ + lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
+        std::uint64_t lost = 0, more = load_[peak] - capacity;
+        for (std::size_t k = 0; k != lives && more != 0 && value(live_[k]) != priceless; ++k) {
+            const std::uint64_t size = size_of(live_[k]);
+            lost += size <= more ? value(live_[k]) : worth_of(live_[k]).of(more);
+            more -= std::min(size, more);
+        }
+        return std::max(everywhere, lost);
+    }
+
     template <class Size, class Value>
     constexpr void scale(const std::uint32_t* list, std::size_t count, Size size_of, Value value) noexcept {
         std::uint64_t size = 1, worth = 1;
@@ -159,6 +248,7 @@ private:
     }
 
     const live_sections* where_;
+    std::uint32_t* live_ = nullptr;  // those that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;

@@ -14,13 +14,16 @@
 //              └─────────┴───────┴──► time
 //
 // How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first
-// memories as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. With two
+// memories as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. It is no
+// less than what is live at once and has no room in the first memory costs in the second. A buffer that has no memory
+// counts for more than all costs together. With two
 // memories the choice sees all that matters. With more, each memory is filled with what the next slower one would cost,
 // as if that one had room; where it had not, the plan is made again with what was really paid, some times, and the best
 // is the answer.
 //
 // The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a
-// memory, O(n log n) and the pairs that live at once, and as much more as `effort` says. Memory: `space_of_memories`.
+// memory, that of a greedy plan and O(n log n), and as much more as `effort` says; of up to `search_at_most` buffers the
+// pairs that live at once too. Memory: `space_of_memories`.
 // Thread safety: pure but for the workspace.
 #pragma once
 
@@ -30,7 +33,8 @@
 namespace allot::inline v1 {
 
 struct memories_options {
-    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second; 0 is one simple plan
+    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second, and what the first plan
+                                        // of so many buffers takes; 0 is one simple plan
     std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
     std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
 };
@@ -45,7 +49,7 @@ public:
         plan_space own;
         own.words = 3 * buffers;
         own.longs = 7 * buffers;
-        return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size()) +
+        return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) +
                max(plan_space{.words = 3 * std::max(lifetimes, problem.fixed.size())} +
                        section_loads::space(lifetimes + problem.apart.size()),
                    memory_fill::space(problem, options.search_at_most, options.remember));
@@ -60,7 +64,7 @@ public:
           count_{merged.problem.buffers.size()},
           memories_{given.memories},
           where_{merged.problem, workspace},
-          price_{where_, lives() + merged.problem.apart.size(), workspace} {
+          price_{where_, lives() + merged.problem.apart.size(), count_, workspace} {
         list_ = workspace.cut_words(count_);
         memory_ = workspace.cut_words(count_);
         best_memory_ = workspace.cut_words(count_);
@@ -290,12 +294,14 @@ private:
         const plan_problem& given = given_->buffers;
         const auto lives_with = [&](std::size_t a, lifetime live) {
             bool meets = given.buffers[a].live.overlaps(live);
-            for (const plan_revival& each : given.revivals) meets = meets || (each.buffer == a && each.live.overlaps(live));
+            for (const plan_revival& each : given.revivals)
+                meets = meets || (each.buffer == a && each.live.overlaps(live));
             return meets;
         };
         const auto conflict = [&](std::size_t a, std::size_t b) {
             bool meets = lives_with(a, given.buffers[b].live);
-            for (const plan_revival& each : given.revivals) meets = meets || (each.buffer == b && lives_with(a, each.live));
+            for (const plan_revival& each : given.revivals)
+                meets = meets || (each.buffer == b && lives_with(a, each.live));
             for (const plan_pair& each : given.apart)
                 meets = meets || (each.first == a && each.second == b) || (each.first == b && each.second == a);
             return meets;
@@ -312,8 +318,8 @@ private:
         return {};
     }
 
-    /// Fills memory after memory with what is left. What may live in none of those that follow, or came to live nowhere
-    /// when this was tried before, is worth more than all the others together, and each of it as much as any other.
+    /// Fills memory after memory with what is left. What may live in none of those that follow, or came to live
+    /// nowhere when this was tried before, is worth more than all the others together, and each of it as much as any other.
     template <class Stop>
     constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
         std::uint64_t spent = 0;
@@ -352,7 +358,8 @@ private:
             }
             const std::uint64_t left = effort - std::min(spent, effort);
             const std::uint64_t share = m + 2 >= memories_.size() ? left : left / 2;
-            spent += fill.run({list_, some}, {value_, priceless}, memories_[m].capacity, memories_[m].align, share, stop);
+            spent +=
+                fill.run({list_, some}, {value_, priceless}, memories_[m].capacity, memories_[m].align, share, stop);
             for (std::size_t k = 0; k != some; ++k)
                 if (const std::uint32_t i = list_[k]; fill.placed(i)) {
                     memory_[i] = static_cast<std::uint32_t>(m);
