@@ -255,7 +255,7 @@ TEST_CASE("tiny problems: never below the best of all plans by load, and mostly 
     std::mt19937 random{5};
     int best = 0, better = 0;
     const int rounds = problems::times(1) == 1 ? 100 : 200;
-    double sum = 0, least_sum = 0, whole_sum = 0;
+    double sum = 0, least_sum = 0, whole_sum = 0, bound_sum = 0;
     for (int round = 0; round != rounds; ++round) {
         owner given;
         given.buffers.buffers = problems::random_buffers(random, 2 + random() % 3, 12, 5);
@@ -275,11 +275,38 @@ TEST_CASE("tiny problems: never below the best of all plans by load, and mostly 
         sum += static_cast<double>(made->cost);
         least_sum += static_cast<double>(least);
         whole_sum += static_cast<double>(made->whole_cost);
+        bound_sum += static_cast<double>(made->bound);
     }
     MESSAGE("at the best by load: ", best, ", better than whole lives: ", better, " of ", rounds, "; cost over the least: ",
-            sum / least_sum, ", of whole lives: ", whole_sum / least_sum);
+            sum / least_sum, ", of whole lives: ", whole_sum / least_sum, ", the bound: ", bound_sum / least_sum);
+    CHECK(bound_sum > 0.5 * least_sum);
     CHECK(best > rounds / 2);
     CHECK(better > rounds / 4);
+}
+
+TEST_CASE("the bound of many tiny problems is never above the best of all plans by load, nor is 'optimal' said of more") {
+    std::mt19937 random{7};
+    int optimal = 0;
+    const std::size_t rounds = problems::times(3000);
+    for (std::size_t round = 0; round != rounds; ++round) {
+        owner given;
+        given.buffers.buffers = problems::random_buffers(random, 2 + random() % 3, 8, 5);
+        given.accesses = random_accesses(random, given.buffers, 6);
+        const std::uint64_t cost = random() % 3;
+        given.memories = {{.capacity = 4 + random() % 4, .cost = cost}, {.cost = cost + random() % 6}};
+        const auto made = allot::plan_moves(given.problem(), {.effort = 0});
+        REQUIRE(made);
+        const std::uint64_t least = least_by_load(given.problem());
+        CAPTURE(round);
+        REQUIRE(made->bound <= least);
+        REQUIRE(made->homeless == 0);
+        REQUIRE(made->cost >= least);
+        if (made->status == plan_status::optimal) {
+            REQUIRE(made->cost == least);
+            ++optimal;
+        }
+    }
+    MESSAGE("optimal: ", optimal, " of ", rounds);
 }
 
 TEST_CASE("random problems with all that can be said: what the validator asks, whatever the effort") {

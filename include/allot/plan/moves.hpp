@@ -104,10 +104,34 @@ private:
         for (std::size_t i = 0; i != buffers().size(); ++i)
             if (!facts_.moves[i] && facts_.whole[i].memory == memory_place::nowhere) return false;
         facts_.contents = buffer_contents{buffers(), facts_.accesses, facts_.moves};
+        raise_bound();
         const std::size_t events = facts_.contents.events().size();
         decided_ = {std::vector(events, event_place::home), std::vector<memory_place>(events),
                     std::vector<memory_place>(values().size())};
         return !values().empty();
+    }
+
+    /// Contents that are not in the first memories all the time from behind one event to the next cost as much as one
+    /// access elsewhere at least: there, or a copy from there. At the step of an event they cost that for each access.
+    void raise_bound() {
+        piece_problem problem;
+        std::uint64_t sum = 0;  // of what is not in the problem
+        const auto least_cost = [&](std::size_t i) {
+            const std::uint64_t allowed = facts_.allowed[i];
+            return allowed == 0 ? 0 : memory(static_cast<std::size_t>(std::countr_zero(allowed))).cost;
+        };
+        for (const access_value& value : values())
+            for (std::size_t e = value.first; e <= value.last; ++e) {
+                const access_event& event = facts_.contents.events()[e];
+                const bool first = e == value.first;
+                const lifetime live{first ? value.live.from : facts_.contents.events()[e - 1].step + 1, event.step + 1};
+                const std::uint64_t uses = live.from == event.step ? event.count : 1;
+                problem.add(buffers()[value.buffer], live, uses, facts_.allowed[value.buffer]);
+                sum += buffers()[value.buffer].size * (event.count - uses) * least_cost(value.buffer);
+            }
+        for (std::size_t i = 0; i != buffers().size(); ++i)
+            if (!facts_.moves[i]) sum += buffers()[i].size * facts_.uses[i] * least_cost(i);
+        best_.bound = std::max(best_.bound, sum + least_cost_of(problem.in(facts_.given.memories), options_));
     }
 
     // ---- visits to one memory --------------------------------------------------------------------------------------

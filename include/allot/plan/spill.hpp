@@ -409,6 +409,17 @@ private:
 
 }  // namespace detail
 
+namespace detail {
+/// What no plan of a problem without pairs costs less than; 0 where it is none.
+[[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
+    plan_heap heap{memory_planner::space(problem.buffers, options)};
+    plan_workspace workspace = heap;
+    const merged_problem merged{problem.buffers, {}};
+    memory_planner planner{merged, problem, options, workspace};
+    return planner.read().why == plan_refusal::none ? planner.bound() : 0;
+}
+}  // namespace detail
+
 /// What `plan_memories_into` works in.
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
