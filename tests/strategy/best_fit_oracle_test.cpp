@@ -149,7 +149,8 @@ private:
         if (!possible) return;
         extents_.push_back(where);
         if (in_band)
-            for (number at = 0; at != where.size; ++at) touched_[from_offset(where.offset) + base_ + at] = true;
+            for (number at = 0; at != where.size; ++at)
+                touched_[static_cast<std::size_t>(from_offset(where.offset) + base_ + at)] = true;
     }
 
     void admit(grant given, number size) {
@@ -227,7 +228,7 @@ private:
         number at = any(sizeof(offset) == 1 ? 240 : 2600);
         if (!one_in(4)) at = at / granule * granule;
         const auto all = holes();
-        if (one_in(2) && !all.empty()) at = all[any(all.size())].begin + header;
+        if (one_in(2) && !all.empty()) at = all[static_cast<std::size_t>(any(all.size()))].begin + header;
         if (base_ + at > last_offset || size > last_offset) return;
         const extent wanted{to_offset(at), static_cast<offset>(size)};
         bool possible = false;
@@ -323,7 +324,7 @@ private:
 
     void remove() {
         if (extents_.empty()) return;
-        const std::size_t which = any(extents_.size());
+        const std::size_t which = static_cast<std::size_t>(any(extents_.size()));
         const extent where = extents_[which];
         const part in = usable(where);
         const auto block = live_.lower_bound(in.begin);
