@@ -14,14 +14,14 @@
 //
 // Not caught: reads; writes past a block's end that reach neither a record in band nor freed bytes; writes to the freed
 // bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much around a
-// block that is cut from it); writes to freed bytes after `reset`, `rollback` or a trim, and in `naive`; a block made by
-// hand that is freed after its address was handed out again at the same size.
+// block that is cut from it); writes to bytes that a reset or a rollback freed, or that the device has back; a block
+// made by hand that is freed after its address was handed out again at the same size.
 //
 // The default handler writes one line to stderr and aborts. Without a hosted C library (-ffreestanding), it only aborts.
 //
 // Checked arenas take one record of about 100 bytes from the host heap per live block, for up to 64 freed ones, and in
-// `debug` one per freed block until its bytes are handed out again; a heap that gives none for a live block is a refusal.
-// O(log live) per call. Not synchronised.
+// `debug` one per freed block until its bytes are handed out again; a heap that gives none for a live block is a
+// refusal. O(log live) per call. Not synchronised.
 #pragma once
 
 #include <allot/core/block.hpp>
@@ -149,7 +149,8 @@ public:
         return true;
     }
 
-    /// The record of exactly this block. When it is not live, the misuse is reported. `in_reach`: it lies in this memory.
+    /// The record of exactly this block. When it is not live, the misuse is reported. `in_reach`: it lies in this
+    /// memory.
     template <class OnMisuse>
     [[nodiscard]] const record* check(const Block& held, std::size_t position, bool in_reach) const noexcept {
         const record* known = nullptr;

@@ -100,7 +100,8 @@ struct both {
 template <class One, class Lock = allot::no_lock>
 struct shared {
     static constexpr bool comes_back = One::comes_back;
-    static constexpr bool has_places = One::has_places, has_twin = One::has_twin, settles = One::settles, undoes = One::undoes;
+    static constexpr bool has_places = One::has_places, has_twin = One::has_twin, settles = One::settles,
+                          undoes = One::undoes;
     One one;
     allot::synchronized<decltype(one.get()), Lock> memory{one.get()};
     auto& get() { return memory; }
@@ -203,7 +204,8 @@ struct play {
         REQUIRE(static_cast<bool>(same) == Setup::has_twin);
         REQUIRE(given.size == wanted.size);
         held fresh{given, same, pieces_of(given), static_cast<unsigned char>(any.below(256))};
-        if (Setup::has_places && Setup::has_twin) REQUIRE(places_of(mine, fresh.pieces) == places_of(twin, pieces_of(same)));
+        if (Setup::has_places && Setup::has_twin)
+            REQUIRE(places_of(mine, fresh.pieces) == places_of(twin, pieces_of(same)));
         std::size_t bytes = 0;
         for (const piece& each : fresh.pieces) {
             if (!each.is_table) {

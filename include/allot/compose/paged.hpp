@@ -9,8 +9,8 @@
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
 // failure midway gives back what it took, and trims an arena that grew for it; among equal holes, a best_fit may take
-// another one afterwards. A block's rows go back in the order in
-// which their allocator reclaims. One ring is for rows or for tables, not for both. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
+// another one afterwards. A block's rows go back in the order in which their allocator reclaims. One ring is for rows or
+// for tables, not for both. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
@@ -77,8 +77,8 @@ public:
         tables_.deallocate(held.ticket);
     }
 
-    /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. What was
-    /// tried is undone.
+    /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. The
+    /// trial is undone.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis why;
         const undo before{rows_, tables_};

@@ -40,8 +40,8 @@ consteval bool allocator_requirements() {
         static_assert(!sizeof(type), "allot: this is a device, which hands out regions: make an allocator of it: "
                                      "allot::arena<Device, Strategy>, or allot::naive<Device>");
     } else {
-        static_assert(!sizeof(type), "allot: an allocator has address_model, block_type, host_accessible, offsets, dl_device and "
-                                     "reclaims, and noexcept functions allocate(layout), deallocate(block) and "
+        static_assert(!sizeof(type), "allot: an allocator has address_model, block_type, host_accessible, offsets, "
+                                     "dl_device and reclaims, and noexcept functions allocate(layout), deallocate(block) and "
                                      "diagnose(layout): use an arena, or state these");
     }
     return true;
