@@ -209,7 +209,8 @@ inline std::string text_of(const allot::plan_problem& problem) {
     const auto number = [](auto n) { return std::to_string(n); };
     std::string text = "buffers = {";
     for (const auto& each : problem.buffers)
-        text += "{" + number(each.size) + ", {" + number(each.live.from) + ", " + number(each.live.until) + "}, " + number(each.align) + "}, ";
+        text += "{" + number(each.size) + ", {" + number(each.live.from) + ", " + number(each.live.until) + "}, " +
+                number(each.align) + "}, ";
     text += "}; revivals = {";
     for (const auto& each : problem.revivals)
         text += "{" + number(each.buffer) + ", {" + number(each.live.from) + ", " + number(each.live.until) + "}}, ";

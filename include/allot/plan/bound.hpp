@@ -13,9 +13,9 @@
 // never lives at one step (`clique`). Buffers that are `together` must have been merged.
 //
 // Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
-// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment; with pairs that are apart or buffers
-// that live again, what `clique` is allowed. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer and 16 a reserved
-// range, and what `clique` needs. Thread safety: pure but for the workspace.
+// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment; with pairs that are apart or
+// buffers that live again, what `clique` is allowed. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer and 16 a
+// reserved range, and what `clique` needs. Thread safety: pure but for the workspace.
 #pragma once
 
 #include <allot/core/result.hpp>

@@ -68,8 +68,8 @@ namespace detail {
     return others <= never || others - never <= at_most;
 }
 
-/// Where most of each group of buffers were, and how many of it were there; 0 when it has changed. It works in a part of
-/// what `ejection_search` needs.
+/// Where most of each group of buffers were, and how many of it were there; 0 when it has changed. It works in a part
+/// of what `ejection_search` needs.
 constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const merged_problem& merged,
                           std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
                           plan_workspace workspace) noexcept {
