@@ -201,7 +201,8 @@ public:
         all.looks_everywhere = is_unbounded<strategy>;
         all.defers = defers<strategy>;
         all.reach = std::numeric_limits<typename strategy::offset_type>::max();
-        if (Growth::regions > 1 && strategy::several_extents && !strategy::in_band) all.reach = all.reach / Growth::regions / 2;
+        if (Growth::regions > 1 && strategy::several_extents && !strategy::in_band)
+            all.reach = all.reach / Growth::regions / 2;
         return all;
     }
     bool allocate(std::size_t id, layout wanted) override { return keep(id, made_.allocate(wanted)); }
@@ -220,7 +221,8 @@ public:
         const block_type& held = blocks_[id];
         if constexpr (How == made::paged) {
             std::vector<place> all;
-            for (std::size_t row = 0; row != held.address.size(); ++row) all.push_back(place_of(held.address[row], row_bytes));
+            for (std::size_t row = 0; row != held.address.size(); ++row)
+                all.push_back(place_of(held.address[row], row_bytes));
             return all;
         } else {
             return {place_of(held.address, capacity(id))};
@@ -293,8 +295,7 @@ private:
         ~tables() { delete memory; }
     };
     tables tables_;
-    typename makes::type made_ = makes::of(*homes_[0].memory, How == made::fallback ? homes_[How == made::fallback].memory : nullptr,
-                                           tables_.memory);
+    typename makes::type made_ = makes::of(*homes_[0].memory, homes_[How == made::fallback].memory, tables_.memory);
     typename no_marks<arena_type>::type mark_{};
     block_type blocks_[most_ids];
 };

@@ -19,6 +19,7 @@
 // ("Quick Fit").
 #pragma once
 
+#include <allot/core/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -52,10 +53,7 @@ public:
     }
 
     bool insert(extent_type where, memory_type memory = {}) noexcept {
-        // Not in the class: it must be nameable before an arena settles where the strategy keeps its records.
-        static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
-                      "allot: deferred links waiting blocks through their bytes, and so needs a strategy in band, whose "
-                      "blocks come back in any order: best_fit, where the host can reach the memory");
+        require_in_band();
         memory_ = memory;
         return strategy_.insert(where, memory);
     }
@@ -116,7 +114,7 @@ public:
         if (size > largest) return strategy_.deallocate(grant);
         offset_type& first = waiting_.first[(size + word) / granule];
         if constexpr (marks) strategy_.set_waiting(grant);
-        std::memcpy(memory_.at(grant.where.offset), &first, sizeof first);
+        std::memcpy(at(grant.where.offset), &first, sizeof first);
         first = grant.where.offset;
     }
 
@@ -164,6 +162,19 @@ private:
     static_assert(Options.largest <= none / 2, "allot: deferred_options::largest is more than half of all offsets");
     static constexpr auto largest = static_cast<offset_type>(Options.largest);
 
+    /// Asked by whoever reaches into the memory, so that no other error is the first.
+    ALLOT_INLINE static constexpr void require_in_band() noexcept {
+        // Not in the class: it must be nameable before an arena settles where the strategy keeps its records.
+        static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
+                      "allot: deferred links waiting blocks through their bytes, and so needs a strategy in band, whose "
+                      "blocks come back in any order: best_fit, where the host can reach the memory");
+    }
+    [[nodiscard]] ALLOT_INLINE std::byte* at(offset_type offset) const noexcept {
+        require_in_band();
+        if constexpr (in_band) return memory_.at(offset);
+        else return nullptr;
+    }
+
     /// The list whose blocks all serve `size`. Where a strategy's smallest blocks are larger, the first lists stay empty.
     [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
         return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
@@ -177,15 +188,15 @@ private:
     /// Takes the block out of a list that follows another one there.
     offset_type take_after(offset_type before) noexcept {
         offset_type next;
-        std::memcpy(&next, memory_.at(before), sizeof next);
+        std::memcpy(&next, at(before), sizeof next);
         const offset_type taken = take(next);
-        std::memcpy(memory_.at(before), &next, sizeof next);
+        std::memcpy(at(before), &next, sizeof next);
         return taken;
     }
     /// Takes the first block out of a list that has one.
     offset_type take(offset_type& first) const noexcept {
         const offset_type taken = first;
-        std::memcpy(&first, memory_.at(taken), sizeof first);
+        std::memcpy(&first, at(taken), sizeof first);
         return taken;
     }
 
@@ -196,7 +207,7 @@ private:
         offset_type before = none, each = first;
         for (unsigned left = 32; left != 0 && each != waits.where.offset; --left) {
             before = each;
-            std::memcpy(&each, memory_.at(before), sizeof each);
+            std::memcpy(&each, at(before), sizeof each);
         }
         if (each != waits.where.offset)
             while (first != waits.where.offset) strategy_.deallocate({{take(first), 0}, {}});
