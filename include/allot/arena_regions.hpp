@@ -326,7 +326,7 @@ private:
                 sure <= space_type::last_offset && bytes_for(sure, wanted.align) != 0)
                 need = bytes_for(sure, wanted.align);
         }
-        return {need <= space_type::largest_region ? need : 0, wanted.align};
+        return {need <= space_type::largest_extent ? need : 0, wanted.align};
     }
 
     /// What to acquire, or to extend the region to, so that the request fits; nothing when a limit forbids it.

@@ -80,6 +80,9 @@ public:
     /// The most bytes of one region that the strategy can have offsets for.
     static constexpr std::size_t largest_region = static_cast<std::size_t>(
         std::numeric_limits<offset>::max() >> (order == region_order::segments ? segment_bits + 1 : 0));
+    /// The same for a region that begins at offset 0 and ends where the device's regions do.
+    static constexpr std::size_t largest_extent =
+        order == region_order::segments ? largest_region : align_down(largest_region, Device::granularity);
 
     /// Where region `index` lies in offset space, as far as offsets reach. A device may give more than it was asked for: what
     /// is beyond the growth's limit is not used, because strategies rely on it.

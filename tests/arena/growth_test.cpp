@@ -492,3 +492,15 @@ TEST_CASE_TEMPLATE("growth: after all regions went back, the next first base dec
     CHECK(arena.diagnose({100, 256}).why == refusal::none);
     CHECK(arena.allocate({100, 256}));
 }
+
+TEST_CASE("growth: what the offsets of a region cannot hold is over the limit before a device is asked") {
+    supply from;
+    allot::arena<handles<4>, down_narrow, growth::geometric<growth_options{.step = 777}>> arena{handles<4>{from}};
+    for (int i = 0; i != 3; ++i) {
+        CHECK(arena.diagnose({65'535, 1}).why == refusal::over_limit);
+        CHECK_FALSE(arena.allocate({65'535, 1}));
+        CHECK(from.acquired == 0);
+    }
+    CHECK(arena.diagnose({65'532, 1}).why == refusal::none);
+    CHECK(arena.allocate({65'532, 1}));
+}

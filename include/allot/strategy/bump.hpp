@@ -170,7 +170,7 @@ template <bump_options Options, class Offset, memory_traits Where>
 struct strategy_in<bump<Options, Offset>, Where> {
     static constexpr bump_options settle(bump_options options) noexcept {
         const std::size_t align = options.direction == direction::up ? Where.end_align : Where.base_align;
-        if (options.limit_align < align) options.limit_align = align;
+        if (is_alignment(options.limit_align) && options.limit_align < align) options.limit_align = align;
         return options;
     }
     using type = bump<settle(Options), Offset>;
