@@ -32,6 +32,7 @@ class tensor_calls {
         std::vector<extent> data;  // in the order of its elements
         std::vector<extent> table;
         std::size_t claim;  // lives with the same number share bytes
+        bool shares_last_byte = false;  // elements of another tensor lie in its last byte: it is read and not written
     };
     /// A storage, and who owns each of its bytes; 0 for nobody.
     struct space {
@@ -229,19 +230,20 @@ private:
         const life& chosen = lives_[below(lives_.size())];
         const auto seed = static_cast<unsigned char>(below(256));
         std::size_t n = 0;
-        std::visit([&](const auto& tensor) { fill(tensor, seed, n); }, chosen.tensor);
+        std::visit([&](const auto& tensor) { fill(tensor, seed, n, chosen.shares_last_byte); }, chosen.tensor);
+        if (chosen.shares_last_byte) return;
         n = 0;
         for (const extent& each : chosen.data) {
             for (std::size_t i = 0; i != each.size; ++i) content_[each.at + i] = static_cast<unsigned char>(seed + 31 * n++);
         }
     }
     template <class Tensor>
-    static void fill(const Tensor& tensor, unsigned char seed, std::size_t& n) {
+    static void fill(const Tensor& tensor, unsigned char seed, std::size_t& n, bool shares_last_byte) {
         const auto done = allot::for_each_run(tensor, [&](void* at, std::size_t size) noexcept {
             for (std::size_t i = 0; i != size; ++i)
                 static_cast<unsigned char*>(at)[i] = static_cast<unsigned char>(seed + 31 * n++);
         });
-        expect(done.why == why::none, "a live tensor has runs");
+        expect(done.why == (shares_last_byte ? why::partial_bytes : why::none), "a live tensor of whole bytes has runs");
     }
 
     void copy() {
@@ -253,6 +255,7 @@ private:
                 why expected = why::none;
                 if (source.dtype() != target.dtype()) expected = why::dtype_mismatch;
                 else if (source.size() != target.size()) expected = why::shape_mismatch;
+                else if (to.shares_last_byte) expected = why::partial_bytes;
                 else if (shares_some(from, to)) expected = why::overlapping;
                 expect(answer.why == expected, "a copy is refused for what is wrong, and for nothing else");
                 if (answer.why != why::none) return;
@@ -283,6 +286,11 @@ private:
         return !both.empty();
     }
 
+    /// Bits of the last byte that elements take.
+    [[nodiscard]] static std::size_t bits_of_last_byte(allot::dtype type, std::size_t count) {
+        const std::size_t over = count % 8 * (type.element_bits() % 8) % 8;
+        return over == 0 ? 8 : over;
+    }
     /// A view of bytes, or a slice, of some tensor.
     void look_otherwise() {
         if (lives_.empty()) return;
@@ -304,15 +312,22 @@ private:
                 expected = why::misaligned;
             expect(made.error().why == expected, "a view is refused for what is wrong, and for nothing else");
             if (!made) return;
-            if (*size != 0) fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
+            if (*size != 0) {
+                fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
+                const std::size_t bits = bits_of_last_byte(type, made->size());
+                fresh.shares_last_byte = static_cast<std::size_t>(skip) + *size == parent->size_bytes()
+                                             ? chosen.shares_last_byte || bits < bits_of_last_byte(parent->dtype(), parent->size())
+                                             : bits != 8;
+            }
             fresh.tensor = *made;
         } else {
             allot::shape from = parent->shape(), size = parent->shape();
-            bool inside = true;
+            bool inside = true, has_last = true;
             for (std::size_t axis = 0; axis != from.rank(); ++axis) {
                 from[axis] = static_cast<std::int64_t>(below(26));
                 size[axis] = static_cast<std::int64_t>(below(26));
                 inside = inside && from[axis] + size[axis] <= parent->shape()[axis];
+                has_last = has_last && from[axis] + size[axis] == parent->shape()[axis];
             }
             const auto made = allot::slice(*parent, from, size);
             if (!inside) return expect(made.error().why == why::out_of_bounds, "a slice stays inside");
@@ -328,6 +343,7 @@ private:
                 const auto length = static_cast<std::size_t>(is_matrix ? size[1] : size[0]);
                 fresh.data.push_back({begin + skip * bits / 8, length * bits / 8});
             }
+            fresh.shares_last_byte = chosen.shares_last_byte && has_last && *allot::element_count(size) != 0;
             fresh.tensor = *made;
         }
         lives_.push_back(std::move(fresh));

@@ -211,12 +211,6 @@ struct compiled {
     }
 };
 
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
-constexpr bool is_fast = true;
-#else
-constexpr bool is_fast = false;
-#endif
-
 void try_all(std::uint64_t first, std::uint64_t count) {
     std::uint64_t tried = 0, wrong = 0;
     for (std::uint64_t seed = first; seed != first + count; ++seed) {
@@ -233,7 +227,7 @@ void try_all(std::uint64_t first, std::uint64_t count) {
 }  // namespace
 
 TEST_CASE("claims: optimal, infeasible, bounds, plans and refusals are what trying all offsets says") {
-    try_all(0, is_fast ? 100'000 : 5'000);
+    try_all(0, problems::is_slow ? 5'000 : 100'000);
 }
 
 TEST_CASE("claims: what the compiler says is what the program says") {
@@ -253,7 +247,7 @@ TEST_CASE("claims: of many more problems" * doctest::skip()) {
 #ifdef NDEBUG
     const std::uint64_t usual = 10'000'000;
 #else
-    const std::uint64_t usual = is_fast ? 1'000'000 : 50'000;
+    const std::uint64_t usual = problems::is_slow ? 50'000 : 1'000'000;
 #endif
     try_all(100'000, given != nullptr ? std::strtoull(given, nullptr, 10) : usual);
 }

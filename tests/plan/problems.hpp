@@ -15,6 +15,13 @@
 
 namespace problems {
 
+/// Without optimisation or with sanitizers, tests with random problems take fewer of them.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+inline constexpr bool is_slow = false;
+#else
+inline constexpr bool is_slow = true;
+#endif
+
 /// ALLOT_LONG=1 in the environment makes tests with random problems ten times as long.
 inline std::size_t times(std::size_t usual) {
     const char* const set = std::getenv("ALLOT_LONG");

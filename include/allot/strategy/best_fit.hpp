@@ -253,11 +253,12 @@ public:
     {
         nodes_.clear_waiting(nodes_.find(grant));
     }
-    /// The block right above, with all of its bytes, when it waits.
+    /// The first block above, with all of its bytes, when it waits. A hole may lie between.
     [[nodiscard]] grant_type waiting_above(grant_type grant) const noexcept
         requires can_wait
     {
-        const node above = nodes_.waiting_after(nodes_.find(grant));
+        const node held = nodes_.find(grant), hole = nodes_.hole_after(held);
+        const node above = nodes_.waiting_after(hole == none ? held : hole);
         return above == none ? grant_type{} : grant_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
     }
 

@@ -9,8 +9,8 @@
 //
 // Programs ask again for the sizes that they gave back, so that most calls cut and join nothing. Nothing is lost by
 // waiting: before a request is refused, all that waits has joined, and the strategy was asked again; `exact` stays true.
-// So do functions that ask what is free: they join first. A `resize` joins the block above, if that waits, and no
-// other; with offsets of 16 bits, whose records in band have no bit to tell it, none.
+// So do functions that ask what is free: they join first. A `resize` joins the blocks that wait right above, one by one
+// until it succeeds, and no other; with offsets of 16 bits, whose records in band have no bit for it, none.
 //
 // Complexity: O(1) where a block of the size waits, otherwise the strategy's; a refusal gives back what waits, each block
 // once. Which is why its worst call has no bound: not for an interrupt. Memory: one offset for each multiple of two words
@@ -132,14 +132,12 @@ public:
     bool resize(grant_type grant, offset_type size) noexcept
         requires resizable<Strategy>
     {
-        if (strategy_.resize(grant, size)) return true;
+        bool done = strategy_.resize(grant, size);
         if constexpr (marks) {
-            const grant_type above = strategy_.waiting_above(grant);
-            if (!above) return false;
-            join(above);
-            return strategy_.resize(grant, size);
+            for (grant_type above; !done && (above = strategy_.waiting_above(grant)); done = strategy_.resize(grant, size))
+                join(above);
         }
-        return false;
+        return done;
     }
     [[nodiscard]] offset_type capacity(grant_type grant) const noexcept { return strategy_.capacity(grant); }
     [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
