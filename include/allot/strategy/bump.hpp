@@ -168,6 +168,7 @@ private:
 /// In an arena, the limit is as aligned as the device's regions are.
 template <bump_options Options, class Offset, memory_traits Where>
 struct strategy_in<bump<Options, Offset>, Where> {
+    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align is a power of two");
     static constexpr bump_options settle(bump_options options) noexcept {
         const std::size_t align = options.direction == direction::up ? Where.end_align : Where.base_align;
         if (is_alignment(options.limit_align) && options.limit_align < align) options.limit_align = align;
