@@ -61,9 +61,12 @@ TEST_CASE_TEMPLATE(VENDOR ": an arena that grows says why the runtime gave no mo
     const auto first = arena.allocate({3000, 1});
     REQUIRE(first);
     fake_gpu::refuse_next(gpu::out_of_memory);
-    CHECK_FALSE(arena.allocate({3000, 1}));
-    CHECK(arena.diagnose({3000, 1}).device_error == gpu::out_of_memory);
+    CHECK_FALSE(arena.allocate({4 * kib, 1}));
+    CHECK(arena.diagnose({4 * kib, 1}).device_error == gpu::out_of_memory);
     CHECK(arena.allocate({500, 1}));   // there is room for this one
+    fake_gpu::refuse_next(gpu::out_of_memory);
+    CHECK(arena.allocate({3000, 1}));  // less than a step is asked for next
+    CHECK(arena.size() < 2 * 4 * kib);
     CHECK(arena.allocate({3000, 1}));  // and there is some again
 }
 

@@ -25,7 +25,7 @@ struct stack_ticket {
 
 template <stack_options Options = stack_options{}, std::unsigned_integral Offset = std::size_t>
 class stack {
-    static_assert(Options.large <= std::numeric_limits<Offset>::max(),
+    static_assert(static_cast<Offset>(Options.large) == Options.large,
                   "allot: stack_options::large does not fit the offset type: no size would be stacked from the top");
 
 public:
