@@ -265,7 +265,7 @@ private:
         return regions_.resize(regions_.space().grant_for(bare(held)), static_cast<offset>(size));
     }
 
-    static Device refused_device();  // nobody has it
+    static Device refused_device();  // not defined: its callers do not compile
 
     /// An extent of the one region as the strategy counts it; empty when it does not lie inside.
     [[nodiscard]] auto in_offsets(extent wanted) const noexcept {

@@ -304,7 +304,7 @@ private:
         }
     }
 
-    /// How large a region is to be: what the request needs at least, and what the growth would like. 0 for none.
+    /// Sizes of a region to ask for: the least that serves the request, and the growth's preferred one. 0 for none.
     struct step {
         std::size_t least = 0, best = 0, align = 1;
     };

@@ -4,8 +4,8 @@
 //     checked   every live block is known. A block that is given back, resized or measured is reported and otherwise
 //               ignored, so that nothing is corrupted, when it is foreign, freed before, of another size, or out of the
 //               order of a stack or a ring. So is one beside which a record in band is damaged.
-//     debug     the same; freed bytes are overwritten where the host can reach them, and looked at when they are handed
-//               out again or the arena ends: whoever wrote there is reported. So are blocks that are still live then,
+//     debug     the same; freed bytes are overwritten where the host can reach them, and checked when they are handed
+//               out again or the arena ends: a write to them is reported. So are blocks that are still live then,
 //               unless the strategy takes none back.
 //
 // A block of a hardened arena carries the number of its allocation. A copy of it that is freed again is reported even
@@ -47,7 +47,7 @@ enum class misuse : unsigned char {
     leaked,         // still live when the arena ended (debug), or when a storage's body did
     killed_before,  // a tensor or storage was killed or used after it was killed
     out_of_order,   // a stack's block that is not the newest of its end, or a ring's that is not the oldest
-    overwritten,    // the record in front of this block, or behind it, is damaged: somebody wrote past a block's end
+    overwritten,    // the record in front of this block, or behind it, is damaged: a write past a block's end
     written_after_free,  // a byte of this block was written after it was freed (debug)
 };
 
@@ -274,7 +274,7 @@ public:
     void add(std::size_t from, std::size_t to, const block_history& of) noexcept {
         if (from >= to) return;
         auto* const fresh = new (std::nothrow) run;
-        if (fresh == nullptr) return;  // what is not remembered is not looked at
+        if (fresh == nullptr) return;  // without a record, these bytes are not checked
         fresh->from = from;
         fresh->to = to;
         fresh->of = of;

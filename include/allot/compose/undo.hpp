@@ -1,4 +1,4 @@
-// undo: what a composition needs to take several blocks or none.
+// undo: takes back a partial allocation, so that a composition allocates all of its blocks or none.
 //
 // A block of an allocator that reclaims any block is deallocated. The others return to a mark, since neither order of
 // deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena that grew
@@ -9,7 +9,7 @@
 
 namespace allot::inline v1::detail {
 
-/// In which order two allocators at once reclaim. No order suits a stack and a ring.
+/// The order in which two allocators together reclaim. No order suits a stack and a ring.
 [[nodiscard]] constexpr reclaim reclaim_of_both(reclaim a, reclaim b) {
     if (a == reclaim::any) return b;
     return b == reclaim::any || a == b ? a : reclaim::never;

@@ -147,7 +147,7 @@ concept extendable = strategy<Strategy> && requires(Strategy strategy, const Str
     };
 };
 
-/// What an extent's first offset has to be a multiple of so that `bytes_for` holds there, whatever the layout's alignment.
+/// The alignment that `bytes_for` needs of an extent's first offset, for any layout.
 /// A strategy says it by `extent_align`, unless its records in band, or nothing, need it.
 template <class Strategy>
 consteval std::size_t extent_align() {

@@ -340,7 +340,7 @@ private:
     [[nodiscard]] static constexpr Offset size_up_to(extent_type where, Offset at, Offset need) noexcept {
         Offset end = 0;
         if (!checked_add<Offset>(at, need, end) || !checked_add<Offset>(end, nodes_type::tail, end)) return 0;
-        // An end that is no multiple of the granule is not reached by what is cut.
+        // A block cannot reach an end that is no multiple of the granule.
         if (!checked_align_up<Offset>(end, nodes_type::granule, end) || end - where.offset > largest_extent) return 0;
         return static_cast<Offset>(end - where.offset);
     }

@@ -43,7 +43,7 @@ public:
         Offset cursor = 0;
     };
 
-    /// The offsets to manage; what lies beyond the last multiple of `limit_align` is not used. False when there are some
+    /// The offsets to manage; bytes beyond the last multiple of `limit_align` are not used. False when there are some
     /// already, and for an extent that wraps or has nothing to use.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
         const extent_type used = usable(where);

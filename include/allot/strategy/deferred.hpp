@@ -160,7 +160,7 @@ private:
     static_assert(Options.largest <= none / 2, "allot: deferred_options::largest is more than half of all offsets");
     static constexpr auto largest = static_cast<offset_type>(Options.largest);
 
-    /// Asked by whoever reaches into the memory, so that no other error is the first.
+    /// Called before every access to the memory, so that its error is the first.
     ALLOT_INLINE static constexpr void require_in_band() noexcept {
         // Not in the class: it must be nameable before an arena settles where the strategy keeps its records.
         static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
