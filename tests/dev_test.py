@@ -24,6 +24,8 @@ class Dev(unittest.TestCase):
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/networks/onnx_to_network.py", ECHO)
+        for script in ("fuzz/run.sh", "vm/run.sh", "documentation/bare_root.sh"):
+            self.script(f"tests/{script}", ECHO)
         for program in ("gcc/examples/plan/memory_planner", "gcc/examples/networks/network_demo", "gcc-release/benchmarks/replay"):
             self.script(f"build/{program}", ECHO)
         for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
@@ -110,20 +112,36 @@ class Dev(unittest.TestCase):
 
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
-        for script in ("fuzz", "vm"):
-            self.script(f"tests/{script}/run.sh", ECHO)
         unit, wide, everything = workflows(), workflows("--wide"), workflows("--all")
         self.assertEqual(unit, ["unit"])
         self.assertEqual(wide, ["gcc", "rest"])
         self.assertEqual(everything[:3], unit + wide)  # nothing is left out, or tested twice
         self.assertEqual(len(everything), len(set(everything)))
 
+    def test_all_goes_on_where_it_was_stopped(self):
+        def git(*arguments):
+            subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=self.root, check=True, capture_output=True)
+
+        self.script("tests/vm/run.sh", "#!/bin/bash\nexit 1\n")
+        (self.root / ".gitignore").write_text("build\nbin\n")
+        for step in (["init"], ["add", "."], ["commit", "-m", "x"]):
+            git(*step)
+        self.assertIn("FAILED: vm (of: ", self.dev("test", "--all", exits_with=1).stdout)
+        again = self.dev("test", "--all", exits_with=1).stdout
+        self.assertIn("unit: passed on this commit already", again)
+        self.assertNotIn("--workflow", again)
+        self.assertIn("FAILED: vm (of: ", again)
+        self.assertIn("--workflow", self.dev("test").stdout)  # only the long run goes on
+        self.script("tests/vm/run.sh", ECHO)
+        self.assertIn("--workflow", self.dev("test", "--all").stdout)  # the tree differs from the commit
+        git("commit", "-am", "y")
+        self.assertIn("--workflow", self.dev("test", "--all").stdout)
+
     def test_a_test_that_fails(self):
         done = self.dev("test", exits_with=1, CMAKE_FAILS="1")
         self.assertIn("FAILED: unit (of: unit)", done.stdout)
 
     def test_fuzzers_get_their_time(self):
-        self.script("tests/fuzz/run.sh", ECHO)
         for name in ("table", "trace"):
             self.script(f"tests/fuzz/{name}_fuzz.cpp", "")
         for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
