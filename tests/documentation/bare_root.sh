@@ -46,8 +46,8 @@ environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin H
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL PIP_DEFAULT_TIMEOUT; do
     if [[ -v $name ]]; then environment+=("$name=${!name}"); fi
 done
-certificates=/etc/ssl/certs/ca-certificates.crt
-if [[ -e $certificates ]]; then environment+=("PIP_CERT=$certificates" "SSL_CERT_FILE=$certificates"); fi
+certificates=/etc/ssl/certs/ca-certificates.crt kept=/src/certificates.crt # a package may replace the first
+if [[ -e $certificates ]]; then environment+=("PIP_CERT=$kept" "SSL_CERT_FILE=$kept"); fi
 
 tar -c '--exclude=./build*' --exclude=./.git -f "$scratch/tree.tar" .
 failed=() ran=0
@@ -57,7 +57,7 @@ for page in "${pages[@]}"; do
     echo "== $page"
     cp -a "$scratch/bare" "$root"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    if [[ -e $certificates ]]; then install -D -m 644 "$certificates" "$root$certificates"; fi
+    if [[ -e $certificates ]]; then install -D -m 644 "$certificates" "$root$kept"; fi
     mkdir -p "$root/src/allot"
     tar -x -C "$root/src/allot" -f "$scratch/tree.tar"
     printf '%s\n' "$script" >"$root/src/page.sh"
