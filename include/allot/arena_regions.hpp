@@ -100,6 +100,7 @@ public:
     = default;
     explicit arena_regions(Device from) noexcept : kept{std::move(from)} {}
     arena_regions(arena_regions&& other) noexcept
+        requires std::move_constructible<Device>
         : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
           kept{std::move(other.device_), std::exchange(other.space_, {})},
           refused_with_{other.refused_with_},

@@ -28,6 +28,9 @@ static_assert(std::is_trivially_copyable_v<bumps::block_type>);
 // An arena is its strategy, its region and nothing else: not a byte for a growth or for checks that are not asked for.
 static_assert(sizeof(bumps) <= sizeof(allot::bump<>) + sizeof(allot::region<void*>) + sizeof(void*));
 static_assert(!std::is_copy_constructible_v<bumps> && !std::is_copy_assignable_v<bumps>);
+// An arena moves when its device does.
+static_assert(std::is_nothrow_move_constructible_v<bumps>);
+static_assert(!std::is_move_constructible_v<allot::arena<allot::host::static_storage<1000>, allot::bump<>>>);
 
 template <class Block>
 std::size_t position(const Block& block) {

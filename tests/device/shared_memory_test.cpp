@@ -97,6 +97,15 @@ TEST_CASE("shared memory with a name is found by it, until the name is taken awa
     auto first = shared_memory::create(name.c_str(), 10'000);
     REQUIRE(first);
     CHECK(shared_memory::create(name.c_str(), 10'000).error() == EEXIST);
+    {
+        rlimit descriptors{};
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+        const rlimit none{.rlim_cur = 0, .rlim_max = descriptors.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+        const auto refused = shared_memory::create(name.c_str(), 10'000);
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+        CHECK(refused.error() == EMFILE);  // the name is another's, and stays
+    }
     auto second = shared_memory::open(name.c_str());
     REQUIRE(second);
     std::memset(first->base(), 7, 10'000);

@@ -178,3 +178,38 @@ TEST_CASE("an adopted tensor that ends inside a byte is read and not written: th
     CHECK(allot::copy_tensor(row, *allot::slice(apart, {1, 0}, {1, 3})).error().why == tensor_refusal::partial_bytes);
     CHECK(allot::copy_tensor(*allot::slice(row, {0}, {2}), *allot::slice(apart, {1, 0}, {1, 2})));
 }
+
+TEST_CASE("a copy onto a slice of a slice changes the slice's elements and no others, or refuses") {
+    memory it;
+    const std::int64_t rows = 3, columns = 5;
+    std::size_t written = 0, refused = 0;
+    const auto check = [&](const auto& whole, const auto& target) {
+        fill(whole, 0xFF);
+        const auto from = it.whole(target.shape(), int4);
+        fill(from, 0);
+        if (!allot::copy_tensor(from, target)) return ++refused, void();
+        ++written;
+        std::size_t cleared = 0;
+        for (std::size_t i = 0; i != whole.size(); ++i) cleared += bit(bytes_of(whole), 4 * i) ? 0U : 1U;
+        CHECK(cleared == target.size());
+    };
+    const auto ranges = [](std::int64_t size, auto use) {
+        for (std::int64_t from = 0; from != size; ++from) {
+            for (std::int64_t count = 1; count <= size - from; ++count) use(from, count);
+        }
+    };
+    const auto whole = it.whole({rows, columns}, int4);
+    const auto each = [&](const auto& of, auto use) {
+        ranges(of.shape()[0], [&](std::int64_t row, std::int64_t height) {
+            ranges(of.shape()[1], [&](std::int64_t column, std::int64_t width) {
+                if (const auto part = allot::slice(of, {row, column}, {height, width})) use(*part);
+            });
+        });
+    };
+    each(whole, [&](const auto& outer) {
+        check(whole, outer);
+        each(outer, [&](const auto& inner) { check(whole, inner); });
+    });
+    CHECK(written > 100);
+    CHECK(refused > 100);
+}

@@ -76,9 +76,10 @@ public:
     }
     /// Zeroed memory with a name that nothing has yet, for this user. Refused with errno: EEXIST when something has it.
     [[nodiscard]] static made create(const char* name, std::size_t size) noexcept {
-        made answer = sized(::shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR), size,
-                            [](int file, off_t whole) { return ::posix_fallocate(file, 0, whole); });
-        if (!answer && answer.error() != EEXIST) ::shm_unlink(name);
+        const int created = ::shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        if (created < 0) return made::failure(errno);
+        made answer = sized(created, size, [](int file, off_t whole) { return ::posix_fallocate(file, 0, whole); });
+        if (!answer) ::shm_unlink(name);
         return answer;
     }
     /// The memory of that name. Refused with errno: ENOENT when there is none, EAGAIN while it is being made.

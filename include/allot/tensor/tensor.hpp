@@ -231,11 +231,14 @@ template <class Claim>
     if (!begin.is_valid() || !sizes.is_valid()) return answer::failure({tensor_refusal::bad_shape});
     if (begin.rank() != rank || sizes.rank() != rank) return answer::failure({tensor_refusal::shape_mismatch});
     std::size_t skip = 0;  // in elements; where there are any, it stays inside a tensor that exists
+    std::size_t reach = 0;  // from the first element to the last
     bool ends_with_it = true;
     for (std::size_t axis = 0; axis != rank; ++axis) {
         if (begin[axis] > of.shape()[axis] || sizes[axis] > of.shape()[axis] - begin[axis])
             return answer::failure({tensor_refusal::out_of_bounds});
-        skip += static_cast<std::size_t>(begin[axis]) * static_cast<std::size_t>(of.strides()[axis]);
+        const auto stride = static_cast<std::size_t>(of.strides()[axis]);
+        skip += static_cast<std::size_t>(begin[axis]) * stride;
+        if (sizes[axis] != 0) reach += static_cast<std::size_t>(sizes[axis] - 1) * stride;
         ends_with_it = ends_with_it && begin[axis] + sizes[axis] == of.shape()[axis];
     }
     if (*element_count(sizes) == 0) return fresh{detail::share(of.claim()), {}, of.dtype(), sizes, compact_strides(sizes)};
@@ -243,7 +246,7 @@ template <class Claim>
     if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
     const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;  // all its bits need not be countable
     if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
-    const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), *element_count(sizes)) != 8;
+    const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), reach + 1) != 8;
     return fresh{detail::share(of.claim()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
                  of.strides(), shares};
 }
