@@ -188,7 +188,7 @@ template <class Watch = unwatched>
     // four times the patience each time. Many buffers are for greedy alone.
     if (const plan_error error = try_greedy(0); error.why != plan_refusal::none)
         return answer::failure(merged->as_given(error));
-    const bool searched = detail::is_searched(work, options);
+    const bool searched = detail::is_searched(problem, options);
     if (may_go_on() && !stop())
         static_cast<void>(try_greedy(searched ? std::min<std::uint64_t>(options.effort, 16 * count) : options.effort));
     for (std::uint64_t patience = options.effort / 16 + 1; searched && may_go_on(); patience *= 4) {
