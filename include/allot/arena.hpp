@@ -11,6 +11,9 @@
 //
 // Complexity: the strategy's; a few instructions more where regions are several. Memory: the strategy, the device, and
 // 24 bytes a region. As synchronised as the strategy: not at all, but with pool_store::atomic_bitmap.
+//
+// An arena moves when its device does, and its blocks stay where they are. A moved-from arena has no blocks and no regions.
+// It is destroyed or, where it grows and its device still gives memory (host::heap), used as a new one.
 #pragma once
 
 #include <allot/arena_regions.hpp>

@@ -39,7 +39,7 @@ enum class tensor_refusal : unsigned char {
     unknown_scope,      // no memory has that scope
     unknown_device,     // no memory of that scope has that device ordinal
     in_use,             // the body holds memory already
-    killed,             // the tensor or storage was killed before
+    killed,             // the tensor or storage was killed before, or never allocated
     wrong_device,       // it lives in another kind of memory
     wrong_version,      // of another major version of DLPack
     read_only,          // nobody may write to it, or the other side could not be told so
@@ -77,7 +77,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::unknown_scope: return "no memory has this scope";
         case tensor_refusal::unknown_device: return "no memory of this scope has this device ordinal";
         case tensor_refusal::in_use: return "it holds memory already";
-        case tensor_refusal::killed: return "it was killed before";
+        case tensor_refusal::killed: return "it was killed before, or never allocated";
         case tensor_refusal::wrong_device: return "it lives in another kind of memory";
         case tensor_refusal::wrong_version: return "it comes from another major version of DLPack";
         case tensor_refusal::read_only: return "it is read-only";

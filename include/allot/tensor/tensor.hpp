@@ -145,8 +145,8 @@ struct tensor_request {
     allot::dtype dtype{};
 };
 
-/// All of them or none: `fresh[i]` answers `wanted[i]`. On refusal nothing has changed, and the error's row says which.
-/// Precondition: the two are of the same length.
+/// All of them or none: `fresh[i]` answers `wanted[i]`. On refusal the storage is as before, and the error's row says which
+/// request was refused. Preconditions: the two are of the same length, and the tensors of `fresh` are empty.
 template <class Allocator, class Policies, storage_offset Offset>
 [[nodiscard]] tensor_error alloc_tensors(const storage<Allocator, Policies>& in,
                                          std::span<const tensor_request<Offset>> wanted,
