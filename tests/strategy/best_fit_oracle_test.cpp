@@ -25,7 +25,7 @@ using allot::refusal;
 /// Bytes of an address space of their own, for records in band with offsets of any width.
 struct own_memory {
     static inline std::array<std::byte, 1 << 14> bytes{};
-    [[nodiscard]] static std::byte* at(std::size_t offset) noexcept { return &bytes.at(offset); }
+    [[nodiscard]] static std::byte* at(std::uint64_t offset) noexcept { return &bytes.at(static_cast<std::size_t>(offset)); }
 };
 
 /// Which expectation was not met. (doctest's own take five times as long to compile here.)
@@ -166,7 +166,8 @@ private:
         fill(fresh);
     }
     void fill(const live_block& block) {
-        if (in_band) std::memset(own_memory::at(block.held.where.offset), block.mark, block.end - block.begin - header);
+        const auto bytes = static_cast<std::size_t>(block.end - block.begin - header);
+        if (in_band) std::memset(own_memory::at(block.held.where.offset), block.mark, bytes);
     }
     void check_bytes(const live_block& block, number size) {
         if (!in_band) return;
@@ -319,7 +320,7 @@ private:
     }
     void touch(offset from, number size) {
         if (in_band)
-            for (number at = 0; at != size; ++at) touched_[from + at] = true;
+            for (number at = 0; at != size; ++at) touched_[static_cast<std::size_t>(from + at)] = true;
     }
 
     void remove() {

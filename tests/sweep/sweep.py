@@ -12,6 +12,7 @@ to be refused are compiled apart, so that the others need no second attempt. The
 """
 import concurrent.futures
 import itertools
+import math
 import os
 import random
 import re
@@ -21,6 +22,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = os.environ.get("ALLOT_LONG") == "1"
+CANDIDATES = 2 if LONG else 8  # for a row; of these, the one that covers the most is taken
 JOBS = int(os.environ.get("SWEEP_JOBS", "1"))
 
 OFFSET = {"8": "std::uint8_t", "16": "std::uint16_t", "32": "std::uint32_t", "64": "std::uint64_t"}
@@ -154,51 +156,116 @@ def spelled(row):
 
 # ── covering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-def tuples(row, strength, family=None):
-    """The combinations of values that a row covers. Options of a strategy are told apart from another's by its name."""
-    family = family or row["family"]
-    named = sorted((n if n in COMMON or n == "family" else f"{family}.{n}", str(v)) for n, v in row.items())
-    return set(itertools.combinations(named, strength))
+class Cover:
+    """Which combinations of `strength` values no row has yet. A row is a list of indices, one for each factor."""
+
+    def __init__(self, counts, strength, shared):
+        """`shared` has the groups of factors that all families have; it is filled."""
+        self.counts = counts
+        self.groups = list(itertools.combinations(range(len(counts)), strength))
+        self.missing = {group: bytearray(b"\1") * math.prod(counts[f] for f in group) for group in self.groups}
+        for group in itertools.combinations(range(1, len(COMMON) + 1), strength):
+            self.missing[group] = shared.setdefault(group, self.missing[group])
+        self.has = [[group for group in self.groups if f in group] for f in range(len(counts))]
+
+    def index(self, group, row):
+        index = 0
+        for f in group:
+            index = index * self.counts[f] + row[f]
+        return index
+
+    def values(self, group, index):
+        """The other way round."""
+        found = {}
+        for f in reversed(group):
+            index, found[f] = divmod(index, self.counts[f])
+        return found
+
+    def new(self, row, groups):
+        """How many of these groups' combinations in a row are missing. None where the row has no value yet."""
+        count = 0
+        for group in groups:
+            if all(row[f] is not None for f in group):
+                count += self.missing[group][self.index(group, row)]
+        return count
+
+    def take(self, row):
+        count = 0
+        for group in self.groups:
+            index = self.index(group, row)
+            count += self.missing[group][index]
+            self.missing[group][index] = 0
+        return count
 
 
 def covering(strength):
-    """Rows that the documents allow, which have every combination of `strength` values that such a row can have."""
-    covered, rows = set(), []
+    """Rows that the documents allow, with every combination of `strength` values that such a row can have."""
+    all_rows, shared = [], {}
     for family in sorted(FAMILIES, key=lambda f: -len(FAMILIES[f])):
         dice = random.Random(f"{family} {strength}")
-        factors = COMMON | FAMILIES[family]
+        factors = {"family": [family]} | COMMON | FAMILIES[family]
+        names = list(factors)
 
-        def complete(fixed):
-            row = {"family": family} | {n: dice.choice(v) for n, v in factors.items()} | fixed
-            free = [n for n in factors if n not in fixed]
-            for _ in range(25):  # mends what is refused, and leaves what is fixed
-                if not refused(row):
-                    return row
-                name = dice.choice(free)
-                better = [(len(refused(r)), i, r) for i, r in enumerate(row | {name: v} for v in factors[name])]
-                dice.shuffle(better)
-                row = min(better, key=lambda it: it[0])[2]
+        def as_row(values):
+            return {n: factors[n][v] for n, v in zip(names, values)}
+
+        def mended(values, fixed):
+            """The row without what is refused, or None; what is fixed stays."""
+            free = [f for f in range(len(names)) if f not in fixed]
+            for _ in range(25):
+                if not refused(as_row(values)):
+                    return values
+                f = dice.choice(free)
+                tried = [(len(refused(as_row(values[:f] + [v] + values[f + 1:]))), dice.random(), v)
+                         for v in range(len(factors[names[f]]))]
+                values = values[:f] + [min(tried)[2]] + values[f + 1:]
             return None
 
-        for name in list(factors):  # what no row may have is asked for once
-            factors[name] = [v for v in factors[name] if any(complete({name: v}) for _ in range(4))]
-        missing = [dict(chosen) for names in itertools.combinations(["family"] + list(factors), strength)
-                   for chosen in itertools.product(*([(n, v) for v in factors.get(n, [family])] for n in names))]
-        dice.shuffle(missing)
-        for wanted in missing:
-            if next(iter(tuples(wanted, strength, family))) in covered:
+        def possible(fixed, tries):
+            for _ in range(tries):
+                values = mended([fixed.get(f, dice.randrange(len(factors[n]))) for f, n in enumerate(names)], fixed)
+                if values:
+                    return values
+            return None
+
+        counts = [len(factors[n]) for n in names]
+        never = {(f, v) for f in range(len(names)) for v in range(counts[f]) if not possible({f: v}, 20)}
+        apart = {(f, v, g, w) for f, g in itertools.combinations(range(len(names)), 2) for v in range(counts[f])
+                 for w in range(counts[g])
+                 if (f, v) in never or (g, w) in never or not possible({f: v, g: w}, 20)}
+        cover = Cover(counts, strength, shared)
+        wanted = [(group, index) for group in cover.groups for index in range(len(cover.missing[group]))]
+        dice.shuffle(wanted)
+        rows, covered = [], 0
+        for group, index in wanted:
+            if not cover.missing[group][index]:
                 continue
-            tries = []
-            for _ in range(10 if strength == 2 else 3):
-                row = complete({n: v for n, v in wanted.items() if n != "family"})
-                if row:
-                    tries.append(row)
-                elif len(tries) == 0 and _ == 2:
-                    break
-            if tries:
-                rows.append(max(tries, key=lambda row: len(tuples(row, strength) - covered)))
-                covered |= tuples(rows[-1], strength)
-    return rows
+            fixed = cover.values(group, index)
+            if any((f, fixed[f], g, fixed[g]) in apart for f, g in itertools.combinations(group, 2)):
+                continue
+            best = None
+            for _ in range(CANDIDATES):
+                values = [fixed.get(f) for f in range(len(names))]
+                free = [f for f in range(len(names)) if f not in fixed]
+                dice.shuffle(free)
+                for f in free:  # the value with the most that is missing
+                    gains = []
+                    for v in range(counts[f]):
+                        values[f] = v
+                        gains.append((cover.new(values, cover.has[f]), dice.random(), v))
+                    values[f] = max(gains)[2]
+                values = mended(values, fixed)
+                if values:
+                    gain = cover.new(values, cover.groups)
+                    best = max(best or (gain, values), (gain, values))
+            values = best[1] if best else possible(fixed, 5)
+            if values:
+                covered += cover.take(values)
+                rows.append(as_row(values))
+        print(f"{family}: {len(rows)} rows have {covered} combinations of {strength} values")
+        sys.stdout.flush()
+        all_rows += rows
+    return all_rows
 
 
 def refusals():

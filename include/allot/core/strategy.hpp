@@ -42,8 +42,8 @@ struct no_memory {};
 
 /// The memory type of an in-band store whose offsets are host addresses: byte `o` is at address `o`.
 struct addressed_memory {
-    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
-        return reinterpret_cast<std::byte*>(offset);
+    [[nodiscard]] static std::byte* at(std::unsigned_integral auto offset) noexcept {
+        return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(offset));
     }
 };
 
