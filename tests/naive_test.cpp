@@ -59,9 +59,28 @@ TEST_CASE("naive: bad layouts never reach the device, and its refusal is told wi
     CHECK_FALSE(memory.allocate({16, 8192}));
     CHECK(memory.diagnose({16, 8192}).device_error == 9);  // no_such_align
     CHECK_FALSE(memory.allocate({std::numeric_limits<std::size_t>::max(), 16}));
-    CHECK(memory.diagnose({16, 16}).why == refusal::device_refused);
+    CHECK(memory.diagnose({std::numeric_limits<std::size_t>::max(), 16}).why == refusal::device_refused);
+    CHECK(memory.diagnose({16, 16}).why == refusal::none);
     const auto block = memory.allocate({16, 16});
     CHECK(memory.diagnose({16, 16}).why == refusal::none);
+    memory.deallocate(block);
+}
+
+TEST_CASE("naive: diagnose refuses what is at least as large and as aligned as what was refused, until a block goes back") {
+    const auto left = std::make_shared<laws::supply<int>>();
+    allot::naive<laws::limited<allot::host::pages<>>> memory{laws::limited<allot::host::pages<>>{{}, left}};
+    left->regions = 1;
+    const auto only = memory.allocate({5000, 16});
+    REQUIRE(only);
+    CHECK_FALSE(memory.allocate({9000, 8192}));  // three pages
+    for (const layout more : {layout{9000, 8192}, layout{8193, 8192}, layout{9000, 16384}, layout{70'000, 8192}})
+        CHECK(memory.diagnose(more).why == refusal::device_refused);
+    for (const layout less : {layout{8192, 8192}, layout{9000, 4096}, layout{1, 1}})
+        CHECK(memory.diagnose(less).why == refusal::none);
+    memory.deallocate(only);
+    CHECK(memory.diagnose({9000, 8192}).why == refusal::none);
+    const auto block = memory.allocate({9000, 4096});
+    CHECK(block);
     memory.deallocate(block);
 }
 

@@ -93,7 +93,7 @@ public:
     }
     template <class D = Device>
         requires(!std::default_initializable<D>)
-    arena() : arena{refused_device()} {
+    arena(nothing = {}) : arena{refused_device()} {  // {} and {{}}
         static_assert(!sizeof(D), "allot: this arena's device needs arguments: arena{device}, such as "
                                   "arena{host::virtual_memory{64_GiB}}");
     }
@@ -230,11 +230,23 @@ public:
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {
-        if constexpr (overwrites) {  // afterwards some of it is elsewhere
-            live_.freed.template look_at_all<OnMisuse>();
-            live_.freed.clear();
-        }
+        forget_freed();
         return regions_.trim();
+    }
+
+    /// Remembers which regions are held, for `shrink_to`.
+    [[nodiscard]] auto held() const noexcept
+        requires regions_type::can_trim
+    {
+        return regions_.space();
+    }
+    /// Gives the device back what was acquired since. Precondition: nothing lives there, and nothing was trimmed since.
+    void shrink_to(const decltype(std::declval<const regions_type&>().space())& held) noexcept
+        requires regions_type::can_trim
+    {
+        if (regions_.space().size() == held.size()) return;
+        forget_freed();
+        regions_.shrink_to(held);
     }
 
     /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
@@ -359,6 +371,13 @@ private:
     // In band, a hole's record is in two words at its start, in its last word, and in the word in front of it.
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
 
+    /// Before some of it is elsewhere.
+    void forget_freed() noexcept {
+        if constexpr (overwrites) {
+            live_.freed.template look_at_all<OnMisuse>();
+            live_.freed.clear();
+        }
+    }
     template <class Known>
     void overwrite(const Known& known) noexcept {
         std::memset(known.held.address, detail::freed_bytes::value, known.held.size);

@@ -180,11 +180,23 @@ public:
         requires can_trim
     {
         if constexpr (requires { this->device_.size(), this->device_.trim(); }) {
-            const std::size_t spare = this->device_.size(), released = release_unused();
+            const std::size_t spare = this->device_.size(), released = release_all_unused();
             this->device_.trim();
             return spare + released;
         } else {
-            return release_unused();
+            return release_all_unused();
+        }
+    }
+
+    /// Gives the device back those regions that were not held `before`, or as much of the end of the one that grows in place.
+    /// Returns how many bytes. Precondition: nothing lives there, and no region was given up in between.
+    std::size_t shrink_to(const space_type& before) noexcept {
+        if constexpr (in_place) {
+            return trim_end(before.regions[0].size);
+        } else {
+            const std::size_t released = release_unused([&](const region_type& held) { return before.holds(held); });
+            if constexpr (one_by_one) space_ = before;  // in the order that they had
+            return released;
         }
     }
 
@@ -204,20 +216,22 @@ public:
 
 private:
     /// What `trim` gives the device.
-    [[nodiscard]] std::size_t release_unused() noexcept {
-        if constexpr (in_place) {
-            return trim_end();
-        } else {
-            std::size_t released = 0;
-            for (std::size_t i = 0; i != Growth::regions; ++i) {
-                region_type& held = space_.regions[i];
-                if (!held || !give_up(i)) continue;
-                released += held.size;
-                this->device_.release(std::exchange(held, {}));
-            }
-            if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
-            return released;
+    [[nodiscard]] std::size_t release_all_unused() noexcept {
+        if constexpr (in_place) return trim_end(0);
+        else return release_unused([](const region_type&) { return false; });
+    }
+    /// Gives the device regions in which nothing is live, but those that are to be kept.
+    template <class Keep>
+    [[nodiscard]] std::size_t release_unused(Keep keep) noexcept {
+        std::size_t released = 0;
+        for (std::size_t i = 0; i != Growth::regions; ++i) {
+            region_type& held = space_.regions[i];
+            if (!held || keep(held) || !give_up(i)) continue;
+            released += held.size;
+            this->device_.release(std::exchange(held, {}));
         }
+        if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
+        return released;
     }
 
     [[nodiscard]] grant ask(layout wanted) noexcept {
@@ -346,8 +360,9 @@ private:
                 least.align = Device::min_align;
             }
         }
-        const std::size_t held = space_.size();
-        step more = within(least.size, held < Growth::limit ? Growth::limit - held : 0, Growth::next(held));
+        const std::size_t held = space_.size(), next = Growth::next(held);
+        step more = within(least.size, held < Growth::limit ? Growth::limit - held : 0,
+                           next < space_type::largest_extent ? next : space_type::largest_extent);
         more.align = least.align < Align ? Align : least.align;
         return more;
     }
@@ -412,13 +427,15 @@ private:
         return false;
     }
 
-    /// Moves the region's end down to the last block, or gives up a region without one. Returns how many bytes.
-    std::size_t trim_end() noexcept {
+    /// Moves the region's end down to the last block, or gives up a region without one; but keeps so many bytes. Returns how
+    /// many it gave.
+    std::size_t trim_end(std::size_t at_least) noexcept {
         region_type& held = space_.regions[0];
         if (!held) return 0;
         const auto had = space_.extent(0);
         auto least = align_up(static_cast<std::size_t>(strategy_.least_size(had)), Device::granularity);
         const region_type before = held;
+        if (least < at_least) least = at_least;
         if (least == 0) {
             strategy_ = Strategy{};
             this->device_.release(std::exchange(held, {}));

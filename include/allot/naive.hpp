@@ -61,14 +61,15 @@ public:
 
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!wanted.is_valid()) return {};
-        layout whole{wanted.size, wanted.align < Device::min_align ? Device::min_align : wanted.align};
-        if (!checked_align_up(whole.size, Device::granularity, whole.size)) return {};
+        layout whole = wanted;
+        if (!round_up(whole)) return {};
         const acquired<Device> answer = device_.acquire(whole);
         if (!answer) {
+            refused_ = whole;
             refused_with_ = answer.error();
             return {};
         }
-        refused_with_ = {};
+        if (was_refused(whole)) refused_ = {};
         if constexpr (checked) {
             block_type fresh{answer->base, wanted.size, {{answer->size, answer->align}}};
             if (live_.add(fresh, address_model::position(fresh.address), answer->size)) return fresh;
@@ -86,10 +87,9 @@ public:
             const auto* const known = known_block(held);
             if (known == nullptr) return;
             live_.remove(*known);
-            device_.release(region_of_block(held));
-        } else {
-            device_.release(region_of_block(held));
         }
+        refused_ = {};
+        device_.release(region_of_block(held));
     }
 
     /// What the holder of a block may use, in bytes: at least its size.
@@ -109,15 +109,17 @@ public:
     std::size_t trim() noexcept
         requires requires(Device device) { device.trim(); }
     {
+        refused_ = {};
         return device_.trim();
     }
 
-    /// Why `allocate` would refuse: what the device answered last, where it can be asked for so much.
+    /// Why `allocate` would refuse. Only the device knows: what it refused, it is taken to refuse again, and all that is
+    /// larger and as aligned, until a block is given back.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
-        if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return {refusal::over_limit};
-        const long code = static_cast<long>(refused_with_);
-        return {code != 0 ? refusal::device_refused : refusal::none, 0, code};
+        if (!round_up(wanted)) return {refusal::over_limit};
+        if (!was_refused(wanted)) return {};
+        return {refusal::device_refused, 0, static_cast<long>(refused_with_)};
     }
 
     [[nodiscard]] const Device& device() const noexcept { return device_; }
@@ -130,10 +132,19 @@ private:
     [[nodiscard]] auto known_block(const block_type& held) const noexcept {
         return live_.template check<OnMisuse>(held, address_model::position(held.address), false);
     }
+    /// To a region of the device; false when that wraps.
+    [[nodiscard]] static bool round_up(layout& wanted) noexcept {
+        if (wanted.align < Device::min_align) wanted.align = Device::min_align;
+        return checked_align_up(wanted.size, Device::granularity, wanted.size);
+    }
+    [[nodiscard]] bool was_refused(layout wanted) const noexcept {
+        return refused_.size != 0 && wanted.size >= refused_.size && wanted.align >= refused_.align;
+    }
     struct nothing {};
 
     [[no_unique_address]] Device device_{};
     [[no_unique_address]] typename Device::error refused_with_{};
+    layout refused_{};  // of size 0 for none
     [[no_unique_address]] std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
 };
 

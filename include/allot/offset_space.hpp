@@ -144,6 +144,13 @@ public:
         return false;
     }
 
+    /// True when this is one of the regions.
+    [[nodiscard]] bool holds(const region_type& held) const noexcept {
+        for (const region_type& each : regions)
+            if (each && each.base == held.base) return true;
+        return false;
+    }
+
     /// The first region that is not held; `capacity` when all are.
     [[nodiscard]] std::size_t free_region() const noexcept {
         std::size_t index = 0;

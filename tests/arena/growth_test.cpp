@@ -504,3 +504,17 @@ TEST_CASE("growth: what the offsets of a region cannot hold is over the limit be
     CHECK(arena.diagnose({65'532, 1}).why == refusal::none);
     CHECK(arena.allocate({65'532, 1}));
 }
+
+TEST_CASE("growth: a device is asked for no more than the offsets of a region reach, unless one request needs it") {
+    supply from;
+    using narrow = allot::best_fit<allot::best_fit_options{}, std::uint8_t>;
+    allot::arena<handles<4>, narrow, growth::fixed<growth_options{.step = 4097, .regions = 8}>> arena{handles<4>{from}};
+    CHECK(arena.allocate({3, 1}));
+    CHECK(arena.size() == 16);  // 15 can be told
+    CHECK(arena.allocate({15, 1}));
+    CHECK(arena.size() == 32);
+    supply other;
+    allot::arena<handles<4>, down_narrow, growth::geometric<growth_options{.step = 777}>> doubled{handles<4>{other}};
+    for (int i = 0; i != 100; ++i) CHECK(doubled.allocate({9999, 1}));
+    for (const std::size_t size : region_sizes(doubled)) CHECK(size <= 65'532);
+}

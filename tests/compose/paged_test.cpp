@@ -2,10 +2,12 @@
 #include "../arena/helpers.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/device/virtual_memory.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <random>
 #include <set>
 
 namespace {
@@ -273,7 +275,8 @@ TEST_CASE("paged: rows of a ring come back, oldest tensor first") {
 }
 
 TEST_CASE("paged: a refusal and a diagnose take nothing of a ring") {
-    allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes}, tables{{}, 999};
+    allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
+    allot::arena<allot::host::heap, allot::ring<>, allot::growth::none, allot::arena_options{.align = 8}> tables{{}, 999};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     const auto first = tensors.allocate({11 * row_bytes, 1});
     const auto second = tensors.allocate({2 * row_bytes, 1});
@@ -334,6 +337,90 @@ TEST_CASE("paged: a refusal and a diagnose leave a growing arena as large as it 
     CHECK_FALSE(tensors.allocate({13 * row_bytes, 1}));
     CHECK(rows.size() == 3 * row_bytes);
     tensors.deallocate(kept);
+}
+
+namespace {
+template <class Strategy, class Growth>
+using growing_rows = allot::arena<allot::host::heap, Strategy, Growth>;
+using upward = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
+using fixed_step = allot::growth::fixed<allot::growth_options{.step = 3 * row_bytes, .regions = 4}>;
+
+template <class Arena>
+std::vector<const void*> bases(const Arena& arena) {
+    std::vector<const void*> all;
+    for (const auto& region : arena.regions()) all.push_back(region.base);
+    return all;
+}
+}  // namespace
+
+TEST_CASE_TEMPLATE("paged: a refusal and a diagnose keep the regions that were there, empty or not, and no other", Rows,
+                   growing_rows<allot::best_fit<side_table>, fixed_step>, growing_rows<allot::best_fit<>, fixed_step>,
+                   growing_rows<allot::deferred<allot::best_fit<>>, fixed_step>, growing_rows<down, fixed_step>,
+                   growing_rows<upward, fixed_step>) {
+    Rows rows;
+    const auto small = rows.allocate({2 * row_bytes, 1}), other = rows.allocate({2 * row_bytes, 1});
+    REQUIRE((small && other));
+    rows.deallocate(small);
+    rows.deallocate(other);
+    if constexpr (requires { rows.reset(); }) rows.reset();
+    REQUIRE(rows.size() == 6 * row_bytes);
+    host_tables tables{{}, 1024};
+    allot::paged<Rows&, host_tables&, pointers> tensors{rows, tables};
+    const auto held = bases(rows);
+    for (int i = 0; i != 10; ++i) {
+        CHECK_FALSE(tensors.allocate({13 * row_bytes, 1}));
+        CHECK(bases(rows) == held);
+        CHECK(tensors.diagnose({13 * row_bytes, 1}).why != refusal::none);
+        CHECK(tensors.diagnose({7 * row_bytes, 1}).why == refusal::none);
+        CHECK(bases(rows) == held);
+    }
+    const auto tensor = tensors.allocate({7 * row_bytes, 1});
+    CHECK(tensor);
+    tensors.deallocate(tensor);
+}
+
+TEST_CASE("paged: a refusal and a diagnose leave the end of a region that grows in place where it was") {
+    using growing = allot::arena<allot::host::virtual_memory, allot::best_fit<>,
+                                 allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>>;
+    growing rows{allot::host::virtual_memory{1'000'000}};
+    const auto block = rows.allocate({50'000, 1});
+    rows.deallocate(block);
+    const std::size_t size = rows.size();
+    host_tables tables{{}, 100'000};
+    allot::paged<growing&, host_tables&, pointers> tensors{rows, tables};
+    for (int i = 0; i != 3; ++i) {
+        CHECK_FALSE(tensors.allocate({100'000, 1}));
+        CHECK(tensors.diagnose({100'000, 1}).why == refusal::over_limit);
+        CHECK(rows.size() == size);
+        CHECK(tensors.diagnose({60'000, 1}).why == refusal::none);
+        CHECK(rows.size() == size);
+    }
+}
+
+TEST_CASE("paged: over an arena that grows, diagnose refuses when and only when allocate does") {
+    using growing = allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 1000, .count = 7, .align = 16}>,
+                                 allot::growth::geometric<allot::growth_options{.step = 1, .limit = 50'021, .regions = 4}>>;
+    using small_rows = allot::pointer_table<40, allot::row_pointer>;
+    growing rows;
+    allot::arena<allot::host::heap, allot::best_fit<>> tables{{}, 100'000};
+    allot::paged<growing&, decltype(tables)&, small_rows> tensors{rows, tables};
+    std::vector<decltype(tensors.allocate({}))> live;
+    std::minstd_rand random{1};
+    for (int i = 0; i != 2000; ++i) {
+        if (!live.empty() && random() % 3 == 0) {
+            std::swap(live[random() % live.size()], live.back());
+            tensors.deallocate(live.back());
+            live.pop_back();
+            continue;
+        }
+        if (random() % 40 == 0) rows.trim();
+        const allot::layout wanted{1 + random() % 700, 1};
+        const auto why = tensors.diagnose(wanted).why;
+        const auto block = tensors.allocate(wanted);
+        REQUIRE(bool(block) == (why == refusal::none));
+        if (block) live.push_back(block);
+    }
+    for (const auto& each : live) tensors.deallocate(each);
 }
 
 TEST_CASE("paged: a block that is freed twice is reported before its table is read") {

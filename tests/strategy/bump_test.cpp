@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 namespace {
 
 template <allot::direction Direction>
@@ -92,4 +94,28 @@ TEST_CASE("bump says what is left") {
     REQUIRE(strategy.allocate({1, 1}));
     CHECK(strategy.diagnose({0, 1}).why == allot::refusal::empty_layout);
     CHECK(strategy.diagnose({1, 3}).why == allot::refusal::bad_alignment);
+}
+
+TEST_CASE_TEMPLATE("bump: what was moved from serves nothing, until it is given offsets", Strategy, allot::bump<>,
+                   allot::bump<allot::bump_options{.direction = allot::direction::up}>) {
+    static_assert(!std::is_copy_constructible_v<Strategy> && !std::is_copy_assignable_v<Strategy>);
+    Strategy strategy;
+    REQUIRE(strategy.insert({100, 50}));
+    CHECK(strategy.allocate({10, 1}));
+    Strategy moved{std::move(strategy)};
+    for (int i = 0; i != 2; ++i) {
+        CHECK(strategy.diagnose({1, 1}).why == allot::refusal::exhausted);
+        CHECK_FALSE(strategy.allocate({1, 1}));
+        strategy.reset();
+    }
+    CHECK_FALSE(moved.insert({100, 50}));
+    CHECK_FALSE(moved.allocate({41, 1}));
+    CHECK(moved.allocate({40, 1}));
+    moved.reset();
+    CHECK(moved.allocate({50, 1}));
+    REQUIRE(strategy.insert({200, 7}));
+    strategy = std::move(moved);
+    CHECK_FALSE(moved.allocate({1, 1}));
+    strategy.reset();
+    CHECK(strategy.allocate({50, 1}).where.offset == 100);
 }

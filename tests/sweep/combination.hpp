@@ -146,13 +146,6 @@ template <best_fit_options Options, class Offset, class Memory>
 constexpr std::size_t granule_of<best_fit<Options, Offset, Memory>> = Options.granule;
 
 template <class Strategy>
-constexpr bool is_unbounded = true;
-template <best_fit_options Options, class Offset, class Memory>
-constexpr bool is_unbounded<best_fit<Options, Offset, Memory>> = Options.probes == all_holes;
-template <class Strategy, deferred_options Options>
-constexpr bool is_unbounded<deferred<Strategy, Options>> = is_unbounded<Strategy>;
-
-template <class Strategy>
 constexpr bool defers = false;
 template <class Strategy, deferred_options Options>
 constexpr bool defers<deferred<Strategy, Options>> = true;
@@ -198,7 +191,6 @@ public:
         all.hardened = Options.hardening != hardening::none && How == made::alone;
         all.slack = strategy::in_band ? 8 * sizeof(typename strategy::offset_type) : 4 * granule_of<strategy>;
         all.size = Size;
-        all.looks_everywhere = is_unbounded<strategy>;
         all.defers = defers<strategy>;
         all.reach = std::numeric_limits<typename strategy::offset_type>::max();
         if (Growth::regions > 1 && strategy::several_extents && !strategy::in_band)

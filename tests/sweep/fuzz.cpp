@@ -172,25 +172,23 @@ private:
         last_ += given ? " is served" : " is refused";
         if (given) {
             require(wanted.is_valid(), "a layout that is none is refused");
-            require(said.why == refusal::none || said.why == refusal::device_refused || (all_.in_rows && all_.grows),
+            require(said.why == refusal::none || said.why == refusal::device_refused,
                     "diagnose says why not, and allocate serves");
             take_over(id, wanted);
             return true;
         }
         const allot::diagnosis now = it_->diagnose(wanted);
         last_ += std::string{", before: "} + said.what() + ", after: " + now.what();
-        // A bounded search may look past the region that was acquired for it.
-        const bool is_bounded = all_.grows && !all_.looks_everywhere;
-        require(now.why != refusal::none || is_bounded, "allocate refuses, and diagnose says that it would serve");
+        require(now.why != refusal::none, "allocate refuses, and diagnose says that it would serve");
         if (all_.alone || !all_.grows)  // of a fallback, the second's answer may hide that the first's device refused
-            require(said.why != refusal::none || now.why == refusal::device_refused || is_bounded,
+            require(said.why != refusal::none || now.why == refusal::device_refused,
                     "diagnose said none, and allocate refuses");
         const bool asked_device = said.why == refusal::device_refused || now.why == refusal::device_refused;
         if (!asked_device && !all_.in_rows && (all_.alone || !all_.grows))
             require(said.why == now.why, "a refusal changes what diagnose says");
         if (wanted.size == 0) require(now.why == refusal::empty_layout, "size 0 is refused as empty_layout");
         else if (!wanted.is_valid()) require(now.why == refusal::bad_alignment, "a bad alignment is refused as that");
-        if (!all_.in_rows && !is_bounded) require(it_->size() == size, "a refusal keeps nothing");
+        require(it_->size() == size, "a refusal changes no region");
         if (all_.exact && wanted.is_valid() && now.why != refusal::out_of_records && now.why != refusal::misaligned)
             require(!has_hole(wanted), "an exact strategy refuses only when no hole fits");
         return false;

@@ -23,11 +23,10 @@ struct promises {
     bool exact = false;        // refuses only when no hole fits, but for `slack`
     bool grows = false;        // acquires more than it began with
     bool alone = true;         // an arena, as it is or locked: it has all that arenas have
-    bool in_rows = false;      // blocks are rows, regions may stay after a refusal
+    bool in_rows = false;      // blocks are rows
     bool trims = false, resets = false, resizes = false, claims = false, marks = false, hardened = false;
     std::size_t slack = 0;     // what a block may need beside its bytes and its alignment
     bool defers = false;       // what is given back may wait as it is
-    bool looks_everywhere = true;  // or it may miss a hole that fits
     std::size_t size = 0;      // bytes asked of the device
     std::size_t reach = 0;     // bytes of a region that its offsets tell apart
 };

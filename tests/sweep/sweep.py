@@ -85,6 +85,8 @@ def refused(row):
         why.add("large beyond the offsets")
     if family == "bump" and row["limit_align"] == 3:
         why.add("limit_align")
+    elif family == "bump" and device in ("static", "static1") and row["limit_align"] > row["size"]:
+        why.add("limit_align larger than the memory")
     if family == "pool":
         slot, align = row["slot"], row["align"]
         in_band = row["store"] == "in_band" or row["store"] == "automatic" and pointers and slot >= 8 and align >= 8
@@ -122,6 +124,8 @@ def refused(row):
             why.add("granule")
         if options["candidates"] == 0:
             why.add("candidates")
+        if options["large"] > last:
+            why.add("large beyond the offsets")
         if bound is not None and options["large"] > bound:
             why.add("large beyond the largest extent")
         if (grows or in_place) and options["largest_extent"] is not None and (

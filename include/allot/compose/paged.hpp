@@ -8,9 +8,9 @@
 // cannot touch; the table is written by the host. Where rows have tickets, these lie behind the entries.
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
-// failure midway gives back what it took, and trims an arena that grew for it; among equal holes, a best_fit may take
-// another one afterwards. A block's rows go back in the order in which their allocator reclaims. One ring is for rows or
-// for tables, not for both. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
+// failure midway gives back what it took, with the regions that an arena acquired for it; among equal holes, a best_fit may
+// take another one afterwards. A block's rows go back in the order in which their allocator reclaims. A ring for rows and a
+// ring for tables have different types, so that they are not one ring. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
@@ -39,6 +39,9 @@ class paged {
                   "as the third parameter of pointer_table");
     static_assert(tables_type::host_accessible && std::same_as<typename tables_type::address_model, raw_pointer>,
                   "allot: the host writes the table: give paged a table allocator over memory that the host can touch");
+    static_assert(rows_type::reclaims != reclaim::fifo || !std::is_reference_v<Rows> || !std::same_as<Rows, Tables>,
+                  "allot: rows and tables of one ring wait for each other: give paged tables from an allocator of another "
+                  "type");
     static_assert(Table::row_bytes != std::dynamic_extent,
                   "allot: paged cuts rows of one size: state it as the first parameter of pointer_table");
     static_assert(std::is_trivially_copyable_v<row_ticket>);

@@ -1,8 +1,8 @@
 // undo: takes back a partial allocation, so that a composition allocates all of its blocks or none.
 //
 // A block of an allocator that reclaims any block is deallocated. The others return to a mark, since neither order of
-// deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena that grew
-// meanwhile is trimmed.
+// deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena gives back
+// the regions that it acquired meanwhile, and no other.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -24,7 +24,7 @@ class undo_point {
 public:
     static constexpr bool possible = !by_mark || markable_allocator<Allocator>;
 
-    explicit undo_point(Allocator& of) noexcept : mark_{mark_of(of)}, size_{size_of(of)} {}
+    explicit undo_point(Allocator& of) noexcept : mark_{mark_of(of)}, held_{held_by(of)} {}
 
     /// Takes back one block that was allocated since.
     void take_back(Allocator& to, block_type held) const noexcept {
@@ -33,25 +33,23 @@ public:
     /// The allocator is as it was. Precondition: `take_back` had every block.
     void finish(Allocator& of) const noexcept {
         if constexpr (by_mark) of.rollback(mark_);
-        if constexpr (grows) {
-            if (of.size() > size_) of.trim();
-        }
+        if constexpr (grows) of.shrink_to(held_);
     }
 
 private:
-    static constexpr bool grows = requires(Allocator& of) { of.size(), of.trim(); };
+    static constexpr bool grows = requires(Allocator& of) { of.shrink_to(of.held()); };
 
     [[nodiscard]] static auto mark_of([[maybe_unused]] Allocator& of) noexcept {
         if constexpr (by_mark && possible) return of.mark();
         else return false;
     }
-    [[nodiscard]] static std::size_t size_of([[maybe_unused]] Allocator& of) noexcept {
-        if constexpr (grows) return of.size();
-        else return 0;
+    [[nodiscard]] static auto held_by([[maybe_unused]] Allocator& of) noexcept {
+        if constexpr (grows) return of.held();
+        else return false;
     }
 
     decltype(mark_of(std::declval<Allocator&>())) mark_;
-    std::size_t size_;
+    decltype(held_by(std::declval<Allocator&>())) held_;
 };
 
 }  // namespace allot::inline v1::detail

@@ -17,6 +17,8 @@
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
+#include <utility>
+
 namespace allot::inline v1 {
 
 template <bump_options Options = bump_options{}, std::unsigned_integral Offset = std::size_t>
@@ -42,6 +44,14 @@ public:
         friend bump;
         Offset cursor = 0;
     };
+
+    constexpr bump() noexcept = default;
+    /// What is moved from has no offsets.
+    constexpr bump(bump&& other) noexcept : bump{std::as_const(other)} { other.size_ = other.room_ = 0; }
+    constexpr bump& operator=(bump&& other) noexcept {
+        const bump taken{std::move(other)};
+        return *this = taken;
+    }
 
     /// The offsets to manage; bytes beyond the last multiple of `limit_align` are not used. False when there are some
     /// already, and for an extent that wraps or has nothing to use.
@@ -131,6 +141,9 @@ public:
     }
 
 private:
+    constexpr bump(const bump&) noexcept = default;  // for a trial
+    constexpr bump& operator=(const bump&) noexcept = default;
+
     /// The part of an extent whose limit is a multiple of `limit_align`; empty when it wraps, or there is none.
     [[nodiscard]] static constexpr extent_type usable(extent_type where) noexcept {
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return {};
@@ -169,6 +182,9 @@ private:
 template <bump_options Options, class Offset, memory_traits Where>
 struct strategy_in<bump<Options, Offset>, Where> {
     static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align is a power of two");
+    static_assert(Options.limit_align <= Where.largest ||
+                      (Options.direction == direction::down && Options.limit_align <= Where.base_align),
+                  "allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a smaller one");
     static constexpr bump_options settle(bump_options options) noexcept {
         const std::size_t align = options.direction == direction::up ? Where.end_align : Where.base_align;
         if (is_alignment(options.limit_align) && options.limit_align < align) options.limit_align = align;

@@ -11,6 +11,8 @@
 
 #include <allot/core/strategy.hpp>
 
+#include <utility>
+
 namespace allot::inline v1 {
 
 /// Where the block's own room begins, with what alignment skipped before it: what must be the oldest to be taken back.
@@ -40,6 +42,17 @@ public:
         Offset newest = 0, upper_end = 0, live = 0;
         bool wrapped = false;
     };
+
+    constexpr ring() noexcept = default;
+    /// What is moved from has no offsets.
+    constexpr ring(ring&& other) noexcept : ring{std::as_const(other)} {
+        other.whole_ = {};
+        other.reset();
+    }
+    constexpr ring& operator=(ring&& other) noexcept {
+        const ring taken{std::move(other)};
+        return *this = taken;
+    }
 
     /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
@@ -123,6 +136,9 @@ public:
     }
 
 private:
+    constexpr ring(const ring&) noexcept = default;  // for a trial
+    constexpr ring& operator=(const ring&) noexcept = default;
+
     /// The newest block, cut from the start of [from, to).
     constexpr grant_type cut(Offset from, Offset to, layout_type wanted) noexcept {
         const Offset skipped = static_cast<Offset>(0 - from) & static_cast<Offset>(wanted.align - 1);

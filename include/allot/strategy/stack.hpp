@@ -46,6 +46,17 @@ public:
         Offset low = 0, high = 0;
     };
 
+    constexpr stack() noexcept = default;
+    /// What is moved from has no offsets.
+    constexpr stack(stack&& other) noexcept : stack{std::as_const(other)} {
+        other.whole_ = {};
+        other.reset();
+    }
+    constexpr stack& operator=(stack&& other) noexcept {
+        const stack taken{std::move(other)};
+        return *this = taken;
+    }
+
     /// The offsets to manage. False when there are some already, and for an extent that is empty or wraps.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
         if (whole_ || !where || where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
@@ -117,6 +128,9 @@ public:
     }
 
 private:
+    constexpr stack(const stack&) noexcept = default;  // for a trial
+    constexpr stack& operator=(const stack&) noexcept = default;
+
     [[nodiscard]] static constexpr bool is_large(Offset size) noexcept {
         return Options.large != 0 && size >= Options.large;
     }
