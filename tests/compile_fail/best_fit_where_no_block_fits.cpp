@@ -1,5 +1,6 @@
 // A granule larger than the memory: no block would ever be served.
 // refused: allot: no block fits in best_fit_options::largest_extent
+// alone
 #include <allot/allot.hpp>
 
 int main() {

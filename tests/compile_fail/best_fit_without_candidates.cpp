@@ -1,5 +1,6 @@
 // A best fit that compares no hole finds none.
 // refused: allot: best_fit compares at least one candidate
+// alone
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,6 @@
 # Compiles CASE without MISUSE, which must succeed, and with it, which must fail and say the sentence after
-# '// refused: '; within so many of its first lines as '// within: ' says. Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
+# '// refused: '; within so many of its first lines as '// within: ' says, and no other sentence where '// alone' says so.
+# Run by CTest with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${CASE}" text)
@@ -33,6 +34,16 @@ string(REPLACE "\\\"" "\"" output "${output}") # clang shows a static_assert's s
 string(FIND "${output}" "${sentence}" position)
 if(position EQUAL -1)
     fail("is refused with MISUSE, but not by the sentence: ${sentence}")
+endif()
+if(text MATCHES "// alone")
+    string(REGEX MATCHALL "allot: [^\n]*" said "${output}")
+    foreach(one IN LISTS said)
+        string(FIND "${one}" "${sentence}" position)
+        if(NOT position EQUAL 0)
+            fail("is refused with MISUSE by the sentence, and by another one: ${one}")
+        endif()
+    endforeach()
+    string(FIND "${output}" "${sentence}" position)
 endif()
 if(text MATCHES "// within: *([0-9]+)")
     set(lines ${CMAKE_MATCH_1})

@@ -1,4 +1,5 @@
 // refused: allot: best_fit_options::granule is a power of two that the offsets can tell
+// alone
 #include <allot/strategy/best_fit.hpp>
 
 int main() {

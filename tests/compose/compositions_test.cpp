@@ -328,7 +328,7 @@ TEST_CASE("compositions: paged over rows and tables of any kind, at random") {
     ONE(in_rows<over<fit_beside, debug>, over<fit, debug, 555>>);
     ONE(in_rows<over<ringed>, over<fit, hardening::none, 555>>);
     ONE(in_rows<over<ringed, debug>, over<ringed, checked, 555>>);
-    ONE(in_rows<over<ringed>, over<ringed>>);
+    ONE(in_rows<over<ringed>, over<ringed, checked>>);
     ONE(in_rows<over<stacked, debug>, over<stacked_twice, debug, 555>>);
     ONE(in_rows<over<bumped>, over<bumped_up, hardening::none, 555>>);
     ONE(in_rows<over<bumped, debug>, over<fit, debug, 555>>);
@@ -350,5 +350,5 @@ TEST_CASE("compositions: paged over other compositions, at random") {
     ONE(in_rows<over<fit>, each<allot::cached<allot::host::heap>, checked>>);
     ONE(in_rows<growing<fit, debug>, over<fit, debug>>);
     ONE(in_rows<growing<bumped>, growing<bumped_up>>);
-    ONE(shared<in_rows<over<ringed>, over<ringed>>>);
+    ONE(shared<in_rows<over<ringed>, over<ringed, checked>>>);
 }

@@ -28,10 +28,11 @@
 
 namespace allot::inline v1 {
 
-template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
-          class Memory = addressed_memory>
-class best_fit {
-    // Small functions on the way of every call are marked as always inlined: in a large source file compilers stop to.
+namespace detail {
+/// The options that best_fit refuses. Not in the class, of which clang++ knows nothing after a sentence.
+template <best_fit_options Options, class Offset>
+struct best_fit_refusals {
+    static constexpr bool said = true;
     static_assert(Options.candidates > 0, "allot: best_fit compares at least one candidate");
     static_assert(Options.store != node_store::in_band || Options.records == 0,
                   "allot: records counts the side table's records; an in-band best_fit keeps none");
@@ -45,6 +46,21 @@ class best_fit {
                   "allot: best_fit_options::large does not fit the offset type: no size would be placed from the top");
     static_assert(Options.store != node_store::in_band || sizeof(Offset) > 1,
                   "allot: records in band need offsets of 16 bits or more: with 8 bits use node_store::side_table");
+};
+template <bool BlockFits>
+struct best_fit_refuses_all {
+    static constexpr bool said = true;
+    static_assert(BlockFits,
+                  "allot: no block fits in best_fit_options::largest_extent, or in the device's capacity or the growth's "
+                  "limit if less: with records beside, a block needs a granule, in band five words");
+};
+}  // namespace detail
+
+template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
+          class Memory = addressed_memory>
+class best_fit {
+    // Small functions on the way of every call are marked as always inlined: in a large source file compilers stop to.
+    static_assert(detail::best_fit_refusals<Options, Offset>::said);
 
 public:
     static constexpr bool in_band = Options.store == node_store::in_band;
@@ -59,9 +75,7 @@ private:
     static constexpr Offset largest_extent =
         Options.largest_extent < last_offset ? static_cast<Offset>(Options.largest_extent) : last_offset;
     static constexpr Offset largest_node = nodes_type::largest_node(largest_extent);
-    static_assert(largest_node >= nodes_type::min_hole,
-                  "allot: no block fits in best_fit_options::largest_extent, or in the device's capacity or the growth's "
-                  "limit if less: with records beside, a block needs a granule, in band five words");
+    static_assert(detail::best_fit_refuses_all<largest_node >= nodes_type::min_hole>::said);
 
 public:
     using offset_type = Offset;
