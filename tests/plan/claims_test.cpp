@@ -95,7 +95,7 @@ private:
         allot::plan_heap memory{allot::merge_space(problem_)};
         allot::plan_workspace workspace = memory;
         allot::plan_sizes sizes;
-        const auto merged = allot::merge_together(problem_, workspace, &sizes);
+        const auto merged = allot::merge_together(problem_, workspace, sizes);
         claim(static_cast<bool>(merged), "planned, and cannot be merged");
         if (!merged) return;
         allot::plan_heap more{allot::bound_space(problem_)};

@@ -241,6 +241,7 @@ TEST_CASE("where all fit the fastest memory, the plan costs what that costs, and
 TEST_CASE("every constraint at once, on random problems: fixed, together, apart, revived, masked and used") {
     std::mt19937 random{3};
     int planned = 0;
+    std::uint64_t simple_cost = 0, unsearched_cost = 0;
     for (int round = 0; round != static_cast<int>(problems::times(6)); ++round) {
         const auto buffers = problems::random_buffers(random, 40, 20, 100);
         const std::vector<allot::plan_revival> revivals{{0, {100, 103}}, {1, {101, 102}}, {0, {110, 111}}};
@@ -272,13 +273,71 @@ TEST_CASE("every constraint at once, on random problems: fixed, together, apart,
         REQUIRE(simple);
         check_plan(problem, *simple);
         CHECK(simple->cost >= made->cost);
-        // Nor are problems too large to be searched without a plan.
+        // Problems too large to be searched have a plan as well.
         const auto unsearched = allot::plan_memories(problem, {.effort = 20'000, .search_at_most = 5});
         REQUIRE(unsearched);
         check_plan(problem, *unsearched);
-        CHECK(unsearched->cost <= simple->cost);
+        CHECK(unsearched->homeless == 0);
+        simple_cost += simple->cost;
+        unsearched_cost += unsearched->cost;
     }
+    CHECK(unsearched_cost < simple_cost);
     CHECK(planned == static_cast<int>(problems::times(6)));
+}
+
+TEST_CASE("several memories: those together take no more room than those of them that live") {
+    // The last has room above the large one's end, and above the small one it is beside.
+    const plan_buffer buffers[] = {
+        {.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
+    const allot::plan_pair together[] = {{0, 1}}, apart[] = {{1, 2}};
+    const plan_memory memories[] = {{.capacity = 64}};
+    for (const std::uint64_t effort : {0u, 100u, 150'000u})
+        for (const bool is_apart : {false, true}) {
+            memories_problem problem{.buffers = {.buffers = buffers, .together = together}, .memories = memories};
+            if (is_apart) problem.buffers.apart = apart;
+            const auto made = allot::plan_memories(problem, {.effort = effort});
+            REQUIRE(made);
+            check_plan(problem, *made);
+            CHECK(made->status == plan_status::optimal);
+            CHECK(made->needs[0].peak == 64);
+        }
+}
+
+TEST_CASE("several memories: many of those together leave the holes above the smaller ones to others") {
+    // Each pair is an operator that works in place on a third of its input, and the rest is another's from then on.
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_pair> together;
+    for (std::int64_t step = 0; step != 400; step += 2) {
+        together.push_back({buffers.size(), buffers.size() + 1});
+        buffers.push_back({.size = 96, .live = {step, step + 1}});
+        buffers.push_back({.size = 32, .live = {step, step + 2}});
+        buffers.push_back({.size = 64, .live = {step + 1, step + 2}});
+    }
+    const plan_memory memories[] = {{.capacity = 96}, {.cost = 1}};
+    const memories_problem problem{.buffers = {.buffers = buffers, .together = together}, .memories = memories};
+    for (const std::size_t search_at_most : {2048u, 5u}) {
+        const auto made = allot::plan_memories(problem, {.search_at_most = search_at_most});
+        REQUIRE(made);
+        check_plan(problem, *made);
+        CHECK(made->status == plan_status::optimal);
+        CHECK(made->cost == 0);
+    }
+}
+
+TEST_CASE("several memories: a handful of buffers has the cheapest plan that there is, or none is proved to be") {
+    // Each buffer alone has room in the first memory, and which of them go there is to be found out.
+    const plan_buffer buffers[] = {{.size = 2, .live = {7, 8}, .align = 2}, {.size = 3, .live = {7, 8}},
+                                   {.size = 5, .live = {5, 7}, .align = 4}, {.size = 1, .live = {6, 8}, .align = 4}};
+    const std::uint64_t allowed[] = {3, 2, 1, 3};
+    for (const std::uint64_t last : {4u, 3u}) {
+        const plan_memory memories[] = {{.capacity = 7, .cost = 2}, {.capacity = last, .cost = 741}};
+        const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories, .allowed = allowed};
+        const auto made = allot::plan_memories(problem);
+        REQUIRE(made);
+        check_plan(problem, *made);
+        CHECK(made->status == (last == 4 ? plan_status::optimal : plan_status::infeasible));
+        CHECK((made->homeless == 0) == (last == 4));
+    }
 }
 
 TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in, or the step where too much lives") {

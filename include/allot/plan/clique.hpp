@@ -4,10 +4,10 @@
 //          b █████       of them live at once. No plan is lower than all three together.
 //      c         ████
 //
-// What lives at one step is such a set, and the largest of those is known before. Others need a pair that is apart, or
-// a buffer that lives again: each buffer of those is begun with, and whatever shares no byte with all that were taken
-// is taken or left, the largest first, as long as that may still come to more than the best so far. A buffer that was
-// begun with is left out from then on.
+// All buffers that live at one step are such a set, and the largest of those is known before. Others need a pair that
+// is apart, or a buffer that lives again. A search begins with each buffer of those. It takes or leaves every buffer
+// that shares no byte with those taken, the largest first, as long as the sum may still exceed the best so far. A
+// buffer with which a search began is left out of the later ones.
 //
 // Complexity: at most 64 n looks at two lives or at a pair, or 2 n² where that is less than 131,072. Memory: `space`,
 // 76 bytes a buffer, 4 a lifetime and 8 a pair; none without pairs and revivals. Not synchronised.
@@ -22,7 +22,7 @@ class clique_search {
     static constexpr std::size_t lists = 8;  // of candidates, each as long as there are buffers
 
 public:
-    /// Whether there may be more than what lives at one step.
+    /// Whether such a set may be larger than all that lives at one step.
     [[nodiscard]] static constexpr bool may_find(const plan_problem& problem) noexcept {
         return !problem.apart.empty() || !problem.revivals.empty() || !problem.together.empty();
     }
@@ -155,7 +155,7 @@ private:
     std::uint32_t *begin_, *next_, *end_;                           // by depth: candidates
     std::uint32_t* candidates_;
     std::uint64_t* weight_;                                         // by buffer: its least size, rounded up
-    std::uint64_t *sum_, *rest_;                                    // by depth: of what was taken, and of candidates
+    std::uint64_t *sum_, *rest_;                                    // by depth: of those taken, and of candidates
 };
 
 }  // namespace allot::inline v1::detail

@@ -22,6 +22,7 @@
 
 #include <allot/plan/fill_choice.hpp>
 #include <allot/plan/fill_holes.hpp>
+#include <allot/plan/part.hpp>
 #include <allot/plan/search.hpp>
 
 namespace allot::inline v1::detail {
@@ -32,40 +33,33 @@ public:
                                                     std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
-        own.words = 3 * buffers;
+        own.words = 2 * buffers;
         own.longs = buffers;
-        own.buffers = buffers;
-        own.revivals = lifetimes;  // of buffers that were merged, more may be revivals
-        own.fixed = problem.fixed.size();
-        own.pairs = problem.apart.size();
         plan_space work = max(greedy_space(problem), bound_space(problem));
         if (buffers <= search_at_most) {
             const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
             work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
         }
-        return own + fill_candidates::space(buffers) +
-               fill_holes::space(buffers, lifetimes + problem.apart.size()) +
+        return own + problem_part::space(problem) + fill_candidates::space(buffers) +
+               fill_holes::space(buffers, lifetimes + problem.apart.size(), !problem.together.empty()) +
                fill_choice::space(buffers, lifetimes + problem.apart.size()) + work;
     }
 
-    constexpr memory_fill(const plan_problem& problem, const live_sections& where, prices& price,
-                          plan_workspace& workspace, std::size_t search_at_most, std::size_t remember) noexcept
-        : problem_{&problem},
+    /// As large as `sizes` says, `where` as well.
+    constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const live_sections& where,
+                          prices& price, plan_workspace& workspace, std::size_t search_at_most,
+                          std::size_t remember) noexcept
+        : buffers_{problem.buffers.size()},
           price_{&price},
           search_at_most_{search_at_most},
           remember_{remember},
           candidates_{problem, where, workspace},
           plan_{candidates_, problem.buffers.size(), workspace},
-          choice_{candidates_, problem.buffers.size(), workspace} {
-        const std::size_t buffers = problem.buffers.size();
-        kept_ = workspace.cut_words(buffers);
-        number_ = workspace.cut_words(buffers);
-        packed_ = workspace.cut_words(buffers);
-        trial_ = workspace.cut_longs(buffers);
-        sub_buffers_ = cut(workspace.buffers, buffers);
-        sub_revivals_ = cut(workspace.revivals, problem.revivals.size());
-        sub_fixed_ = cut(workspace.fixed, problem.fixed.size());
-        sub_pairs_ = cut(workspace.pairs, problem.apart.size());
+          choice_{candidates_, problem.buffers.size(), workspace},
+          part_{problem, sizes, workspace} {
+        kept_ = workspace.cut_words(buffers_);
+        packed_ = workspace.cut_words(buffers_);
+        trial_ = workspace.cut_longs(buffers_);
         workspace_ = workspace;
     }
     memory_fill(const memory_fill&) = delete;  // its parts know each other
@@ -100,24 +94,13 @@ private:
     /// The buffers that `these` says, as a problem of their own.
     [[nodiscard]] constexpr plan_problem problem_of(const std::uint32_t* these) noexcept {
         packed_count_ = 0;
-        std::size_t revivals = 0, fixed = 0, pairs = 0;
+        part_.begin();
         for (const std::uint32_t i : candidates_.list()) {
             if (these[i] == 0) continue;
-            number_[i] = static_cast<std::uint32_t>(packed_count_);
-            packed_[packed_count_] = i;
-            sub_buffers_[packed_count_++] = {candidates_.size(i), problem_->buffers[i].live, candidates_.align(i)};
+            packed_[packed_count_++] = i;
+            part_.add(i, candidates_.align(i));
         }
-        const auto has = [&](std::size_t buffer) { return these[buffer] != 0; };
-        for (const plan_revival& revival : problem_->revivals)
-            if (has(revival.buffer)) sub_revivals_[revivals++] = {number_[revival.buffer], revival.live};
-        for (const plan_fixed& each : problem_->fixed)
-            if (has(each.buffer)) sub_fixed_[fixed++] = {number_[each.buffer], each.offset};
-        for (const plan_pair& pair : problem_->apart)
-            if (has(pair.first) && has(pair.second)) sub_pairs_[pairs++] = {number_[pair.first], number_[pair.second]};
-        return {.buffers = sub_buffers_.first(packed_count_),
-                .revivals = sub_revivals_.first(revivals),
-                .fixed = sub_fixed_.first(fixed),
-                .apart = sub_pairs_.first(pairs)};
+        return part_.problem();
     }
     constexpr void adopt() noexcept { plan_.adopt({packed_, packed_count_}, trial_); }
     /// Those that end within the capacity, where they are worth more than the plan.
@@ -139,14 +122,15 @@ private:
     /// Whether all fit, and as low as a greedy plan comes.
     template <class Stop>
     [[nodiscard]] constexpr bool fits_whole(Stop& stop) noexcept {
-        for (std::size_t i = 0; i != problem_->buffers.size(); ++i) kept_[i] = 0;
+        for (std::size_t i = 0; i != buffers_; ++i) kept_[i] = 0;
         for (const std::uint32_t i : candidates_.list()) kept_[i] = 1;
         const plan_problem whole = problem_of(kept_);
-        const auto bound = bound_of(whole, workspace_);
+        const auto bound = bound_of(whole, workspace_, part_.sizes());
         if (!bound || bound->bytes > candidates_.capacity()) return false;
         const std::uint64_t some = std::min<std::uint64_t>(effort_, 16 * packed_count_);
         spent_ += some;
-        const auto made = greedy_plan(whole, *bound, {trial_, packed_count_}, workspace_, {some}, stop);
+        const auto made =
+            greedy_plan(whole, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
         if (!made || made->height > candidates_.capacity()) return false;
         adopt();
         return true;
@@ -161,7 +145,7 @@ private:
         const plan_problem chosen = problem_of(choice_.chosen());
         const search_counts counts = search_counts::of(chosen, remember_);
         const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
-        packing_search search{chosen, {arrays, remember_}};
+        packing_search search{chosen, {arrays, remember_}, part_.sizes()};
         const search_result found = search.find(candidates_.capacity(), {trial_, packed_count_},
                                                 std::min(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
@@ -195,11 +179,12 @@ private:
         for (int k = 0; k == 0 || (k != tries && spent_ < effort_ / 4 && goes_on(stop)); ++k) {
             choose_anew(slack);
             const plan_problem chosen = problem_of(choice_.chosen());
-            const auto bound = bound_of(chosen, workspace_);
+            const auto bound = bound_of(chosen, workspace_, part_.sizes());
             if (!bound) break;
             const std::uint64_t some = std::min<std::uint64_t>(left(), 4 * packed_count_);
             spent_ += std::max<std::uint64_t>(some, packed_count_);
-            const auto made = greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {some}, stop);
+            const auto made =
+                greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
             if (!made) break;
             adopt_what_fits();
             if (made->height <= candidates_.capacity()) break;
@@ -238,21 +223,18 @@ private:
         }
     }
 
-    const plan_problem* problem_;
+    std::size_t buffers_;
     prices* price_;
     std::size_t search_at_most_, remember_;
     fill_candidates candidates_;
     fill_holes plan_;  // the best so far
     fill_choice choice_;
+    problem_part part_;
     std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // no plan is worth more
-    std::uint32_t* kept_ = nullptr;                        // by buffer: 1 for some
-    std::uint32_t *number_ = nullptr, *packed_ = nullptr;  // by buffer, and back: in the problem to be packed
+    std::uint32_t* kept_ = nullptr;    // by buffer: 1 for some
+    std::uint32_t* packed_ = nullptr;  // those in the problem to be packed
     std::size_t packed_count_ = 0;
     std::uint64_t* trial_ = nullptr;
-    std::span<plan_buffer> sub_buffers_{};
-    std::span<plan_revival> sub_revivals_{};
-    std::span<plan_fixed> sub_fixed_{};
-    std::span<plan_pair> sub_pairs_{};
     plan_workspace workspace_{};
     bool stopped_ = false;
 };

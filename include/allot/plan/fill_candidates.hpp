@@ -77,7 +77,7 @@ public:
         const auto is_priceless = [this](std::uint32_t i) { return values_.of[i] >= values_.priceless; };
         const auto value = [&](std::uint32_t i) { return values_.of[i] - (is_priceless(i) ? values_.priceless : 0); };
         const std::uint64_t lost = price.run(
-            list_, count_, [this](std::uint32_t i) { return buffers_[i].size; }, value, capacity_, where_->count(),
+            list_, count_, [this](std::uint32_t i) { return where_->least_size(i); }, value, capacity_, where_->count(),
             prices::iterations(300, effort, count_));
         for (const std::uint32_t i : list())
             share_[i] = price.share(i, buffers_[i].size, value(i)) + (is_priceless(i) ? 0 : behind);
@@ -93,6 +93,7 @@ public:
     [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] constexpr const live_sections& where() const noexcept { return *where_; }
 
+    /// The largest that it ever is.
     [[nodiscard]] constexpr std::uint64_t size(std::uint32_t buffer) const noexcept { return buffers_[buffer].size; }
     /// The buffer's, or the memory's.
     [[nodiscard]] constexpr std::uint64_t align(std::uint32_t buffer) const noexcept {

@@ -101,24 +101,27 @@ public:
     }
 
 private:
+    [[nodiscard]] constexpr std::uint64_t rounded(std::uint32_t buffer, std::uint64_t size) const noexcept {
+        std::uint64_t room = 0;
+        return checked_align_up(size, candidates_->align(buffer), room) ? room : size;
+    }
     [[nodiscard]] constexpr std::uint64_t room_of(std::uint32_t buffer) const noexcept {
-        std::uint64_t room = candidates_->size(buffer);
-        return checked_align_up(room, candidates_->align(buffer), room) ? room : candidates_->size(buffer);
+        return rounded(buffer, candidates_->size(buffer));
     }
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
-        const std::uint64_t room = room_of(buffer);
-        bool fits = room <= limit_;
-        candidates_->where().each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            fits = fits && load_.most(from, until) <= limit_ - room;
+        bool fits = room_of(buffer) <= limit_;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            fits = fits && load_.most(from, until) <= limit_ - rounded(buffer, size);
         });
         return fits;
     }
     constexpr void choose(std::uint32_t buffer, bool in) noexcept {
-        const std::uint64_t room = room_of(buffer), value = candidates_->value(buffer);
+        const std::uint64_t value = candidates_->value(buffer);
         chosen_[buffer] = in ? 1 : 0;
         worth_ = in ? worth_ + value : worth_ - value;
-        candidates_->where().each_span(
-            buffer, [&](std::uint32_t from, std::uint32_t until) { load_.add(from, until, room, in); });
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            load_.add(from, until, rounded(buffer, size), in);
+        });
     }
 
     fill_candidates* candidates_;

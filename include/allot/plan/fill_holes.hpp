@@ -7,9 +7,12 @@
 //       │         │      a       │     put back in another order; as it was, where that would lose.
 //       └─────────┴──────────────┴──► time
 //
+// A buffer that is not as large in all of its lives is looked at as in `gaps`.
+//
 // Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer
 // lives in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it.
-// Memory: `space`, 24 bytes a buffer and `section_loads`. Not synchronised.
+// Memory: `space`, 24 bytes a buffer and `section_loads`; where some are together, 20 bytes a buffer more. Not
+// synchronised.
 #pragma once
 
 #include <allot/plan/fill_candidates.hpp>
@@ -21,8 +24,10 @@ class fill_holes {
 public:
     static constexpr std::uint64_t looks_a_placement = 16;  // take about as long
 
-    [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
-        return plan_space{.words = 2 * buffers, .longs = 2 * buffers} + section_loads::space(sections);
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
+                                                    bool has_sizes) noexcept {
+        const plan_space own{.words = 2 * buffers, .longs = 2 * buffers}, met{.words = buffers, .longs = 2 * buffers};
+        return own + section_loads::space(sections) + (has_sizes ? met : plan_space{});
     }
 
     constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
@@ -31,6 +36,10 @@ public:
         at_ = workspace.cut_words(buffers);
         offset_ = workspace.cut_longs(buffers);
         kept_offset_ = workspace.cut_longs(buffers);
+        if (!candidates.where().has_sizes()) return;
+        met_ = workspace.cut_words(buffers);
+        met_begin_ = workspace.cut_longs(buffers);
+        met_end_ = workspace.cut_longs(buffers);
     }
 
     /// Nothing is placed but what is fixed.
@@ -119,19 +128,21 @@ public:
 
 private:
     constexpr void is_placed(std::uint32_t buffer, bool in) noexcept {
-        const std::uint64_t value = candidates_->value(buffer), size = candidates_->size(buffer);
+        const std::uint64_t value = candidates_->value(buffer);
         placed_[buffer] = in ? 1 : 0;
         worth_ = in ? worth_ + value : worth_ - value;
-        candidates_->where().each_span(
-            buffer, [&](std::uint32_t from, std::uint32_t until) { load_.add(from, until, size, in); });
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            load_.add(from, until, size, in);
+        });
     }
     /// Whether there are as many bytes left, wherever they lie.
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
-        std::uint64_t most = 0;
-        candidates_->where().each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            most = std::max(most, load_.most(from, until));
+        bool has = true;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            const std::uint64_t capacity = candidates_->capacity(), most = has ? load_.most(from, until) : 0;
+            has = has && most <= capacity && size <= capacity - most;
         });
-        return most <= candidates_->capacity() && candidates_->size(buffer) <= candidates_->capacity() - most;
+        return has;
     }
     constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
         offset_[buffer] = offset;
@@ -162,11 +173,14 @@ private:
             offset = from;
             least = end - top;
         };
-        for (std::size_t i = 0; i != near_; ++i) {
-            const std::uint32_t other = at_[i];
-            const std::uint64_t end = offset_[other] + candidates_->size(other);
-            if (end <= top || !candidates_->where().conflict(buffer, other)) continue;
-            if (offset_[other] > top) try_hole(offset_[other]);
+        const bool has_sizes = candidates_->where().has_sizes();
+        const std::size_t count = has_sizes ? meet(buffer) : near_;
+        for (std::size_t i = 0; i != count; ++i) {
+            const std::uint32_t other = has_sizes ? met_[i] : at_[i];
+            const std::uint64_t begin = has_sizes ? met_begin_[other] : offset_[other];
+            const std::uint64_t end = has_sizes ? met_end_[other] : begin + candidates_->size(other);
+            if (end <= top || (!has_sizes && !candidates_->where().conflict(buffer, other))) continue;
+            if (begin > top) try_hole(begin);
             if (offset != nowhere && !smallest) break;
             top = std::max(top, end);
         }
@@ -176,11 +190,31 @@ private:
         return true;
     }
 
+    /// Of those near, those that the buffer must not share a byte with, as `gaps` looks at them: where the buffer is
+    /// smaller beside one than it is at most, that one lies higher by the difference.
+    [[nodiscard]] constexpr std::size_t meet(std::uint32_t buffer) noexcept {
+        const live_sections& where = candidates_->where();
+        std::size_t count = 0;
+        for (std::size_t i = 0; i != near_; ++i) {
+            const std::uint32_t other = at_[i];
+            const std::uint64_t size = where.size_beside(buffer, other), offset = offset_[other];
+            if (size == 0) continue;
+            if (!checked_add(offset, candidates_->size(buffer) - size, met_begin_[other]))
+                met_begin_[other] = ~std::uint64_t{0};
+            met_end_[other] = offset + where.size_beside(other, buffer);
+            met_[count++] = other;
+        }
+        candidates_->sort(met_, count, [this](std::uint32_t i) { return met_begin_[i]; });
+        return count;
+    }
+
     fill_candidates* candidates_;
     std::size_t buffers_, near_ = 0;
     std::uint64_t worth_ = 0;                                 // of what is placed
     std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; what was looked at, by offsets
     std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
+    std::uint32_t* met_ = nullptr;                              // those that one must not share a byte with
+    std::uint64_t *met_begin_ = nullptr, *met_end_ = nullptr;   // by buffer: of what was met
     std::uint64_t looked_at_ = 0;
     section_loads load_;
 };

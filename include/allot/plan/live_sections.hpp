@@ -6,11 +6,14 @@
 //          ^      ^
 //          0      1         Two buffers that are kept apart have a section of their own, after those of time.
 //
+// A buffer may be larger in one section than in another (`plan_sizes`).
+//
 // Who lives in some sections is asked of a tree over all spans, in order of their beginnings, that knows the latest end
 // of each subtree.
 //
 // Complexity: O(n log n), and O(log n) for each that lives in sections that are asked for. Memory: `space`, 16 bytes a
-// lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer. Not synchronised.
+// lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer; where some are together, 8
+// a lifetime and 16 a pair more. Not synchronised.
 #pragma once
 
 #include <allot/plan/sizes.hpp>
@@ -27,17 +30,20 @@ public:
         plan_space all = timeline::space(lifetimes);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
         all.words += lifetimes + 1 + problem.buffers.size() + 1 + 5 * spans + 2 * std::bit_ceil(spans);
+        if (!problem.together.empty()) all.longs += spans;
         return all;
     }
 
     /// Of a problem without pairs that are together, that was checked.
-    constexpr live_sections(const plan_problem& problem, plan_workspace& workspace) noexcept {
+    constexpr live_sections(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
+        : buffers_{problem.buffers.data()} {
         const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
         const timeline time{problem, workspace};
         const std::uint32_t ranks = time.ranks();
         std::uint32_t* const before = workspace.cut_words(lifetimes + 1);  // by rank: the sections before it
         first_ = workspace.cut_words(buffers + 1);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
+        if (!sizes.lives.empty()) size_ = workspace.cut_longs(spans);
         from_ = workspace.cut_words(spans);
         until_ = workspace.cut_words(spans);
         owner_ = workspace.cut_words(spans);
@@ -58,23 +64,24 @@ public:
         for (const plan_revival& revival : problem.revivals) ++first_[revival.buffer];
         for (const plan_pair& pair : problem.apart) ++first_[pair.first], ++first_[pair.second];
         for (std::size_t i = 1; i <= buffers; ++i) first_[i] += first_[i - 1];
-        const auto add = [&](std::size_t buffer, std::uint32_t from, std::uint32_t until) {
+        const auto add = [&](std::size_t buffer, std::uint32_t from, std::uint32_t until, std::uint64_t size) {
             const std::uint32_t at = --first_[buffer];
             from_[at] = from;
             until_[at] = until;
             owner_[at] = static_cast<std::uint32_t>(buffer);
+            if (size_ != nullptr) size_[at] = size;
         };
-        std::uint32_t next = of_time_;
-        for (const plan_pair& pair : problem.apart) {
-            add(pair.first, next, next + 1);
-            add(pair.second, next, next + 1);
-            ++next;
+        for (std::size_t pair = 0; pair != problem.apart.size(); ++pair) {
+            const auto own = of_time_ + static_cast<std::uint32_t>(pair);
+            add(problem.apart[pair].first, own, own + 1, sizes.of_first(problem, pair));
+            add(problem.apart[pair].second, own, own + 1, sizes.of_second(problem, pair));
         }
-        const auto add_life = [&](std::size_t buffer, lifetime live) {
-            add(buffer, before[time.rank(live.from)], before[time.rank(live.until)]);
+        const auto add_life = [&](std::size_t buffer, lifetime live, std::size_t life) {
+            add(buffer, before[time.rank(live.from)], before[time.rank(live.until)], sizes.of_life(problem, life));
         };
-        for (const plan_revival& revival : problem.revivals) add_life(revival.buffer, revival.live);
-        for (std::size_t i = 0; i != buffers; ++i) add_life(i, problem.buffers[i].live);
+        for (std::size_t i = 0; i != problem.revivals.size(); ++i)
+            add_life(problem.revivals[i].buffer, problem.revivals[i].live, buffers + i);
+        for (std::size_t i = 0; i != buffers; ++i) add_life(i, problem.buffers[i].live, i);
 
         spans_ = static_cast<std::uint32_t>(spans);
         for (std::uint32_t at = 0; at != spans_; ++at) order_[at] = at;
@@ -94,6 +101,29 @@ public:
     template <class Span>
     constexpr void each_span(std::uint32_t buffer, Span span) const noexcept {
         for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at) span(from_[at], until_[at]);
+    }
+    /// Calls `span(from, until, size)` for each, with the size that the buffer has there.
+    template <class Span>
+    constexpr void each_size(std::uint32_t buffer, Span span) const noexcept {
+        for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at)
+            span(from_[at], until_[at], size_ == nullptr ? buffers_[buffer].size : size_[at]);
+    }
+    /// Whether some buffer is larger in one section than in another.
+    [[nodiscard]] constexpr bool has_sizes() const noexcept { return size_ != nullptr; }
+    /// The size of a buffer where that is least.
+    [[nodiscard]] constexpr std::uint64_t least_size(std::uint32_t buffer) const noexcept {
+        std::uint64_t least = buffers_[buffer].size;
+        if (has_sizes())
+            each_size(buffer, [&](std::uint32_t, std::uint32_t, std::uint64_t size) { least = std::min(least, size); });
+        return least;
+    }
+    /// The most that a buffer has in a section of another; 0 where they may share bytes.
+    [[nodiscard]] constexpr std::uint64_t size_beside(std::uint32_t buffer, std::uint32_t other) const noexcept {
+        std::uint64_t most = 0;
+        each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            if (size > most && meets(other, from, until)) most = size;
+        });
+        return most;
     }
     /// Whether the buffer lives in any of the sections [from, until).
     [[nodiscard]] constexpr bool meets(std::uint32_t buffer, std::uint32_t from, std::uint32_t until) const noexcept {
@@ -136,6 +166,8 @@ public:
     }
 
 private:
+    const plan_buffer* buffers_;
+    std::uint64_t* size_ = nullptr;  // by span; null: that of the buffer
     std::uint32_t *first_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by span
     std::uint32_t* owner_ = nullptr;                                       // by span: whose it is
     std::uint32_t *order_ = nullptr, *latest_ = nullptr;  // spans by their beginnings; the tree over them

@@ -1,9 +1,9 @@
 // loads: how many bytes live in each section, and the most in a row of sections.
 //
 //     most        9               A tree over the sections. Bytes that are added to a row of sections are added to the
-//              ┌──┴──┐            few nodes that are that row, and a node knows the most below it, with what was added
-//              9     4 +3         to itself: so neither a change nor a question takes more than two nodes of each
-//            ┌─┴─┐ ┌─┴─┐          height.
+//              ┌──┴──┐            few nodes that cover that row. A node knows the most below it, with its own bytes.
+//              9     4 +3         So a change takes two nodes of each height at most, and so does a question.
+//            ┌─┴─┐ ┌─┴─┐
 //            2   9 1   0
 //
 // Complexity: O(log sections). Memory: `space`, 16 bytes a section, or up to twice that. Not synchronised.
@@ -29,7 +29,7 @@ public:
     constexpr void clear() noexcept {
         for (std::size_t node = 0; node != 2 * leaves_; ++node) most_[node] = added_[node] = 0;
     }
-    /// Adds bytes to the sections [from, until), or takes away what was added to just these.
+    /// Adds bytes to the sections [from, until), or takes away bytes that were added to just these.
     constexpr void add(std::uint32_t from, std::uint32_t until, std::uint64_t bytes, bool in) noexcept {
         if (from == until) return;
         const std::uint64_t change = in ? bytes : 0 - bytes;

@@ -8,8 +8,8 @@
 //     nowhere      d       └───────┘        a buffer that no memory had room for
 //
 // A buffer costs `memory.cost × size × uses`, and lives in one memory, all of its lifetimes. Buffers that are together
-// share memory and offset; two that are apart, and live in one memory, share no byte. A fixed buffer lives in the one
-// memory that `allowed` lets it, at its offset there.
+// share memory and offset, each with its own size and life; two that are apart, and live in one memory, share no byte.
+// A fixed buffer lives in the one memory that `allowed` lets it, at its offset there.
 //
 // Sizes, capacities and offsets are bytes. What is asked is a view of arrays of the caller's. Complexity of the look at
 // a problem: O(n + memories), and what `check_problem` takes.
@@ -59,7 +59,7 @@ struct memories_summary {
     std::uint64_t homeless = 0;  // buffers that are nowhere
     std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
                                  // there are: more is live at once, at `step`, than all memories hold, or than one does
-                                 // that all of it must live in
+                                 // that all of it must live in; or each choice of memories was tried
     std::int64_t step = 0;       // where most bytes are live
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };

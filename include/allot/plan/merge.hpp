@@ -3,8 +3,8 @@
 //     time  ──►  │ a ██████    │               │ ab ██████████ │ the size and the alignment of the largest, alive while
 //                │ b     █████ │  together ──►                   any of them is; lifetimes that meet are one
 //
-// It is as large as those of them that live (`plan_sizes`), and lives again where that is another size; or, where no
-// sizes are asked for, all its life as large as the largest. Buffers without bytes are apart from everybody.
+// It is as large as those of them that live (`plan_sizes`), and lives again where that is another size. Buffers without
+// bytes are apart from everybody.
 //
 // Complexity: O(n log n). Memory: `merge_space`. Thread safety: pure but for the workspace.
 #pragma once
@@ -48,14 +48,13 @@ struct merged_problem {
 
 /// The problem with each group of buffers that are together as one buffer, in the workspace, which is cut. Two of a
 /// group that are fixed are fixed to one offset, and none of a group is apart from another: or it is refused as
-/// `contradiction`. With `sizes`, each group is as large as it has to be in each of its lives; without, as large as its
-/// largest buffer in all.
+/// `contradiction`. `sizes` says how large each group is in each of its lives.
 [[nodiscard]] constexpr result<merged_problem, plan_error> merge_together(const plan_problem& problem,
                                                                           plan_workspace& workspace,
-                                                                          plan_sizes* sizes = nullptr) noexcept {
+                                                                          plan_sizes& sizes) noexcept {
     using answer = result<merged_problem, plan_error>;
     if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
-    if (sizes != nullptr) *sizes = {};
+    sizes = {};
     if (problem.together.empty()) return merged_problem{problem, {}};
     if (!workspace.holds(merge_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
     const std::size_t count = problem.buffers.size(), lives = count + problem.revivals.size();
@@ -100,10 +99,7 @@ struct merged_problem {
         return i < count ? problem.buffers[i].live : problem.revivals[i - count].live;
     };
     const auto group_of = [&](std::uint32_t i) { return became[buffer_of(i)]; };
-    const auto size_of = [&](std::uint32_t i) {
-        const std::uint64_t own = problem.buffers[buffer_of(i)].size;
-        return sizes == nullptr && own != 0 ? buffers[group_of(i)].size : own;
-    };
+    const auto size_of = [&](std::uint32_t i) { return problem.buffers[buffer_of(i)].size; };
     for (std::size_t i = 0; i != lives; ++i) order[i] = static_cast<std::uint32_t>(i);
     detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return detail::ordered(live(i).from); });
     for (std::size_t i = 0; i != count; ++i) until[i] = 0;
@@ -171,8 +167,7 @@ struct merged_problem {
         apart_size[2 * pairs + 1] = second;
         apart[pairs++] = merged;
     }
-    if (sizes != nullptr)
-        *sizes = sized ? plan_sizes{{life_size, groups + revived}, {apart_size, 2 * pairs}} : plan_sizes{};
+    if (sized) sizes = {{life_size, groups + revived}, {apart_size, 2 * pairs}};
     return merged_problem{
         {buffers.first(groups), revivals.first(revived), fixed, {}, apart.first(pairs), problem.reserved},
         {became, count}};

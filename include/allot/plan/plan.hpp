@@ -118,7 +118,7 @@ template <class Watch = unwatched>
     if (!workspace.holds(space_of_plan(problem, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
     plan_sizes sizes;
-    const auto merged = merge_together(problem, workspace, &sizes);
+    const auto merged = merge_together(problem, workspace, sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
     const std::size_t count = work.buffers.size();

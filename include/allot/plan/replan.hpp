@@ -155,7 +155,7 @@ template <class Watch = unwatched>
     }
 
     plan_sizes sizes;
-    const auto merged = merge_together(problem, workspace, &sizes);
+    const auto merged = merge_together(problem, workspace, sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
     const auto bound = bound_of(work, workspace, sizes);

@@ -6,8 +6,8 @@
 //        s0     s1     s2           cross one: its total.
 //
 // Two that must be kept apart cross one more section, which is theirs alone, after all time. So there is one rule only:
-// what crosses a section together shares no byte. A buffer may be larger in one section than in another (`plan_sizes`):
-// then two share no byte as large as they are in those sections that both cross.
+// two that cross a section together share no byte. A buffer may be larger in one section than in another
+// (`plan_sizes`): then two share no byte as large as they are in those sections that both cross.
 //
 // Buffers that need no byte or never live cross no section. The others come first, in the order of the first section
 // that they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of
@@ -27,7 +27,7 @@
 
 namespace allot::inline v1 {
 
-/// What decides how much memory the arrays take.
+/// The numbers on which the sizes of the arrays depend.
 struct section_counts {
     std::size_t buffers = 0;
     std::size_t lifetimes = 0;  // buffers and revivals
@@ -104,7 +104,7 @@ public:
     /// Whether a buffer is fixed at two offsets, or at one that it may not have.
     [[nodiscard]] constexpr bool contradictory() const noexcept { return contradictory_; }
 
-    /// By item; and also by what lives never, from items() to buffers().
+    /// By item. The numbers from items() to buffers() are buffers that never live.
     [[nodiscard]] constexpr std::size_t buffer(std::size_t item) const noexcept { return buffer_[item]; }
     /// The largest in any section.
     [[nodiscard]] constexpr std::uint64_t size(std::size_t item) const noexcept { return size_[item]; }

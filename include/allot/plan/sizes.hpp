@@ -25,7 +25,7 @@ struct plan_sizes {
         const std::size_t count = problem.buffers.size();
         return problem.buffers[life < count ? life : problem.revivals[life - count].buffer].size;
     }
-    /// What a pair's first or second has that shares no byte with the other.
+    /// The bytes of a pair's first that share none with the second; below, of its second.
     [[nodiscard]] constexpr std::uint64_t of_first(const plan_problem& problem, std::size_t pair) const noexcept {
         return apart.empty() ? problem.buffers[problem.apart[pair].first].size : apart[2 * pair];
     }

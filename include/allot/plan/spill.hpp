@@ -6,35 +6,38 @@
 //     if (!made) …                                            // the problem is none: made.error()
 //     made->places[1].memory; made->places[1].offset; made->cost; made->spilled; made->status;
 //
-//     memory 0 ┌─────┬────────┐     What is not in memory 0 spills to memory 1, what is not there to memory 2, and so
-//              │  a  │   c    │     on: at each, those are kept whose spilling would cost most, as far as they can be
-//     memory 1 └─────┴───┬────┴──┐  packed. Choice and packing are decided together: what is chosen is packed exactly,
-//              ┌─────────┤   d   │  and where that fails, chosen anew; see `fill`.
+//     memory 0 ┌─────┬────────┐     A buffer that is not in memory 0 spills to memory 1, from there to memory 2, and so
+//              │  a  │   c    │     on. Each memory keeps those whose spilling would cost most, as far as they can be
+//     memory 1 └─────┴───┬────┴──┐  packed. Choice and packing are decided together: a choice is packed exactly, and
+//              ┌─────────┤   d   │  where that fails, another is made; see `fill`.
 //              │    b    │       │
 //              └─────────┴───────┴──► time
 //
 // How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first
-// memories as one, so that it is often below what is possible; `optimal` is said only where the cost meets it. It is no
-// less than what is live at once and has no room in the first memory costs in the second. A buffer that has no memory
-// counts for more than all costs together. With two
-// memories the choice sees all that matters. With more, each memory is filled with what the next slower one would cost,
-// as if that one had room; where it had not, the plan is made again with what was really paid, some times, and the best
-// is the answer.
+// memories as one, so that it is often below the least cost; `optimal` is said only where the cost meets it. It counts
+// at least the bytes that live at once and have no room in the first memory, at the cost of the second. A buffer that
+// has no memory counts for more than all costs together.
+//
+// Where there are fewer choices of memories than half of the effort, as for a handful of buffers, each is tried
+// (`memory_assignment`): the plan is optimal, or it is proved that there is none, unless the effort does not suffice.
+// Otherwise, with two memories the choice sees all that matters. With more, each memory is filled as if the next slower
+// one had room for the rest. Where it has none, the plan is made again with the costs that were paid, some times, and
+// the best is the answer.
 //
 // The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a
-// memory, that of a greedy plan and O(n log n), and as much more as `effort` says; of up to `search_at_most` buffers the
-// pairs that live at once too. Memory: `space_of_memories`.
-// Thread safety: pure but for the workspace.
+// memory, that of a greedy plan and O(n log n), and as much more as `effort` says; of up to `search_at_most` buffers
+// the pairs that live at once too. Memory: `space_of_memories`. Thread safety: pure but for the workspace.
 #pragma once
 
+#include <allot/plan/assign.hpp>
 #include <allot/plan/fill.hpp>
 #include <allot/plan/memories_problem.hpp>
 
 namespace allot::inline v1 {
 
 struct memories_options {
-    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second, and what the first plan
-                                        // of so many buffers takes; 0 is one simple plan
+    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second, and as long as the first
+                                        // plan of so many buffers; 0 is one simple plan
     std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
     std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
 };
@@ -48,22 +51,24 @@ public:
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
         own.words = 3 * buffers;
-        own.longs = 7 * buffers;
-        return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) +
-               max(plan_space{.words = 3 * std::max(lifetimes, problem.fixed.size())} +
-                       section_loads::space(lifetimes + problem.apart.size()),
-                   memory_fill::space(problem, options.search_at_most, options.remember));
+        own.longs = 6 * buffers;
+        plan_space work = max(plan_space{.words = 3 * std::max(lifetimes, problem.fixed.size())} +
+                                  section_loads::space(lifetimes + problem.apart.size()),
+                              memory_fill::space(problem, options.search_at_most, options.remember));
+        if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
+        return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) + work;
     }
 
-    constexpr memory_planner(const merged_problem& merged, const memories_problem& given,
+    constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
                              const memories_options& options, plan_workspace& workspace) noexcept
         : merged_{&merged},
+          sizes_{sizes},
           given_{&given},
           options_{options},
           buffers_{merged.problem.buffers.data()},
           count_{merged.problem.buffers.size()},
           memories_{given.memories},
-          where_{merged.problem, workspace},
+          where_{merged.problem, sizes, workspace},
           price_{where_, lives() + merged.problem.apart.size(), count_, workspace} {
         list_ = workspace.cut_words(count_);
         memory_ = workspace.cut_words(count_);
@@ -72,7 +77,6 @@ public:
         allowed_ = workspace.cut_longs(count_);
         value_ = workspace.cut_longs(count_);
         paid_ = workspace.cut_longs(count_);
-        least_ = workspace.cut_longs(count_);
         offset_ = workspace.cut_longs(count_);
         best_offset_ = workspace.cut_longs(count_);
         workspace_ = workspace;
@@ -85,7 +89,6 @@ public:
         for (std::size_t i = 0; i != count_; ++i) {
             weight_[i] = 0;
             allowed_[i] = all;
-            least_[i] = buffers_[i].size;
         }
         for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given) {
             const std::size_t i = (*merged_)[given];
@@ -94,7 +97,6 @@ public:
                                   weight) ||
                 !checked_add(weight_[i], weight, weight_[i]))
                 return {plan_refusal::too_large, given};
-            least_[i] = std::min(least_[i], given_->buffers.buffers[given].size);
             if (!given_->allowed.empty()) allowed_[i] &= given_->allowed[given];
         }
         for (const plan_fixed& fixed : merged_->problem.fixed) {
@@ -105,7 +107,7 @@ public:
         }
         if (const plan_error error = check_fixed(); error.why != plan_refusal::none) return error;
 
-        // No sum of costs can wrap, nor one of what buffers are worth to a memory.
+        // No sum of costs can wrap, nor one of buffers' worths to a memory.
         if (!checked_multiply(std::max<std::uint64_t>(memories_.back().cost, 1), std::uint64_t{64}, highest_cost_))
             return {plan_refusal::too_large, 0};
         nowhere_cost_ = highest_cost_ / 16;
@@ -128,8 +130,8 @@ public:
         return {};
     }
 
-    /// What no plan costs less than: the first memories taken as one, for each number of them, and bytes that may be
-    /// parted. Of those together it counts the smallest, which is the least that lives as long as any of them.
+    /// No plan costs less: the first memories taken as one, for each number of them, and bytes that may be
+    /// parted. Those that are together count as many bytes as they have at least.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i)
@@ -148,7 +150,7 @@ public:
             // Two that are apart may share bytes of two memories.
             const std::uint32_t sections = m == 0 ? where_.count() : where_.of_time();
             sum += price_.run(
-                list_, some, [&](std::uint32_t i) { return least_[i]; },
+                list_, some, [&](std::uint32_t i) { return where_.least_size(i); },
                 [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
                 capacity, sections, prices::iterations(1000, options_.effort, some));
         }
@@ -182,7 +184,8 @@ public:
                 const auto size_of = [&](std::size_t life) {
                     const std::size_t i = sweep.buffer(life);
                     const bool counts = align_of(i) >= align && allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
-                    return counts ? align_up(least_[i], align) : 0;  // it fits a memory, so that this is a number
+                    // It fits a memory, so that this is a number.
+                    return counts ? align_up(sizes_.of_life(merged_->problem, life), align) : 0;
                 };
                 sweep.run(
                     [&](std::size_t life, std::int64_t now) {
@@ -198,16 +201,12 @@ public:
 
     template <class Watch>
     constexpr void run(memories_summary& made, Watch& watch) noexcept {
-        memory_fill fill{merged_->problem, where_, price_, workspace_, options_.search_at_most, options_.remember};
         std::uint64_t spent = 0;
         bool stopped = false, first = true;
         const auto stop = [&] {
             return stopped = stopped || (!first && watch(memories_progress{made.cost, made.homeless, made.bound}));
         };
-        // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
-        const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
-        for (std::uint64_t effort = 0;; effort = once ? options_.effort - spent : (options_.effort - spent) / 2 + 1) {
-            spent += cascade(fill, effort, stop);
+        const auto keep_best = [&] {
             const memories_summary now = counted();
             if (first || now.homeless < made.homeless || (now.homeless == made.homeless && now.cost < made.cost)) {
                 made.cost = now.cost;
@@ -219,11 +218,29 @@ public:
                 }
             }
             first = false;
-            if ((made.cost <= made.bound && made.homeless == 0) || spent >= options_.effort) break;
-            if (effort != 0 && (once || !learn())) break;  // what no effort was made for says little
-            if (stop()) break;
+        };
+        const auto fill_all = [&](std::uint64_t effort) {
+            plan_workspace workspace = workspace_;
+            memory_fill fill{merged_->problem, sizes_, where_, price_, workspace, options_.search_at_most,
+                             options_.remember};
+            spent += cascade(fill, effort, stop);
+            keep_best();
+        };
+        const auto is_done = [&] {
+            return (made.cost <= made.bound && made.homeless == 0) || spent >= options_.effort || stop();
+        };
+        fill_all(0);
+        if (!is_done() && count_ <= most_assigned && unholdable() == given_->buffers.buffers.size())
+            spent += assign(made, (options_.effort - spent) / 2, keep_best, stop);
+        // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
+        const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
+        while (!is_impossible_ && !is_done()) {
+            fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
+            if (once || !learn()) break;
         }
     }
+    /// Whether each choice of memories was tried, and none has room for all.
+    [[nodiscard]] constexpr bool is_impossible() const noexcept { return is_impossible_; }
 
     [[nodiscard]] constexpr std::uint32_t memory(std::size_t i) const noexcept { return best_memory_[i]; }
     [[nodiscard]] constexpr std::uint64_t offset(std::size_t i) const noexcept { return best_offset_[i]; }
@@ -235,6 +252,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_assigned = 64;  // with two memories each, that is more choices than any effort
+
     static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] constexpr std::size_t lives() const noexcept { return count_ + merged_->problem.revivals.size(); }
     [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
@@ -243,7 +262,7 @@ private:
         return given;
     }
 
-    /// Two that are fixed in one memory do not collide: a sweep over its offsets counts what is taken in each section.
+    /// Two that are fixed in one memory do not collide: a sweep over its offsets counts those in each section.
     [[nodiscard]] constexpr plan_error check_fixed() noexcept {
         plan_workspace workspace = workspace_;
         const auto fixed = merged_->problem.fixed;
@@ -318,13 +337,36 @@ private:
         return {};
     }
 
-    /// Fills memory after memory with what is left. What may live in none of those that follow, or came to live
-    /// nowhere when this was tried before, is worth more than all the others together, and each of it as much as any other.
+    /// Tries each choice of memories, where they are few enough.
+    template <class Keep, class Stop>
+    constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
+        memory_assignment choice{merged_->problem, sizes_,     memories_, {allowed_, weight_}, options_.remember,
+                                 workspace_};
+        if (choice.choices(effort + 1) > effort) return 0;
+        const std::uint64_t none = ~std::uint64_t{0};
+        const auto keep_choice = [&](std::uint64_t) {
+            for (std::uint32_t i = 0; i != count_; ++i) {
+                if (buffers_[i].size == 0) continue;
+                memory_[i] = choice.memory(i);
+                offset_[i] = choice.offset(i);
+            }
+            keep();
+        };
+        const std::uint64_t spent = choice.run(made.homeless == 0 ? made.cost : none, effort, keep_choice, stop);
+        if (choice.proved()) {
+            if (made.homeless == 0) made.bound = made.cost;
+            else is_impossible_ = true;
+        }
+        return spent;
+    }
+
+    /// Fills memory after memory with those that are left. A buffer that may live in none of those that follow, or came
+    /// to live nowhere when this was tried before, is worth more than all the others together.
     template <class Stop>
     constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
         std::uint64_t spent = 0;
         for (std::size_t i = 0; i != count_; ++i) {
-            // What has no bytes has room wherever it may be.
+            // A buffer without bytes has room wherever it may be.
             const bool empty = buffers_[i].size == 0 && allowed_[i] != 0;
             memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(allowed_[i])) : memory_place::nowhere;
             offset_[i] = 0;
@@ -378,8 +420,8 @@ private:
         }
         return now;
     }
-    /// What was paid for those that did not come to live where they were expected, and ever more for those that came to
-    /// live nowhere; whether that is news.
+    /// Notes the costs that were paid for those that did not come to live where they were expected, and ever more for
+    /// those that came to live nowhere; whether that is news.
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
@@ -393,6 +435,7 @@ private:
     }
 
     const merged_problem* merged_;
+    plan_sizes sizes_;
     const memories_problem* given_;
     memories_options options_;
     const plan_buffer* buffers_;
@@ -401,26 +444,27 @@ private:
     live_sections where_;
     prices price_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
-    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr, *least_ = nullptr;
+    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr, *value_ = nullptr, *paid_ = nullptr;
     std::uint64_t *offset_ = nullptr, *best_offset_ = nullptr;
     std::uint64_t nowhere_cost_ = 0, highest_cost_ = 0;
     plan_workspace workspace_{};
+    bool is_impossible_ = false;
 };
 
 }  // namespace detail
 
 namespace detail {
-/// What no plan of a problem without pairs costs less than; 0 where it is none.
+/// A cost that no plan of a problem without pairs is below; 0 where it is no problem.
 [[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
     plan_heap heap{memory_planner::space(problem.buffers, options)};
     plan_workspace workspace = heap;
     const merged_problem merged{problem.buffers, {}};
-    memory_planner planner{merged, problem, options, workspace};
+    memory_planner planner{merged, {}, problem, options, workspace};
     return planner.read().why == plan_refusal::none ? planner.bound() : 0;
 }
 }  // namespace detail
 
-/// What `plan_memories_into` works in.
+/// The space that `plan_memories_into` works in.
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
     return merge_space(problem.buffers) +
@@ -428,7 +472,7 @@ namespace detail {
 }
 
 /// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap.
-/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused for what
+/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused where it
 /// is no problem, for lifetimes of one buffer that overlap, where fixed buffers collide, and for costs whose sum, times
 /// 64, does not fit 64 bits.
 template <class Watch = unwatched>
@@ -442,11 +486,12 @@ template <class Watch = unwatched>
     if (!workspace.holds(space_of_memories(problem, options)) || places.size() < all ||
         needs.size() < problem.memories.size())
         return answer::failure({plan_refusal::workspace_too_small, 0});
-    const auto merged = merge_together(problem.buffers, workspace);
+    plan_sizes sizes;
+    const auto merged = merge_together(problem.buffers, workspace, sizes);
     if (!merged) return answer::failure(merged.error());
-    const auto most = bound_of(merged->problem, workspace);
-    if (!most) return answer::failure(most.error());
-    detail::memory_planner planner{*merged, problem, options, workspace};
+    const auto most = bound_of(merged->problem, workspace, sizes);
+    if (!most) return answer::failure(merged->as_given(most.error()));
+    detail::memory_planner planner{*merged, sizes, problem, options, workspace};
     if (const plan_error error = planner.read(); error.why != plan_refusal::none) return answer::failure(error);
 
     memories_summary made;
@@ -466,8 +511,9 @@ template <class Watch = unwatched>
         need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});
     }
     if (made.homeless == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
-    else made.status = made.which != all || planner.is_crowded(made.step) ? plan_status::infeasible
-                                                                           : plan_status::out_of_budget;
+    else made.status = made.which != all || planner.is_crowded(made.step) || planner.is_impossible()
+                           ? plan_status::infeasible
+                           : plan_status::out_of_budget;
     return made;
 }
 
