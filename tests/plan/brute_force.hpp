@@ -70,12 +70,16 @@ public:
 
     /// Whether there is a plan that ends at or below `height`.
     [[nodiscard]] constexpr bool exists(std::uint64_t height, const homes& before = {}) const {
-        if (none_) return false;
+        if (none_ || is_crowded(height)) return false;
         std::array<std::uint64_t, 8> allowed{};
-        for (std::size_t group = 0; group != count_; ++group)
+        unsigned waiting = 0;
+        for (std::size_t group = 0; group != count_; ++group) {
+            if (group_[group] != group) continue;
+            waiting |= 1u << group;
             for (std::uint64_t at = 0; at <= highest; ++at)
                 if (may_be(group, at, height)) allowed[group] |= std::uint64_t{1} << at;
-        return place(0, allowed, before, before.may_move);
+        }
+        return place(waiting, allowed, before, before.may_move);
     }
     /// The lowest plan that ends at or below `limit`; more than that when there is none.
     [[nodiscard]] constexpr std::uint64_t lowest(std::uint64_t limit, const homes& before = {}) const {
@@ -114,10 +118,39 @@ private:
         }
         return true;
     }
-    [[nodiscard]] constexpr bool place(std::size_t group, const std::array<std::uint64_t, 8>& allowed, const homes& before,
+    /// Whether more than `height` bytes live at once: where something begins to live, if anywhere.
+    [[nodiscard]] constexpr bool is_crowded(std::uint64_t height) const {
+        const auto crowded_at = [&](std::int64_t step) {
+            std::array<std::uint64_t, 8> living{};  // by group
+            const auto lives = [&](std::size_t i, allot::lifetime live) {
+                if (live.from <= step && step < live.until) living[group_[i]] = std::max(living[group_[i]], size(i));
+            };
+            for (std::size_t i = 0; i != count_; ++i) lives(i, problem_.buffers[i].live);
+            for (const auto& revival : problem_.revivals) lives(revival.buffer, revival.live);
+            std::uint64_t sum = 0;
+            for (const std::uint64_t each : living) sum += each;
+            return sum > height;
+        };
+        for (const auto& buffer : problem_.buffers)
+            if (crowded_at(buffer.live.from)) return true;
+        for (const auto& revival : problem_.revivals)
+            if (crowded_at(revival.live.from)) return true;
+        return false;
+    }
+    /// Whether all groups that wait can be placed: the next is one with the fewest offsets left, and all of them are tried.
+    [[nodiscard]] constexpr bool place(unsigned waiting, const std::array<std::uint64_t, 8>& allowed, const homes& before,
                                        std::size_t may_move) const {
-        while (group != count_ && group_[group] != group) ++group;
-        if (group == count_) return true;
+        if (waiting == 0) return true;
+        std::size_t group = 0;
+        int fewest = 65;
+        for (unsigned rest = waiting; rest != 0; rest &= rest - 1) {
+            const auto other = static_cast<std::size_t>(std::countr_zero(rest));
+            if (const int left = std::popcount(allowed[other]); left < fewest) {
+                fewest = left;
+                group = other;
+            }
+        }
+        waiting &= ~(1u << group);
         for (std::uint64_t rest = allowed[group]; rest != 0; rest &= rest - 1) {
             const auto at = static_cast<std::uint64_t>(std::countr_zero(rest));
             std::size_t moves = 0;
@@ -126,8 +159,8 @@ private:
             if (moves > may_move) continue;
             std::array<std::uint64_t, 8> left = allowed;
             bool fits = true;
-            for (std::size_t other = group + 1; other != count_ && fits; ++other) {
-                if (group_[other] != other) continue;
+            for (unsigned others = waiting; others != 0 && fits; others &= others - 1) {
+                const auto other = static_cast<std::size_t>(std::countr_zero(others));
                 const std::uint64_t mine = below_[group][other], its = below_[other][group];
                 if (mine != 0) {
                     // Its offsets that collide.
@@ -136,7 +169,7 @@ private:
                 }
                 fits = left[other] != 0;
             }
-            if (fits && place(group + 1, left, before, may_move - moves)) return true;
+            if (fits && place(waiting, left, before, may_move - moves)) return true;
         }
         return false;
     }

@@ -129,6 +129,10 @@ private:
             if (problems::share_bytes(at, buffer.size, range.offset, range.size)) return false;
         return at % buffer.align == 0;
     }
+    /// A capacity that ends the work when it is met; 0 where there is none.
+    [[nodiscard]] static std::uint64_t capacity_or_none(std::uint64_t capacity) {
+        return capacity == allot::plan_options{}.capacity ? 0 : capacity;
+    }
     /// The problem as it is now, and places of when a buffer was another.
     void replans(const allot::memory_plan& before) {
         problems::random draw{seed_ + 7};
@@ -144,7 +148,8 @@ private:
         }
         const std::size_t at_most = draw.index(places.size() + 1);
         const std::uint64_t capacity = draw(2) == 0 ? allot::plan_options{}.capacity : lowest_ + draw(4) - (lowest_ != 0);
-        const auto made = allot::replan(problem_, places, at_most, {.capacity = capacity, .effort = 100, .remember = 64});
+        const allot::plan_options options{.capacity = capacity, .effort = 100, .remember = 64};
+        const auto made = allot::replan(problem_, places, at_most, options);
         problems::homes homes{.may_move = at_most};
         std::size_t others = 0;
         for (std::size_t i = 0; i != places.size(); ++i) {
@@ -164,6 +169,10 @@ private:
         for (std::size_t i = 0; i != places.size(); ++i) moved += homes.counts[i] && homes.at[i] != made->places[i].offset;
         claim(made->moved <= at_most && made->moved <= moved, "more were moved than allowed, or than did");
         if (made->status == plan_status::out_of_moves) claim(at_most < others, "out of moves that all may make");
+        if (seed_ % 4 != 0) return;
+        const auto more = allot::replan(problem_, places, at_most + 1, options);
+        claim(more && std::max(more->peak, capacity_or_none(capacity)) <= std::max(made->peak, capacity_or_none(capacity)),
+              "one more move makes a plan higher");
     }
 
     std::uint64_t seed_;
