@@ -4,28 +4,31 @@
 Small mistakes (a comparison off by one, a sum that is a difference, a statement left out) are put into copies of the headers,
 all into one build; an environment variable switches one on at a time. For each mutant, the test cases that pass through it
 run, shortest first, until one fails. A mutant that no test case notices is a survivor: it is equivalent to the original,
-or a test is missing.
+which equivalent.txt lists with the reason, or a test is missing.
 
     tests/mutation/mutants.py BUILD [--mutants N] [--seed N] [--only PART] [--tests NAMES] [--jobs N]
 
 BUILD is a folder for the mutated headers, the programs and the state of a run. A run that was stopped goes on where it was.
-Needs libclang for Python (PyPI: libclang), g++ and doctest.
+To see one mutant at work: MUTANT=NUMBER BUILD/PROGRAM --test-case=...
+It exits with 1 when a survivor is not in equivalent.txt, and with 77 when a tool is missing.
+Needs libclang for Python (PyPI: libclang), clang++, g++ and doctest.
 """
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import itertools
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 import sys
 import time
 
-root = pathlib.Path(__file__).resolve().parents[2]
+here = pathlib.Path(__file__).resolve().parent
+root = here.parents[1]
 parts = {  # what is mutated, in the folders and headers of include/allot
     "core": ["core/"],
     "strategy": ["strategy/"],
@@ -33,42 +36,64 @@ parts = {  # what is mutated, in the folders and headers of include/allot
     "plan": ["plan/"],
     "tensor": ["tensor/"],
 }
-left_out = re.compile(r"tensor/(opencl|vulkan|cuda|hip|metal|gpu_runtime|symmetric)|compose/symmetric")  # need a driver or ranks
+needs_a_driver_or_ranks = re.compile(r"tensor/(opencl|vulkan|cuda|hip|metal|gpu_runtime|symmetric)|compose/symmetric")
 programs = {  # the tests that have to notice
     "core": "tests/core/*_test.cpp", "strategy": "tests/strategy/*_test.cpp", "arena": "tests/arena/*_test.cpp",
     "compose": "tests/compose/*_test.cpp", "root": "tests/*_test.cpp", "laws": "tests/laws/*_test.cpp",
     "plan": "tests/plan/*_test.cpp", "tensor": "tests/tensor/*_test.cpp", "address": "tests/address/*_test.cpp",
 }
-not_compiled = re.compile(r"opencl|vulkan|symmetric|constexpr_test|static_memories")  # drivers, and constant expressions only
-comparisons = {
+not_compiled = re.compile(r"opencl|vulkan|symmetric|constexpr_test|static_memories")  # drivers, constant expressions
+operators = {
     "<": ["less_as_less_equal", "less_as_greater_equal"], "<=": ["less_equal_as_less", "less_equal_as_greater"],
     ">": ["greater_as_greater_equal", "greater_as_less_equal"], ">=": ["greater_equal_as_greater", "greater_equal_as_less"],
     "==": ["equal_as_unequal"], "!=": ["unequal_as_equal"], "+": ["plus_as_minus"], "-": ["minus_as_plus"],
     "*": ["times_as_plus"], "/": ["divided_as_times"], "&": ["and_as_or"], "|": ["or_as_and"],
 }
+longest_case = 20  # seconds; test cases that take longer are left out
+settings = {"ALLOT_PROBLEMS": "2000"}  # of tests that play random problems
 
 
 class Mutant:
     """One change: text inserted at offsets of a file, and what is replaced."""
 
-    def __init__(self, path, line, size, kind, edits, text):
-        self.path, self.line, self.size, self.kind, self.edits, self.text = path, line, size, kind, edits, text
+    def __init__(self, path, line, size, kind, edits, function, text):
+        self.path, self.line, self.size, self.kind, self.edits = path, line, size, kind, edits
+        self.function, self.text = function, text
+        self.repeated = 0  # the same change of the same text, earlier in this function
 
-    def key(self):
+    def place(self):
         return (str(self.path), self.edits[0][0], self.kind)
 
+    def part(self):
+        return mutated_part(self.path.relative_to(root / "include/allot"))
+
+    def key(self):
+        """Stays the same when other lines of the file change."""
+        name = f"{self.path.relative_to(root / 'include/allot')}: {self.function}: {self.kind}"
+        if self.repeated:
+            name += f" #{self.repeated + 1}"
+        return name, self.text if len(self.text) <= 110 else self.text[:107] + "..."
+
     def __str__(self):
-        return f"{self.path.relative_to(root)}:{self.line}: {self.kind}: {self.text}"
+        name, text = self.key()
+        return f"{name}, line {self.line}: {text}"
+
+
+def mutated_part(relative):
+    name = relative.as_posix()
+    if needs_a_driver_or_ranks.search(name):
+        return None
+    return next((part for part, prefixes in parts.items() if any(name.startswith(p) for p in prefixes)), None)
 
 
 def candidates(include):
     """All mutants that the headers have, found in clang's syntax tree."""
-    from clang import cindex
-
     kinds = cindex.CursorKind
     names = {"STATIC_ASSERT", "TEMPLATE_NON_TYPE_PARAMETER", "CONCEPT_DECL", "REQUIRES_EXPR", "ENUM_CONSTANT_DECL",
              "TYPE_ALIAS_DECL", "TYPE_ALIAS_TEMPLATE_DECL"}
     compile_time = {getattr(kinds, name) for name in names if hasattr(kinds, name)}  # not all versions of clang have all
+    functions = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD, kinds.CONSTRUCTOR, kinds.DESTRUCTOR,
+                 kinds.CONVERSION_FUNCTION}
     headers = [str(p.relative_to(include)) for p in sorted(include.glob("allot/**/*.hpp"))
                if mutated_part(p.relative_to(include / "allot")) is not None]
     source = "".join(f"#include <{h}>\n" for h in headers)
@@ -85,16 +110,35 @@ def candidates(include):
             texts[path] = pathlib.Path(path).read_bytes()
         return texts[path]
 
-    def add(cursor, kind, edits):
+    def add(cursor, kind, edits, function):
         path = pathlib.Path(cursor.extent.start.file.name)
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         body = text_of(str(path))[start:end]
         if b"\n" in body and kind == "left out" or b"[&" in body or b"[=" in body or b"[]" in body:
             return
-        mutant = Mutant(path, cursor.extent.start.line, end - start, kind, edits, " ".join(body.decode().split()))
-        found[mutant.key()] = mutant
+        line, text = cursor.extent.start.line, " ".join(body.decode().split())
+        mutant = Mutant(path, line, end - start, kind, edits, function, text)
+        found[mutant.place()] = mutant
 
-    def visit(cursor, parent):
+    def visit_operator(cursor, left, right, function):
+        text = text_of(cursor.location.file.name)
+        start, end = cursor.extent.start.offset, cursor.extent.end.offset
+        middle = text[left.extent.end.offset:right.extent.start.offset]
+        operator = re.sub(rb"\s|//[^\n]*\n|[()]", b"", middle).decode()
+        inside = start <= left.extent.start.offset and right.extent.end.offset <= end
+        if not inside or b"(" in middle or b")" in middle:
+            return
+        if operator in operators:
+            at = left.extent.end.offset + middle.find(operator.encode())
+            for name in operators[operator]:
+                add(cursor, name, [(start, f"mutation::{name}(@, "), (at, operator, ","), (end, ")")], function)
+        elif operator in ("&&", "||"):
+            name = "yes" if operator == "&&" else "no"
+            for side in (left, right):
+                first, last = side.extent.start.offset, side.extent.end.offset
+                add(side, name, [(first, f"mutation::{name}(@, static_cast<bool>("), (last, "))")], function)
+
+    def visit(cursor, parent, function):
         location = cursor.location.file
         if cursor.kind in compile_time or cursor.kind.is_attribute():
             return
@@ -108,187 +152,259 @@ def candidates(include):
             head = text_of(location.name)[start:start + 400].split(b"=")[0].split(b"{")[0]
             if b"constexpr" in head or b"[" in head:
                 return  # a constant, or the bound of an array
-        if cursor.kind in (kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD):
-            head = text_of(location.name)[start:start + 600].split(b"{")[0]
-            if b"consteval" in head:
+        if cursor.kind in functions:
+            if b"consteval" in text_of(location.name)[start:start + 600].split(b"{")[0]:
                 return
-        if cursor.kind is kinds.IF_STMT:
-            if text_of(location.name)[start:start + 14].startswith(b"if constexpr"):
-                children = children[1:]
+            function = cursor.spelling.split("<")[0] if "operator" not in cursor.spelling else cursor.spelling
+        if cursor.kind is kinds.IF_STMT and text_of(location.name)[start:start + 14].startswith(b"if constexpr"):
+            children = children[1:]
         if cursor.kind is kinds.BINARY_OPERATOR and len(children) == 2:
-            left, right = children
-            middle = text_of(location.name)[left.extent.end.offset:right.extent.start.offset]
-            operator = re.sub(rb"\s|//[^\n]*\n|[()]", b"", middle).decode()
-            at = left.extent.end.offset + middle.find(operator.encode()) if operator else 0
-            inside = start <= left.extent.start.offset and right.extent.end.offset <= end and b"(" not in middle and b")" not in middle
-            if inside and operator in comparisons:
-                for name in comparisons[operator]:
-                    add(cursor, name, [(start, f"mutation::{name}(@, "), (at, operator, ","), (end, ")")])
-            elif inside and operator in ("&&", "||"):
-                name = "yes" if operator == "&&" else "no"
-                for side in (left, right):
-                    add(side, name, [(side.extent.start.offset, f"mutation::{name}(@, static_cast<bool>("), (side.extent.end.offset, "))")])
+            visit_operator(cursor, *children, function)
         if cursor.kind is kinds.CXX_BOOL_LITERAL_EXPR and parent.kind is kinds.RETURN_STMT:
-            add(cursor, "negated", [(start, "mutation::negated(@, "), (end, ")")])
+            add(cursor, "negated", [(start, "mutation::negated(@, "), (end, ")")], function)
         if parent is not None and parent.kind is kinds.COMPOUND_STMT:
-            is_change = cursor.kind is kinds.COMPOUND_ASSIGNMENT_OPERATOR or cursor.kind is kinds.CALL_EXPR or cursor.kind is kinds.UNARY_OPERATOR
+            is_change = cursor.kind in (kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.CALL_EXPR, kinds.UNARY_OPERATOR)
             if cursor.kind is kinds.BINARY_OPERATOR and len(children) == 2:
                 middle = text_of(location.name)[children[0].extent.end.offset:children[1].extent.start.offset]
                 is_change = middle.strip() == b"="
             if is_change:
-                add(cursor, "left out", [(start, "if (!mutation::on(@)) "), (end, "")])
+                add(cursor, "left out", [(start, "if (!mutation::on(@)) "), (end, "")], function)
         for child in children:
-            visit(child, cursor)
+            visit(child, cursor, function)
 
-    visit(unit.cursor, None)
+    visit(unit.cursor, None, "")
+    times = collections.Counter()
+    for mutant in sorted(found.values(), key=Mutant.place):
+        mutant.repeated = times[mutant.key()]
+        times[mutant.key()] += 1
     return list(found.values())
 
 
-def mutated_part(relative):
-    name = relative.as_posix()
-    if left_out.search(name):
-        return None
-    return next((part for part, prefixes in parts.items() if any(name.startswith(p) for p in prefixes)), None)
-
-
-def write_headers(chosen, include, to):
-    """The headers with all mutants in them, lines kept."""
-    shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(include, to)
-    by_file = collections.defaultdict(list)
-    for number, mutant in chosen.items():
-        by_file[mutant.path].append((number, mutant))
-    for path, mutants in by_file.items():
-        inserts = []  # (offset, order, bytes replaced, text)
-        for number, m in mutants:
-            first, *middle, last = m.edits
-            inserts.append((first[0], 1, -m.size, 0, first[1].replace("@", str(number))))
-            for offset, old, new in middle:
-                inserts.append((offset, 1, 0, len(old), new))
-            inserts.append((last[0], 0, m.size, 0, last[1]))
-        data, out, at = path.read_bytes(), [], 0
-        for offset, _, _, removed, text in sorted(inserts):
-            out += [data[at:offset], text.encode()]
-            at = offset + removed
-        out.append(data[at:])
-        target = to / path.relative_to(include)
-        target.write_bytes(b"".join(out))
-        text = target.read_text()
-        target.write_text(text.replace("#pragma once\n", "#pragma once\n#include <mutation.hpp>\n#line " +
-                                       str(text[:text.index("#pragma once")].count("\n") + 2) + "\n", 1))
-
-
-def nested_pairs_removed(mutants):
-    """One mutant an expression: two that change the same operator cannot stand in one file."""
+def one_for_each_place(mutants):
+    """Two mutants that change the same operator cannot stand in one file."""
     seen, kept = set(), []
     for m in mutants:
         places = {(m.path, offset) for offset, *_ in m.edits[1:-1]} or {(m.path, m.edits[0][0], m.kind)}
-        if places & seen:
-            continue
-        seen |= places
-        kept.append(m)
+        if not places & seen:
+            seen |= places
+            kept.append(m)
     return kept
 
 
-def build(folder, include, programs_wanted):
-    """Compiles all test programs; returns the lines of headers at which the compiler found errors."""
-    doctest = folder / "main.o"
-    flags = ["-std=c++20", "-O1", "-w", "-fconstexpr-ops-limit=4000000000", "-fconstexpr-loop-limit=100000000",
-             "-fmax-errors=0", f"-I{include}", f"-I{root / 'tests' / 'mutation'}", f"-I{root / 'tests'}"]
-    if not doctest.exists():
-        subprocess.run(["g++", "-std=c++20", "-c", root / "tests/main.cpp", "-o", doctest], check=True)
-    objects, jobs = collections.defaultdict(list), []
-    for name, pattern in programs_wanted.items():
-        for source in sorted(root.glob(pattern)):
-            if not_compiled.search(source.as_posix().removeprefix(str(root))):
-                continue
-            target = folder / "objects" / (source.relative_to(root).as_posix().replace("/", "_") + ".o")
-            objects[name].append(target)
-            jobs.append((source, target))
-    (folder / "objects").mkdir(exist_ok=True)
-    wrong = set()
+def choose(include):
+    """As many of each part, in an order that an edit elsewhere does not change."""
+    everything = [m for m in candidates(include) if options.only in (None, m.part())]
+    everything.sort(key=lambda m: hashlib.sha256(f"{options.seed} {m.key()}".encode()).digest())
+    by_part = {part: [] for part in parts}
+    for m in one_for_each_place(everything):
+        by_part[m.part()].append(m)
+    in_turn = [m for row in itertools.zip_longest(*by_part.values()) for m in row if m is not None]
+    chosen = dict(enumerate(in_turn[:options.mutants]))
+    print(f"{len(everything)} mutants are possible, {len(chosen)} are taken", flush=True)
+    return chosen, {m.key() for m in everything}
 
-    def compile_one(job):
-        source, target = job
-        if target.exists():
+
+def write_headers(chosen, include, to):
+    """The headers with all mutants in them, lines kept. A file that stays the same is not touched."""
+    by_file = collections.defaultdict(list)
+    for number, mutant in chosen.items():
+        by_file[mutant.path].append((number, mutant))
+    for path in sorted(include.glob("**/*")):
+        if path.is_dir():
+            continue
+        inserts = []  # (offset, three orders at one offset, bytes replaced, text)
+        for number, m in by_file[path]:
+            first, *middle, last = m.edits
+            outer = {"yes": 1, "no": 1, "left out": 2}.get(m.kind, 0)  # of those around the same text
+            inserts.append((first[0], 1, -m.size, -outer, 0, first[1].replace("@", str(number))))
+            for offset, old, new in middle:
+                inserts.append((offset, 1, 0, 0, len(old), new))
+            inserts.append((last[0], 0, m.size, outer, 0, last[1]))
+        data, out, at = path.read_bytes(), [], 0
+        for offset, _, _, _, removed, text in sorted(inserts):
+            out += [data[at:offset], text.encode()]
+            at = offset + removed
+        text = b"".join(out + [data[at:]])
+        if inserts:
+            line = text[:text.index(b"#pragma once")].count(b"\n") + 2
+            included = f"#pragma once\n#include <mutation.hpp>\n#line {line}\n"
+            text = text.replace(b"#pragma once\n", included.encode(), 1)
+        target = to / path.relative_to(include)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != text:
+            target.write_bytes(text)
+    for target in to.glob("**/*.hpp"):
+        if not (include / target.relative_to(to)).exists():
+            target.unlink()
+
+
+def up_to_date(target):
+    listed = target.with_suffix(".d")
+    if not target.exists() or not listed.exists():
+        return False
+    used = listed.read_text().replace("\\\n", " ").split(":", 1)[1].split()
+    made = target.stat().st_mtime_ns
+    return all(os.path.exists(name) and os.stat(name).st_mtime_ns < made for name in used)
+
+
+def build(folder, include, wanted):
+    """Compiles all test programs; returns the lines of headers at which the compiler found errors."""
+    (folder / "objects").mkdir(exist_ok=True)
+    compiler = (["ccache"] if shutil.which("ccache") else []) + ["g++", "-std=c++20", options.optimise, "-w"]
+    flags = ["-Wno-narrowing", "-fconstexpr-ops-limit=4000000000", "-fconstexpr-loop-limit=100000000", "-fmax-errors=0",
+             f"-I{include}", f"-I{here}", f"-I{root / 'tests'}"]
+    sources = {name: [s for s in sorted(root.glob(pattern)) if not not_compiled.search(str(s.relative_to(root)))]
+               for name, pattern in wanted.items()}
+    sources[""] = [root / "tests/main.cpp", here / "mutation.cpp"]
+
+    def object_of(source):
+        return folder / "objects" / (source.relative_to(root).as_posix().replace("/", "_") + ".o")
+
+    def compile_one(source):
+        target = object_of(source)
+        if up_to_date(target):
             return ""
-        done = subprocess.run(["g++", *flags, "-c", source, "-o", target], capture_output=True, text=True)
+        command = [*compiler, *flags, "-MMD", "-MF", target.with_suffix(".d"), "-c", source, "-o", target]
+        done = subprocess.run(command, capture_output=True, text=True)
         return done.stderr if done.returncode else ""
 
+    wrong, everything = set(), [s for of_one in sources.values() for s in of_one]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (source, target), errors in zip(jobs, pool.map(compile_one, jobs)):
-            if not errors:
-                continue
-            places = re.findall(rf"{re.escape(str(include))}/(\S+?):(\d+)", errors)
-            if not places:
-                sys.exit(f"{source} does not compile:\n{errors[:4000]}")
-            wrong |= {(path, int(line)) for path, line in places}
-    if not wrong:
-        for name, files in objects.items():
-            if not (folder / name).exists():
-                subprocess.run(["g++", *files, doctest, "-lpthread", "-lrt", "-o", folder / name], check=True)
+        for source, errors in zip(everything, pool.map(compile_one, everything)):
+            if errors:
+                with open(folder / "errors.log", "a") as log:
+                    log.write(errors)
+                places = re.findall(rf"{re.escape(str(include))}/(\S+?):(\d+)", errors)
+                if not places:
+                    sys.exit(f"{source} does not compile:\n{errors[:4000]}")
+                wrong |= {(path, int(line)) for path, line in places}
+    for name in wanted if not wrong else ():
+        objects = [object_of(s) for s in sources[name] + sources[""]]
+        program = folder / name
+        if not program.exists() or any(o.stat().st_mtime_ns >= program.stat().st_mtime_ns for o in objects):
+            subprocess.run(["g++", *objects, "-lpthread", "-lrt", "-o", program], check=True)
     return wrong
 
 
+def run_case(folder, case, seconds, **environment):
+    name = case["case"].replace("\\", "\\\\").replace(",", "\\,")
+    clean = {name: value for name, value in os.environ.items() if name != "ALLOT_LONG"}
+    return subprocess.run([folder / case["program"], "--abort-after=1", "--test-case=" + name], capture_output=True,
+                          timeout=seconds, env={**clean, **settings, **environment}).returncode
+
+
 def cases_of(folder, names):
-    """For each test case: its program, the time it takes, and the mutants that it reaches."""
+    """For each test case: its program, the time it takes, and the mutants that it reaches; shortest first."""
     found = []
     for name in names:
         listed = subprocess.run([folder / name, "--list-test-cases", "--no-colors"], capture_output=True, text=True).stdout
         for case in [line for line in listed.splitlines() if line and not line.startswith(("[doctest]", "="))]:
-            found.append((name, case))
+            found.append({"program": name, "case": case})
 
     def measure(entry):
-        name, case = entry
-        log = folder / f"reached_{abs(hash(entry))}"
+        number, case = entry
+        log = folder / f"reached_{number}"
         log.unlink(missing_ok=True)
         start = time.monotonic()
-        command = [folder / name, "--test-case=" + case.replace("\\", "\\\\").replace(",", "\\,")]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=300, env={**os.environ, "MUTANTS_REACHED": str(log)})
+            status = run_case(folder, case, longest_case, MUTANTS_REACHED=str(log))
         except subprocess.TimeoutExpired:
-            print(f"left out, it takes too long: {name}: {case}")
+            status = None
+        reached = [n for n, byte in enumerate(log.read_bytes()) if byte]
+        log.unlink()
+        if status != 0:
+            why = f"it takes more than {longest_case} s" if status is None else "it fails without a mutant"
+            print(f"left out, {why}: {case['program']}: {case['case']}", flush=True)
             return None
-        if done.returncode:
-            print(f"left out, it fails without a mutant: {name}: {case}")
-            return None
-        reached = [int(n) for n in log.read_text().split()] if log.exists() else []
-        log.unlink(missing_ok=True)
-        return {"program": name, "case": case, "time": time.monotonic() - start, "reached": reached}
+        return {**case, "time": time.monotonic() - start, "reached": reached}
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        return sorted(filter(None, pool.map(measure, found)), key=lambda c: c["time"])
+        return sorted(filter(None, pool.map(measure, enumerate(found))), key=lambda c: c["time"])
 
 
-def judge(folder, number, cases):
-    """The test case that notices this mutant; None when none does."""
-    for case in cases:
-        command = [folder / case["program"], "--abort-after=1", "--test-case=" + case["case"].replace("\\", "\\\\").replace(",", "\\,")]
+def judge(folder, number, cases, earlier):
+    """The test case that notices this mutant; None when none does. The one that noticed it in an earlier run is first."""
+    def name(case):
+        return f"{case['program']}: {case['case']}"
+
+    for case in sorted(cases, key=lambda c: name(c) != earlier):
         try:
-            done = subprocess.run(command, capture_output=True, timeout=3 * case["time"] + 5, env={**os.environ, "MUTANT": str(number)})
-            if done.returncode:
-                return case["program"] + ": " + case["case"]
+            if run_case(folder, case, 3 * case["time"] + 5, MUTANT=str(number)):
+                return name(case)
         except subprocess.TimeoutExpired:
-            return case["program"] + ": " + case["case"] + " (does not end)"
+            return name(case)
     return None
 
 
+def read_equivalent():
+    """Entries of three parts: a mutant's name; its text; the reason, which is indented further."""
+    entries = {}
+    for block in (here / "equivalent.txt").read_text().split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if lines:
+            if len(lines) < 3:
+                sys.exit(f"equivalent.txt: this entry has no reason: {lines[0]}")
+            entries[(lines[0].strip(), lines[1].strip())] = " ".join(line.strip() for line in lines[2:])
+    return entries
+
+
+class State:
+    """What a run found out so far, which holds as long as the programs stay the same."""
+
+    def __init__(self, path, folder, names):
+        self.path = path
+        digest = hashlib.sha256()
+        for name in names:
+            digest.update((folder / name).read_bytes())
+        self.programs = digest.hexdigest()
+        read = json.loads(path.read_text()) if path.exists() else {}
+        same = read.get("programs") == self.programs
+        self.cases = read["cases"] if same else None
+        self.judged = read["judged"] if same else {}
+        self.earlier = {**read.get("earlier", {}), **read.get("judged", {})}
+
+    def write(self):
+        text = json.dumps({"programs": self.programs, "cases": self.cases, "judged": self.judged, "earlier": self.earlier})
+        self.path.with_suffix(".new").write_text(text)
+        self.path.with_suffix(".new").replace(self.path)
+
+
+def report(judged, known_texts):
+    """Prints the survivors and the score; returns whether all survivors are known to be equivalent."""
+    equivalent, unknown = read_equivalent(), 0
+    tally = collections.defaultdict(collections.Counter)
+    for number, m, noticed in judged:
+        of_part = tally[m.part()]
+        of_part["mutants"] += 1
+        if noticed:
+            of_part["noticed"] += 1
+            if m.key() in equivalent:
+                print(f"no longer needed in equivalent.txt, {noticed} notices it: {m}")
+        elif m.key() in equivalent:
+            of_part["equivalent"] += 1
+        else:
+            unknown += 1
+            name, text = m.key()
+            print(f"survived, number {number}, line {m.line}:\n{name}\n    {text}")
+    for key in equivalent:
+        if key not in known_texts and options.only is None:
+            print(f"no longer needed in equivalent.txt, no mutant has this name: {key[0]}: {key[1]}")
+    for part, count in [*tally.items(), ("all", sum(tally.values(), collections.Counter()))]:
+        print(f"{part}: {count['mutants']} mutants, {count['noticed']} noticed, {count['equivalent']} equivalent, "
+              f"{count['mutants'] - count['noticed'] - count['equivalent']} survived")
+    return unknown == 0
+
+
 def main():
+    start = time.monotonic()
     include = root / "include"
     folder = pathlib.Path(options.build).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    everything = [m for m in candidates(include) if options.only in (None, mutated_part(m.path.relative_to(include / "allot")))]
-    everything.sort(key=Mutant.key)
-    random.Random(options.seed).shuffle(everything)
-    by_part = collections.defaultdict(list)
-    for m in nested_pairs_removed(everything):
-        by_part[mutated_part(m.path.relative_to(include / "allot"))].append(m)
-    in_turn = [m for row in itertools.zip_longest(*by_part.values()) for m in row if m is not None]  # as many of each part
-    chosen = dict(enumerate(in_turn[:options.mutants]))
-    print(f"{len(everything)} mutants are possible, {len(chosen)} are taken")
+    chosen, known_texts = choose(include)
+    names = options.tests.split(",")
     for _ in range(8):
         write_headers(chosen, include, folder / "include")
-        wrong = build(folder, folder / "include", {name: programs[name] for name in options.tests.split(",")})
+        wrong = build(folder, folder / "include", {name: programs[name] for name in names})
         if not wrong:
             break
         before = len(chosen)
@@ -296,49 +412,55 @@ def main():
         print(f"{before - len(chosen)} do not compile", flush=True)
         if len(chosen) == before:
             sys.exit(f"errors that no mutant explains: {sorted(wrong)[:5]}")
-        shutil.rmtree(folder / "objects")
-    print("measuring the test cases", flush=True)
-    cases = cases_of(folder, [n for n in programs if (folder / n).exists()])
-    results_file = folder / "results.json"
-    results = json.loads(results_file.read_text()) if results_file.exists() else {}
+    print(f"built after {time.monotonic() - start:.0f} s", flush=True)
+    state = State(folder / "state.json", folder, names)
+    if state.cases is None:
+        state.cases = cases_of(folder, names)
+        state.write()
     by_mutant = collections.defaultdict(list)
-    for case in cases:
+    for case in state.cases:
         for number in case["reached"]:
             by_mutant[number].append(case)
-    print(f"{len(cases)} test cases; {len(by_mutant)} of {len(chosen)} mutants are reached", flush=True)
-    for number, m in chosen.items():
-        if number not in by_mutant:
-            print(f"not reached, or in constant expressions only: {m}")
+    print(f"{len(state.cases)} test cases; {len(by_mutant)} of {len(chosen)} mutants are reached; "
+          f"after {time.monotonic() - start:.0f} s", flush=True)
+    unreached = [m for number, m in chosen.items() if number not in by_mutant]
+    (folder / "not_reached.txt").write_text("".join(f"{m}\n" for m in unreached))
 
     def run(number):
-        m = chosen[number]
-        key = ":".join(map(str, (m.path.relative_to(root), m.edits[0][0], m.kind)))
-        if key not in results:
-            results[key] = judge(folder, number, by_mutant[number])
-            results_file.write_text(json.dumps(dict(results), indent=1))
-        if results[key] is None:
-            print(f"survived: {m}", flush=True)
-        return m, results[key]
+        key = ": ".join(chosen[number].key())
+        if key not in state.judged:
+            state.judged[key] = judge(folder, number, by_mutant[number], state.earlier.get(key))
+        return number, chosen[number], state.judged[key]
 
+    judged = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        judged = list(pool.map(run, sorted(by_mutant)))
-    tally = collections.defaultdict(lambda: [0, 0])
-    for m, noticed in judged:
-        part = tally[mutated_part(m.path.relative_to(include / "allot"))]
-        part[0] += 1
-        part[1] += noticed is not None
-    for part, (count, killed) in sorted(tally.items()):
-        print(f"{part}: {killed} of {count} mutants are noticed")
-    print(f"all: {sum(k for _, k in tally.values())} of {sum(c for c, _ in tally.values())}")
+        for done in pool.map(run, sorted(by_mutant)):
+            judged.append(done)
+            if len(judged) % 10 == 0:
+                state.write()
+    state.write()
+    fine = report(judged, known_texts)
+    print(f"after {time.monotonic() - start:.0f} s")
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--mutants", type=int, default=600)
+    parser.add_argument("--mutants", type=int, default=600, help="how many are compiled; tests reach some three quarters")
     parser.add_argument("--tests", default=",".join(programs), help="of these folders of tests, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=parts)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--optimise", default="-O1", help="the compiler's option; -O0 builds faster, and tests run slower")
     options = parser.parse_args()
-    main()
+    try:
+        from clang import cindex
+    except ImportError:
+        print("skipped: mutation testing needs libclang for Python (PyPI: libclang)")
+        sys.exit(77)
+    for tool in ("clang++", "g++"):
+        if shutil.which(tool) is None:
+            print(f"skipped: mutation testing needs {tool}")
+            sys.exit(77)
+    sys.exit(main())

@@ -1,0 +1,28 @@
+// Which mutant is on, and which ones a run reaches. The file is shared memory, so that it survives an abort and sees a fork.
+#include <mutation.hpp>
+
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace mutation {
+
+int chosen = -1;
+static bool nowhere[capacity];
+bool* reached = nowhere;
+
+[[gnu::constructor(101)]] static void prepare() {  // before all other initialization
+    if (const char* const number = std::getenv("MUTANT")) chosen = std::atoi(number);
+    const char* const name = std::getenv("MUTANTS_REACHED");
+    if (name == nullptr) return;
+    const int file = open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, capacity) != 0) std::abort();
+    void* const shared = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (shared == MAP_FAILED) std::abort();
+    reached = static_cast<bool*>(shared);
+}
+
+}  // namespace mutation
