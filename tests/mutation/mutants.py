@@ -3,8 +3,9 @@
 
 Small mistakes (a comparison off by one, a sum that is a difference, a statement left out) are put into copies of the headers,
 all into one build; an environment variable switches one on at a time. For each mutant, the test cases that pass through it
-run, shortest first, until one fails. A mutant that no test case notices is a survivor: it is equivalent to the original,
-which equivalent.txt lists with the reason, or a test is missing.
+run, shortest first, until one fails. Where none does, the tests of this part are compiled with the mutant in constant
+expressions. A mutant that nothing notices is a survivor: it is equivalent to the original, which equivalent.txt lists with
+the reason, or a test is missing.
 
     tests/mutation/mutants.py BUILD [--mutants N] [--seed N] [--only PART] [--tests NAMES] [--jobs N]
 
@@ -43,12 +44,14 @@ programs = {  # the tests that have to notice
     "plan": "tests/plan/*_test.cpp", "tensor": "tests/tensor/*_test.cpp", "address": "tests/address/*_test.cpp",
 }
 not_compiled = re.compile(r"opencl|vulkan|symmetric|constexpr_test|static_memories")  # drivers, constant expressions
+own_tests = {part: ["arena", "compose", "root"] if part == "arena" else [part] for part in parts}
 operators = {
     "<": ["less_as_less_equal", "less_as_greater_equal"], "<=": ["less_equal_as_less", "less_equal_as_greater"],
     ">": ["greater_as_greater_equal", "greater_as_less_equal"], ">=": ["greater_equal_as_greater", "greater_equal_as_less"],
     "==": ["equal_as_unequal"], "!=": ["unequal_as_equal"], "+": ["plus_as_minus"], "-": ["minus_as_plus"],
     "*": ["times_as_plus"], "/": ["divided_as_times"], "&": ["and_as_or"], "|": ["or_as_and"],
 }
+capacity = 100_000  # as mutation.hpp has it
 longest_case = 20  # seconds; test cases that take longer are left out
 settings = {"ALLOT_PROBLEMS": "2000"}  # of tests that play random problems
 
@@ -73,6 +76,9 @@ class Mutant:
         if self.repeated:
             name += f" #{self.repeated + 1}"
         return name, self.text if len(self.text) <= 110 else self.text[:107] + "..."
+
+    def hash(self):
+        return hashlib.sha256(f"{options.seed} {self.key()}".encode()).digest()
 
     def __str__(self):
         name, text = self.key()
@@ -156,8 +162,11 @@ def candidates(include):
             if b"consteval" in text_of(location.name)[start:start + 600].split(b"{")[0]:
                 return
             function = cursor.spelling.split("<")[0] if "operator" not in cursor.spelling else cursor.spelling
-        if cursor.kind is kinds.IF_STMT and text_of(location.name)[start:start + 14].startswith(b"if constexpr"):
-            children = children[1:]
+        if cursor.kind is kinds.IF_STMT:
+            if text_of(location.name)[start:start + 14].startswith(b"if constexpr"):
+                children = children[1:]
+            elif b"__builtin_unreachable" in text_of(location.name)[start:end]:
+                return  # for the optimiser alone
         if cursor.kind is kinds.BINARY_OPERATOR and len(children) == 2:
             visit_operator(cursor, *children, function)
         if cursor.kind is kinds.CXX_BOOL_LITERAL_EXPR and parent.kind is kinds.RETURN_STMT:
@@ -194,12 +203,17 @@ def one_for_each_place(mutants):
 def choose(include):
     """As many of each part, in an order that an edit elsewhere does not change."""
     everything = [m for m in candidates(include) if options.only in (None, m.part())]
-    everything.sort(key=lambda m: hashlib.sha256(f"{options.seed} {m.key()}".encode()).digest())
+    everything.sort(key=Mutant.hash)
     by_part = {part: [] for part in parts}
     for m in one_for_each_place(everything):
         by_part[m.part()].append(m)
     in_turn = [m for row in itertools.zip_longest(*by_part.values()) for m in row if m is not None]
-    chosen = dict(enumerate(in_turn[:options.mutants]))
+    chosen = {}
+    for m in in_turn[:options.mutants]:
+        number = int.from_bytes(m.hash()[:4], "big") % capacity  # not counted, so that an edit elsewhere keeps it
+        while number in chosen:
+            number = (number + 1) % capacity
+        chosen[number] = m
     print(f"{len(everything)} mutants are possible, {len(chosen)} are taken", flush=True)
     return chosen, {m.key() for m in everything}
 
@@ -247,14 +261,22 @@ def up_to_date(target):
     return all(os.path.exists(name) and os.stat(name).st_mtime_ns < made for name in used)
 
 
+def sources_of(program):
+    found = sorted(root.glob(programs[program]))
+    return [s for s in found if not not_compiled.search(str(s.relative_to(root)))]
+
+
+def compile_command(include):
+    return ["g++", "-std=c++20", options.optimise, "-w", "-Wno-narrowing", "-fmax-errors=0",
+            "-fconstexpr-ops-limit=4000000000", "-fconstexpr-loop-limit=100000000",
+            f"-I{include}", f"-I{here}", f"-I{root / 'tests'}"]
+
+
 def build(folder, include, wanted):
     """Compiles all test programs; returns the lines of headers at which the compiler found errors."""
     (folder / "objects").mkdir(exist_ok=True)
-    compiler = (["ccache"] if shutil.which("ccache") else []) + ["g++", "-std=c++20", options.optimise, "-w"]
-    flags = ["-Wno-narrowing", "-fconstexpr-ops-limit=4000000000", "-fconstexpr-loop-limit=100000000", "-fmax-errors=0",
-             f"-I{include}", f"-I{here}", f"-I{root / 'tests'}"]
-    sources = {name: [s for s in sorted(root.glob(pattern)) if not not_compiled.search(str(s.relative_to(root)))]
-               for name, pattern in wanted.items()}
+    compiler = (["ccache"] if shutil.which("ccache") else []) + compile_command(include)
+    sources = {name: sources_of(name) for name in wanted}
     sources[""] = [root / "tests/main.cpp", here / "mutation.cpp"]
 
     def object_of(source):
@@ -264,7 +286,7 @@ def build(folder, include, wanted):
         target = object_of(source)
         if up_to_date(target):
             return ""
-        command = [*compiler, *flags, "-MMD", "-MF", target.with_suffix(".d"), "-c", source, "-o", target]
+        command = [*compiler, "-MMD", "-MF", target.with_suffix(".d"), "-c", source, "-o", target]
         done = subprocess.run(command, capture_output=True, text=True)
         return done.stderr if done.returncode else ""
 
@@ -310,7 +332,7 @@ def cases_of(folder, names):
             status = run_case(folder, case, longest_case, MUTANTS_REACHED=str(log))
         except subprocess.TimeoutExpired:
             status = None
-        reached = [n for n, byte in enumerate(log.read_bytes()) if byte]
+        reached = [found.start() for found in re.finditer(rb"\x01", log.read_bytes())]
         log.unlink()
         if status != 0:
             why = f"it takes more than {longest_case} s" if status is None else "it fails without a mutant"
@@ -333,6 +355,14 @@ def judge(folder, number, cases, earlier):
                 return name(case)
         except subprocess.TimeoutExpired:
             return name(case)
+    return None
+
+
+def noticed_by_the_compiler(include, number, part):
+    for source in (s for name in own_tests[part] for s in sources_of(name)):
+        command = [*compile_command(include), "-fsyntax-only", f"-DALLOT_MUTANT={number}", source]
+        if subprocess.run(command, capture_output=True).returncode:
+            return f"{source.relative_to(root)}, as it is compiled"
     return None
 
 
@@ -369,9 +399,9 @@ class State:
         self.path.with_suffix(".new").replace(self.path)
 
 
-def report(judged, known_texts):
+def report(judged, equivalent, known_texts):
     """Prints the survivors and the score; returns whether all survivors are known to be equivalent."""
-    equivalent, unknown = read_equivalent(), 0
+    unknown = 0
     tally = collections.defaultdict(collections.Counter)
     for number, m, noticed in judged:
         of_part = tally[m.part()]
@@ -404,7 +434,7 @@ def main():
     names = options.tests.split(",")
     for _ in range(8):
         write_headers(chosen, include, folder / "include")
-        wrong = build(folder, folder / "include", {name: programs[name] for name in names})
+        wrong = build(folder, folder / "include", names)
         if not wrong:
             break
         before = len(chosen)
@@ -426,11 +456,17 @@ def main():
     unreached = [m for number, m in chosen.items() if number not in by_mutant]
     (folder / "not_reached.txt").write_text("".join(f"{m}\n" for m in unreached))
 
+    equivalent = read_equivalent()
+
     def run(number):
-        key = ": ".join(chosen[number].key())
+        m = chosen[number]
+        key = ": ".join(m.key())
         if key not in state.judged:
-            state.judged[key] = judge(folder, number, by_mutant[number], state.earlier.get(key))
-        return number, chosen[number], state.judged[key]
+            noticed = judge(folder, number, by_mutant[number], state.earlier.get(key))
+            if noticed is None and m.key() not in equivalent:
+                noticed = noticed_by_the_compiler(folder / "include", number, m.part())
+            state.judged[key] = noticed
+        return number, m, state.judged[key]
 
     judged = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -439,7 +475,7 @@ def main():
             if len(judged) % 10 == 0:
                 state.write()
     state.write()
-    fine = report(judged, known_texts)
+    fine = report(judged, equivalent, known_texts)
     print(f"after {time.monotonic() - start:.0f} s")
     return 0 if fine else 1
 

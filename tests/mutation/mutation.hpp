@@ -2,10 +2,14 @@
 //
 // Every mutant is compiled into the tests. The environment variable MUTANT chooses one by its number; without it the headers
 // behave as written. MUTANTS_REACHED names a file whose byte n becomes 1 when a run passes through mutant n.
-// In a constant expression no mutant is on.
+// In constant expressions, the one mutant is on that the macro ALLOT_MUTANT names.
 #pragma once
 
 #include <type_traits>
+
+#ifndef ALLOT_MUTANT
+#define ALLOT_MUTANT -1
+#endif
 
 namespace mutation {
 
@@ -14,7 +18,7 @@ extern int chosen;
 extern bool* reached;  // `capacity` of them
 
 constexpr bool on(int mutant) {
-    if (std::is_constant_evaluated()) return false;
+    if (std::is_constant_evaluated()) return mutant == ALLOT_MUTANT;
     reached[mutant] = true;
     return chosen == mutant;
 }
