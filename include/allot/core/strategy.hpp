@@ -13,7 +13,8 @@
 //     trait             meaning
 //     offset_type       unsigned integer of the offset space
 //     ticket_type       what it wants back at deallocation; `no_ticket<Self>` when nothing
-//     memory_type       how an in-band store reaches the bytes; `no_memory` when it touches none
+//     memory_type       how an in-band store reaches the bytes: `at(offset)` for every offset_type; `no_memory` when it
+//                       touches none
 //     in_band           records live inside the free memory: in two words at a hole's start, in its last one, and in the
 //                       one in front of it (hardening.hpp looks at all others)
 //     reclaims          which blocks can be given back for reuse: never, lifo, fifo, any
@@ -42,8 +43,13 @@ struct no_memory {};
 
 /// The memory type of an in-band store whose offsets are host addresses: byte `o` is at address `o`.
 struct addressed_memory {
-    [[nodiscard]] static std::byte* at(std::unsigned_integral auto offset) noexcept {
-        return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(offset));
+    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
+        return reinterpret_cast<std::byte*>(offset);
+    }
+    template <std::unsigned_integral Wide>
+        requires(sizeof(Wide) > sizeof(std::uintptr_t))
+    [[nodiscard]] static std::byte* at(Wide offset) noexcept {
+        return at(static_cast<std::uintptr_t>(offset));
     }
 };
 
