@@ -1,7 +1,13 @@
 // Every claim of a plan over several memories, against all plans there are: of a handful of buffers, with all that a
 // problem can say at once. The enumeration shares nothing with the planner but the structs of a problem.
 //
-// ALLOT_LONG=1 makes it a hundred times as long.
+// A problem has 1 to 6 buffers, each number as often, over 8 steps, and 1 to 3 memories. Half of the problems have
+// alignments, a third revivals, a third fixed buffers, a quarter each of: pairs that are together, pairs that are apart,
+// empty buffers, and a range that is reserved, which is a fixed buffer that lives all the time; half have uses, most have
+// memories that are not allowed. Each is planned by one simple plan, and with more effort until it is optimal or proved
+// impossible; some with more effort in any case.
+//
+// ALLOT_LONG=1 makes it a hundred times as long: ten minutes with -O3.
 #include <allot/plan/spill.hpp>
 #include <allot/plan/validate.hpp>
 
@@ -242,7 +248,7 @@ private:
 owner draw(std::uint64_t seed) {
     problems::random random{seed};
     owner made;
-    const std::size_t count = 1 + random.index(most_buffers);
+    std::size_t count = 1 + random.index(most_buffers);
     const std::uint64_t largest = 3 + random(8);
     const bool aligned = random(2) == 0, empty = random(4) == 0;
     if (!aligned && random(4) == 0) made.scale = random(2) == 0 ? 1'000'003 : std::uint64_t{1} << 30;
@@ -273,21 +279,24 @@ owner draw(std::uint64_t seed) {
                                  .align = aligned && random(3) == 0 ? std::uint64_t{1} << random(4) : 1, .cost = cost});
         cost += random(3) == 0 ? random(1000) : random(3);
     }
+    // A range that is reserved in one of the memories.
+    const bool reserved = count != most_buffers && random(4) == 0;
+    if (reserved) made.buffers.buffers.push_back({(1 + random(largest)) * made.scale, {0, steps}, 1}), ++count;
     if (random(2) == 0)
         for (std::size_t i = 0; i != count; ++i) made.uses.push_back(random(4) == 0 ? random(1000) : random(4));
     const bool fixed = random(3) == 0;
-    if (fixed || random(2) == 0) {
+    if (fixed || reserved || random(2) == 0) {
         const std::uint64_t all = (std::uint64_t{1} << memories) - 1;
         for (std::size_t i = 0; i != count; ++i)
             made.allowed.push_back(random(2) == 0 ? ~std::uint64_t{0} : random(30) == 0 ? 0 : 1 + random(all));
     }
-    if (fixed)
-        for (std::size_t i = 0; i != count; ++i)
-            if (random(3) == 0) {
-                made.allowed[i] = std::uint64_t{1} << random(memories);
-                const std::uint64_t align = std::max(buffers[i].align, made.memories[static_cast<std::size_t>(std::countr_zero(made.allowed[i]))].align);
-                made.buffers.fixed.push_back({i, random(3 * largest) * made.scale / align * align});
-            }
+    for (std::size_t i = 0; i != count; ++i) {
+        if (!(reserved && i + 1 == count) && !(fixed && random(3) == 0)) continue;
+        made.allowed[i] = std::uint64_t{1} << random(memories);
+        const plan_memory& memory = made.memories[static_cast<std::size_t>(std::countr_zero(made.allowed[i]))];
+        const std::uint64_t align = std::max(buffers[i].align, memory.align);
+        made.buffers.fixed.push_back({i, random(3 * largest) * made.scale / align * align});
+    }
     return made;
 }
 
