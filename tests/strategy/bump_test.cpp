@@ -119,3 +119,15 @@ TEST_CASE_TEMPLATE("bump: what was moved from serves nothing, until it is given 
     strategy.reset();
     CHECK(strategy.allocate({50, 1}).where.offset == 100);
 }
+
+TEST_CASE("bump: an extent shrinks to just what is allocated, and no further") {
+    bump<allot::direction::up> strategy;
+    REQUIRE(strategy.insert({7, 100}));
+    REQUIRE(strategy.allocate({33, 1}));
+    CHECK(strategy.least_size({7, 100}) == 33);
+    CHECK_FALSE(strategy.resize_extent({7, 100}, 32));
+    CHECK(strategy.resize_extent({7, 100}, 33));
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    CHECK(strategy.resize_extent({7, 33}, 40));
+    CHECK(strategy.allocate({7, 1}).where == allot::extent{40, 7});
+}

@@ -173,3 +173,11 @@ TEST_CASE("an in-band pool manages several extents and gives one up when all of 
     while (strategy.allocate({64, 64})) ++left;
     CHECK(left == (kept_is_low ? 3 : 7));
 }
+
+TEST_CASE("pool: an extent may end at the last offset, and not beyond") {
+    allot::pool<pool_options{.slot = 24, .count = 8, .align = 8}, std::uint8_t> strategy;
+    CHECK_FALSE(strategy.insert({161, 95}));
+    REQUIRE(strategy.insert({161, 94}));  // slots from 168 on
+    for (const int at : {168, 192, 216}) CHECK(strategy.allocate({24, 8}).where.offset == at);
+    CHECK_FALSE(strategy.allocate({1, 1}));
+}

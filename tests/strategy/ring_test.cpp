@@ -97,3 +97,33 @@ TEST_CASE("ring: what was moved from serves nothing, until it is given offsets")
     strategy.reset();
     CHECK(strategy.allocate({50, 1}).where.offset == 100);
 }
+
+TEST_CASE("ring: after a reset nothing is live, and the next block is the oldest") {
+    allot::ring<> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    const auto forgotten = strategy.allocate({30, 1});
+    REQUIRE(strategy.allocate({30, 1}));
+    strategy.reset();
+    CHECK_FALSE(strategy.takes_back(forgotten));
+    const auto block = strategy.allocate({70, 1});
+    CHECK(strategy.takes_back(block));
+    strategy.deallocate(block);
+    CHECK(strategy.allocate({100, 1}).where == allot::extent{0, 100});
+}
+
+TEST_CASE("ring: where it was wrapped once means nothing when it no longer is") {
+    allot::ring<> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    const auto a = strategy.allocate({40, 1}), b = strategy.allocate({40, 1});  // to 80
+    strategy.deallocate(a);
+    const auto c = strategy.allocate({30, 1});  // it starts again below
+    REQUIRE(c.where.offset == 0);
+    strategy.deallocate(b);
+    const auto d = strategy.allocate({50, 1});
+    REQUIRE(d.where == allot::extent{30, 50});  // to 80 again
+    strategy.deallocate(c);
+    const auto e = strategy.allocate({10, 1});
+    strategy.deallocate(d);
+    CHECK(strategy.takes_back(e));
+    CHECK(strategy.allocate({80, 1}).where.offset == 0);
+}
