@@ -1,4 +1,4 @@
-// Which mutant is on, and which ones a run reaches. The file is shared memory, so that it survives an abort and sees a fork.
+// Which mutant is on, and which ones a run reaches. The file is shared memory: it survives an abort.
 #include <mutation.hpp>
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Support for mutants.py: a mutated header asks here whether the change that it carries is switched on.
 //
-// Every mutant is compiled into the tests. The environment variable MUTANT chooses one by its number; without it the headers
-// behave as written. MUTANTS_REACHED names a file whose byte n becomes 1 when a run passes through mutant n.
+// Every mutant is compiled into the tests. The environment variable MUTANT chooses one by its number; without it the
+// headers behave as written. MUTANTS_REACHED names a file whose byte n becomes 1 when a run passes through mutant n.
 // In constant expressions, the one mutant is on that the macro ALLOT_MUTANT names.
 #pragma once
 
