@@ -303,6 +303,38 @@ TEST_CASE("several memories: those together take no more room than those of them
         }
 }
 
+TEST_CASE("several memories: a workspace of just the space that was said holds a plan, however many may be searched") {
+    // A guard behind each array; of 40 buffers 22 are in the first memory, and 39 are left when two are one.
+    std::mt19937 random{3};
+    const auto buffers = problems::random_buffers(random, 40, 20, 100);
+    const std::vector<allot::plan_pair> together{{0, 1}};
+    std::vector<std::uint64_t> allowed(40, 2);
+    for (std::size_t i = 0; i != 22; ++i) allowed[i] = 3;
+    const plan_memory memories[] = {{.capacity = 300}, {.capacity = 1500, .cost = 1}};
+    const memories_problem problem{
+        .buffers = {.buffers = buffers, .together = together}, .memories = memories, .allowed = allowed};
+    for (const std::size_t search_at_most : {0u, 25u, 39u, 40u}) {
+        const allot::memories_options options{.effort = 2000, .search_at_most = search_at_most, .remember = 1 << 12};
+        const allot::plan_space space = allot::space_of_memories(problem, options);
+        constexpr std::size_t guard = 1 << 14;
+        std::vector<std::uint32_t> words(space.words + guard, 77);
+        std::vector<std::uint64_t> longs(space.longs + guard, 77);
+        allot::plan_heap heap{space};
+        allot::plan_workspace workspace = heap;
+        workspace.words = std::span{words}.first(space.words);
+        workspace.longs = std::span{longs}.first(space.longs);
+        std::vector<memory_place> places(40);
+        std::vector<allot::memory_needs> needs(2);
+        REQUIRE(allot::plan_memories_into(problem, places, needs, workspace, options));
+        const auto is_touched = [](const auto& array, std::size_t from) {
+            return std::any_of(array.begin() + static_cast<std::ptrdiff_t>(from), array.end(), [](auto n) { return n != 77; });
+        };
+        CAPTURE(search_at_most);
+        CHECK_FALSE(is_touched(words, space.words));
+        CHECK_FALSE(is_touched(longs, space.longs));
+    }
+}
+
 TEST_CASE("several memories: many of those together leave the holes above the smaller ones to others") {
     // Each pair is an operator that works in place on a third of its input, and the rest is another's from then on.
     std::vector<plan_buffer> buffers;

@@ -29,14 +29,14 @@ namespace allot::inline v1::detail {
 
 class memory_fill {
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t search_at_most,
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, bool is_searched,
                                                     std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
         own.words = 2 * buffers;
         own.longs = buffers;
         plan_space work = max(greedy_space(problem), bound_space(problem));
-        if (buffers <= search_at_most) {
+        if (is_searched) {
             const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
             work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
         }
@@ -47,11 +47,10 @@ public:
 
     /// As large as `sizes` says, `where` as well.
     constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const live_sections& where,
-                          prices& price, plan_workspace& workspace, std::size_t search_at_most,
-                          std::size_t remember) noexcept
+                          prices& price, plan_workspace& workspace, bool is_searched, std::size_t remember) noexcept
         : buffers_{problem.buffers.size()},
           price_{&price},
-          search_at_most_{search_at_most},
+          is_searched_{is_searched},
           remember_{remember},
           candidates_{problem, where, workspace},
           plan_{candidates_, problem.buffers.size(), workspace},
@@ -76,8 +75,8 @@ public:
         spent_ = 0;
         if (list.empty() || fits_whole(stop)) return spent_;
         most_ = candidates_.worth() - std::min(candidates_.price(*price_, effort), candidates_.worth());
-        if (candidates_.count() > search_at_most_) pack_greedily(stop);
-        else fill_everywhere();
+        if (is_searched_) fill_everywhere();
+        else pack_greedily(stop);
         if (goes_on(stop)) improve(stop);
         return spent_;
     }
@@ -199,7 +198,7 @@ private:
     constexpr void improve(Stop& stop) noexcept {
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
-        if (candidates_.count() > search_at_most_) {
+        if (!is_searched_) {
             while (goes_on(stop)) spent_ += plan_.ruin();
             return;
         }
@@ -225,7 +224,8 @@ private:
 
     std::size_t buffers_;
     prices* price_;
-    std::size_t search_at_most_, remember_;
+    bool is_searched_;
+    std::size_t remember_;
     fill_candidates candidates_;
     fill_holes plan_;  // the best so far
     fill_choice choice_;

@@ -38,7 +38,7 @@ namespace allot::inline v1 {
 struct memories_options {
     std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second, and as long as the first
                                         // plan of so many buffers; 0 is one simple plan
-    std::size_t search_at_most = 2048;  // buffers in one memory; more are packed without search
+    std::size_t search_at_most = 2048;  // buffers; more are packed without search
     std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
 };
 
@@ -54,7 +54,7 @@ public:
         own.longs = 6 * buffers;
         plan_space work = max(plan_space{.words = 3 * std::max(lifetimes, problem.fixed.size())} +
                                   section_loads::space(lifetimes + problem.apart.size()),
-                              memory_fill::space(problem, options.search_at_most, options.remember));
+                              memory_fill::space(problem, is_searched(problem, options), options.remember));
         if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
         return own + live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) + work;
     }
@@ -221,8 +221,9 @@ public:
         };
         const auto fill_all = [&](std::uint64_t effort) {
             plan_workspace workspace = workspace_;
-            memory_fill fill{merged_->problem, sizes_, where_, price_, workspace, options_.search_at_most,
-                             options_.remember};
+            // Asked of the problem that the workspace was sized for: some of it may be one buffer now.
+            const bool searched = is_searched(given_->buffers, options_);
+            memory_fill fill{merged_->problem, sizes_, where_, price_, workspace, searched, options_.remember};
             spent += cascade(fill, effort, stop);
             keep_best();
         };
@@ -230,7 +231,8 @@ public:
             return (made.cost <= made.bound && made.homeless == 0) || spent >= options_.effort || stop();
         };
         fill_all(0);
-        if (!is_done() && count_ <= most_assigned && unholdable() == given_->buffers.buffers.size())
+        const std::size_t all = given_->buffers.buffers.size();
+        if (!is_done() && all <= most_assigned && unholdable() == all)
             spent += assign(made, (options_.effort - spent) / 2, keep_best, stop);
         // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
         const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
@@ -254,6 +256,10 @@ public:
 private:
     static constexpr std::size_t most_assigned = 64;  // with two memories each, that is more choices than any effort
 
+    [[nodiscard]] static constexpr bool is_searched(const plan_problem& problem,
+                                                    const memories_options& options) noexcept {
+        return problem.buffers.size() <= options.search_at_most;
+    }
     static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] constexpr std::size_t lives() const noexcept { return count_ + merged_->problem.revivals.size(); }
     [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
