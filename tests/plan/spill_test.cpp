@@ -304,16 +304,16 @@ TEST_CASE("several memories: those together take no more room than those of them
 }
 
 TEST_CASE("several memories: a workspace of just the space that was said holds a plan, however many may be searched") {
-    // A guard behind each array; of 40 buffers 22 are in the first memory, and 39 are left when two are one.
+    // A guard behind each array; of 70 buffers 22 are in the first memory, and 69 are left when two are one.
     std::mt19937 random{3};
-    const auto buffers = problems::random_buffers(random, 40, 20, 100);
+    const auto buffers = problems::random_buffers(random, 70, 20, 100);
     const std::vector<allot::plan_pair> together{{0, 1}};
-    std::vector<std::uint64_t> allowed(40, 2);
+    std::vector<std::uint64_t> allowed(70, 2);
     for (std::size_t i = 0; i != 22; ++i) allowed[i] = 3;
-    const plan_memory memories[] = {{.capacity = 300}, {.capacity = 1500, .cost = 1}};
+    const plan_memory memories[] = {{.capacity = 300}, {.capacity = 3000, .cost = 1}};
     const memories_problem problem{
         .buffers = {.buffers = buffers, .together = together}, .memories = memories, .allowed = allowed};
-    for (const std::size_t search_at_most : {0u, 25u, 39u, 40u}) {
+    for (const std::size_t search_at_most : {0u, 25u, 69u, 70u}) {
         const allot::memories_options options{.effort = 2000, .search_at_most = search_at_most, .remember = 1 << 12};
         const allot::plan_space space = allot::space_of_memories(problem, options);
         constexpr std::size_t guard = 1 << 14;
@@ -323,7 +323,7 @@ TEST_CASE("several memories: a workspace of just the space that was said holds a
         allot::plan_workspace workspace = heap;
         workspace.words = std::span{words}.first(space.words);
         workspace.longs = std::span{longs}.first(space.longs);
-        std::vector<memory_place> places(40);
+        std::vector<memory_place> places(70);
         std::vector<allot::memory_needs> needs(2);
         REQUIRE(allot::plan_memories_into(problem, places, needs, workspace, options));
         const auto is_touched = [](const auto& array, std::size_t from) {

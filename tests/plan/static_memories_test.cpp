@@ -2,8 +2,12 @@
 #include <allot/allot.hpp>
 #include <allot/plan/static_memories.hpp>
 
+#include "brute_force.hpp"
+
 #include <doctest/doctest.h>
 
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -56,6 +60,80 @@ TEST_CASE("what the compiler plans for several memories is what the program plan
     CHECK(static_cast<const allot::memories_summary&>(*made) == static_cast<const allot::memories_summary&>(layout));
     CHECK(made->places == std::vector(layout.places.begin(), layout.places.end()));
     CHECK(made->needs == std::vector(layout.needs.begin(), layout.needs.end()));
+}
+
+namespace {
+
+/// A problem of all that can be said that the compiler drew, planned by the compiler.
+template <std::uint64_t Seed, std::uint64_t Effort>
+struct compiled {
+    static constexpr std::size_t count = 1 + Seed % 3;  // of memories
+    static constexpr problems::small_problem small = [] {
+        problems::small_problem made = problems::everything(Seed);
+        made.reserved_count = 0;
+        return made;
+    }();
+    static constexpr std::array<plan_memory, count> memories = [] {
+        problems::random draw{Seed + 100};
+        std::array<plan_memory, count> made{};
+        for (std::size_t m = 0; m != count; ++m) made[m] = {.capacity = 3 + draw(12), .align = 1u + draw(2), .cost = m * m};
+        if (Seed % 4 == 0) made.back().capacity = plan_memory{}.capacity;
+        return made;
+    }();
+    static constexpr std::array<std::uint64_t, 6> uses = [] {
+        problems::random draw{Seed + 200};
+        std::array<std::uint64_t, 6> made{};
+        for (std::uint64_t& each : made) each = draw(5);
+        return made;
+    }();
+    static constexpr std::array<std::uint64_t, 6> allowed = [] {
+        problems::random draw{Seed + 300};
+        std::array<std::uint64_t, 6> made{};
+        for (std::uint64_t& each : made) each = draw(2) == 0 ? 7 : 1 + draw(7);
+        for (const allot::plan_fixed& each : small.view().fixed) made[each.buffer] = 1;
+        return made;
+    }();
+    static constexpr allot::memories_problem given{.buffers = small.view(),
+                                                   .memories = memories,
+                                                   .uses = std::span{uses}.first(small.buffer_count),
+                                                   .allowed = std::span{allowed}.first(small.buffer_count)};
+    static constexpr allot::memories_options options{.effort = Effort, .remember = 16};
+    struct answer {
+        allot::memories_summary summary{};
+        allot::plan_error error{};
+        std::array<allot::memory_place, small.buffer_count> places{};
+        std::array<allot::memory_needs, count> needs{};
+    };
+    static constexpr answer made = [] {
+        answer all;
+        allot::plan_storage<allot::space_of_memories(given, options)> workspace;
+        const auto summary = allot::plan_memories_into(given, all.places, all.needs, workspace, options);
+        if (summary) all.summary = *summary;
+        all.error = summary.error();
+        return all;
+    }();
+
+    static void check() {
+        CAPTURE(Seed);
+        const auto again = allot::plan_memories(given, options);
+        REQUIRE(static_cast<bool>(again) == (made.error.why == allot::plan_refusal::none));
+        if (!again) {
+            CHECK(again.error() == made.error);
+            return;
+        }
+        CHECK(static_cast<const allot::memories_summary&>(*again) == made.summary);
+        CHECK(again->places == std::vector(made.places.begin(), made.places.end()));
+        CHECK(again->needs == std::vector(made.needs.begin(), made.needs.end()));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("several memories: of a dozen problems that say everything at once, the compiler's plan is the program's") {
+    [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
+        (compiled<Seed, 0>::check(), ...);
+        (compiled<Seed, 60>::check(), ...);  // each choice of memories is tried
+    }(std::make_integer_sequence<std::uint64_t, 12>{});
 }
 
 TEST_CASE("the bytes that are missing are the fewest that suffice") {
