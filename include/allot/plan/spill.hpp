@@ -18,8 +18,9 @@
 // at least the bytes that live at once and have no room in the first memory, at the cost of the second. A buffer that
 // has no memory counts for more than all costs together.
 //
-// Where there are fewer choices of memories than half of the effort, as for a handful of buffers, each is tried
-// (`memory_assignment`): the plan is optimal, or it is proved that there is none, unless the effort does not suffice.
+// Where there are no more choices of memories than half of the effort, and than 75,000, as for a handful of buffers,
+// each is tried (`memory_assignment`): the plan is optimal, or it is proved that there is none, unless as much effort
+// is too little.
 // Otherwise, with two memories the choice sees all that matters. With more, each memory is filled as if the next slower
 // one had room for the rest. Where it has none, the plan is made again with the costs that were paid, some times, and
 // the best is the answer.
@@ -233,7 +234,7 @@ public:
         fill_all(0);
         const std::size_t all = given_->buffers.buffers.size();
         if (!is_done() && all <= most_assigned && unholdable() == all)
-            spent += assign(made, (options_.effort - spent) / 2, keep_best, stop);
+            spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
         // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
         const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
         while (!is_impossible_ && !is_done()) {
@@ -254,7 +255,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_assigned = 64;  // with two memories each, that is more choices than any effort
+    static constexpr std::size_t most_assigned = 64;       // buffers whose choices of memories are tried
+    static constexpr std::uint64_t most_choices = 75'000;  // however large the effort is: others need it too
 
     [[nodiscard]] static constexpr bool is_searched(const plan_problem& problem,
                                                     const memories_options& options) noexcept {
