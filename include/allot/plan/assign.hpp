@@ -15,6 +15,8 @@
 #include <allot/plan/memories_problem.hpp>
 #include <allot/plan/part.hpp>
 
+#include <bit>
+
 namespace allot::inline v1::detail {
 
 class memory_assignment {
