@@ -16,6 +16,7 @@
 //     };
 //
 // Contract of `acquire`: the region is at least as large and its base at least as aligned as asked, or there is none.
+// The region's `align` says how aligned it is: an arena relies on that where it uses the region again.
 #pragma once
 
 #include <allot/core/address_model.hpp>
