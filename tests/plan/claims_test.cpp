@@ -154,8 +154,9 @@ private:
         std::size_t others = 0;
         for (std::size_t i = 0; i != places.size(); ++i) {
             homes.at[i] = places[i].offset;
-            homes.counts[i] = places[i].size == problem_.buffers[i].size && places[i].offset != allot::unplaced.offset;
-            others += homes.counts[i] && may_stay(i, places[i].offset);
+            homes.counts[i] = places[i].size == problem_.buffers[i].size && places[i].offset != allot::unplaced.offset &&
+                              may_stay(i, places[i].offset);
+            others += homes.counts[i];
         }
         if (!made) {
             claim(made.error().why == plan_refusal::too_few_moves, "not planned again, for no reason");
@@ -167,7 +168,7 @@ private:
         says(*made, capacity);
         std::size_t moved = 0;
         for (std::size_t i = 0; i != places.size(); ++i) moved += homes.counts[i] && homes.at[i] != made->places[i].offset;
-        claim(made->moved <= at_most && made->moved <= moved, "more were moved than allowed, or than did");
+        claim(made->moved <= at_most && made->moved == moved, "more were moved than allowed, or others than did");
         if (made->status == plan_status::out_of_moves) claim(at_most < others, "out of moves that all may make");
         if (seed_ % 4 != 0) return;
         const auto more = allot::replan(problem_, places, at_most + 1, options);

@@ -37,7 +37,7 @@ public:
 
     /// Of each buffer, where it was and how many moves it costs not to be there; 0 for one that has changed.
     constexpr ejection_search(const plan_problem& problem, const plan_sizes& sizes, const std::uint64_t* home,
-                              std::uint32_t* cost, plan_workspace workspace) noexcept
+                              const std::uint32_t* cost, plan_workspace workspace) noexcept
         : buffers_{problem.buffers.data()},
           count_{static_cast<std::uint32_t>(problem.buffers.size())},
           home_{home},
@@ -183,13 +183,12 @@ private:
         return home_[i] + buffers_[i].size;
     }
 
-    /// How many of those placed share bytes with a buffer at home. On what is reserved it has changed.
+    /// How many of those placed, and of reserved ranges, share bytes with a buffer at home.
     [[nodiscard]] constexpr std::uint32_t collisions(std::uint32_t i) noexcept {
         std::uint32_t others = 0;
         if (buffers_[i].size == 0) return 0;
         for (const plan_extent& other : gaps_.in_the_way(i)) {
             if (other.buffer == i || other.begin >= home_end(i) || other.end <= home_[i]) continue;
-            if (other.buffer == count_) cost_[i] = 0;
             ++others;
         }
         return others;
@@ -306,7 +305,7 @@ private:
     const plan_buffer* buffers_;
     std::uint32_t count_;
     const std::uint64_t* home_;
-    std::uint32_t* cost_;
+    const std::uint32_t* cost_;
     std::uint64_t* offsets_;
     std::uint32_t *by_end_ = nullptr, *waiting_ = nullptr, *always_out_ = nullptr;  // lists
     std::uint32_t *touched_ = nullptr, *scratch_ = nullptr;

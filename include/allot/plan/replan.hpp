@@ -58,18 +58,17 @@ namespace detail {
            });
 }
 /// Whether as many may move as count: those that may stay. It may say so of a few more than there are, where some are
-/// fixed or together.
+/// fixed.
 [[nodiscard]] constexpr bool may_all_move(const plan_problem& problem, std::span<const plan_place> before,
                                           std::size_t at_most) noexcept {
     std::size_t others = 0;
     for (std::size_t i = 0; i != std::min(before.size(), problem.buffers.size()); ++i)
         others += may_stay(problem, i, before[i]);
-    const std::size_t never = problem.fixed.empty() ? 0 : problem.fixed.size() + problem.together.size();
-    return others <= never || others - never <= at_most;
+    return others <= problem.fixed.size() || others - problem.fixed.size() <= at_most;
 }
 
-/// Where most of each group of buffers were, and how many of it were there; 0 when it has changed. It works in a part
-/// of what `ejection_search` needs.
+/// Where most of each group of buffers were that have not changed, and how many these are. It works in a part of the
+/// memory that `ejection_search` needs.
 constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const merged_problem& merged,
                           std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
                           plan_workspace workspace) noexcept {
@@ -86,7 +85,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
     std::uint32_t* const scratch = workspace.cut_words(before.size());
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i != before.size(); ++i)
-        if (is_placed(problem.buffers[i], before[i]) && can_be(merged[i], before[i].offset)) placed[count++] = i;
+        if (may_stay(problem, i, before[i]) && can_be(merged[i], before[i].offset)) placed[count++] = i;
     if (!merged.became.empty()) {
         sort_by(placed, scratch, count, [&](std::uint32_t i) { return before[i].offset; });
         sort_by(placed, scratch, count, [&](std::uint32_t i) { return std::uint64_t{merged.became[i]}; });
@@ -171,12 +170,13 @@ template <class Watch = unwatched>
     if (const std::size_t fixed = planner.begin(); fixed != work.buffers.size())
         return answer::failure(merged->as_given({plan_refusal::contradiction, fixed}));
 
-    // Buffers count that were placed, in groups that can be where they were.
+    // Buffers count that have not changed, and that are not fixed themselves.
+    const auto is_fixed = [&](std::size_t i) {
+        return cost[(*merged)[i]] == detail::ejection_search::never &&
+               std::ranges::any_of(problem.fixed, [&](const plan_fixed& fixed) { return fixed.buffer == i; });
+    };
     const auto counts = [&](std::size_t i) {
-        const std::uint32_t moves = cost[(*merged)[i]];
-        return i < before.size() && moves != 0 && moves != detail::ejection_search::never &&
-               (before[i].offset == home[(*merged)[i]] ? detail::is_placed(problem.buffers[i], before[i])
-                                                       : detail::may_stay(problem, i, before[i]));
+        return i < before.size() && detail::may_stay(problem, i, before[i]) && !is_fixed(i);
     };
     std::size_t others = 0, strayed = 0;  // all of them, and those that were elsewhere than their group
     for (std::size_t i = 0; i != all; ++i) {
