@@ -130,7 +130,12 @@ public:
         if (!is_honoured(wanted.align)) return {};
         grant given = ask(wanted);
         if constexpr (grows) {
-            if (!given && grow_for(wanted)) given = ask(wanted);
+            const std::size_t slot = space_.free_region();
+            if (!given && grow_for(wanted)) {
+                given = ask(wanted);
+                if constexpr (may_miss)
+                    if (!given) given = claim_in(slot, wanted);
+            }
         }
         return given;
     }
@@ -215,6 +220,23 @@ public:
     }
 
 private:
+    /// Whether the strategy may overlook a hole that fits.
+    static constexpr bool may_miss = !Strategy::exact && Strategy::several_extents;
+
+    /// In a region that is new: the strategy looked elsewhere.
+    [[nodiscard]] grant claim_in([[maybe_unused]] std::size_t slot, [[maybe_unused]] layout wanted) noexcept {
+        grant given{};
+        if constexpr (claimable<Strategy> && !in_place) {
+            const auto inside = space_.extent(slot);
+            const auto size = static_cast<offset>(wanted.size), align = static_cast<offset>(wanted.align);
+            offset at = 0;
+            if (!checked_align_up(inside.offset, align, at)) return {};
+            given = strategy_.claim({at, size});  // in band, a header is in front
+            if (!given && checked_add(at, align, at)) given = strategy_.claim({at, size});
+        }
+        return given;
+    }
+
     /// What `trim` gives the device.
     [[nodiscard]] std::size_t release_all_unused() noexcept {
         if constexpr (in_place) return trim_end(0);
@@ -334,7 +356,7 @@ private:
             return static_cast<std::size_t>(Strategy::bytes_for(1, {static_cast<offset>(size), static_cast<offset>(aligned)}));
         };
         std::size_t need = bytes_for(wanted.size, wanted.align);
-        if constexpr (!Strategy::exact && Strategy::several_extents) {
+        if constexpr (may_miss) {
             // A hole that not every other is compared with has to be larger to be found, but for slots, which are alike.
             std::size_t sure = 0;
             if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) && checked_add(sure, sure / 8 + align, sure) &&

@@ -518,3 +518,21 @@ TEST_CASE("growth: a device is asked for no more than the offsets of a region re
     for (int i = 0; i != 100; ++i) CHECK(doubled.allocate({9999, 1}));
     for (const std::size_t size : region_sizes(doubled)) CHECK(size <= 65'532);
 }
+
+TEST_CASE_TEMPLATE("growth: a region that is acquired for an alignment serves it, however few holes are probed", Store,
+                   std::integral_constant<allot::node_store, allot::node_store::side_table>,
+                   std::integral_constant<allot::node_store, allot::node_store::in_band>) {
+    using few = allot::best_fit<allot::best_fit_options{.store = Store::value, .candidates = 1, .probes = 2}>;
+    allot::arena<allot::host::heap, few, growth::fixed<growth_options{.step = 4097, .limit = 90'000, .regions = 16}>> arena;
+    std::vector<decltype(arena.allocate({}))> blocks;
+    for (int i = 0; i != 30; ++i) blocks.push_back(arena.allocate({50, 1}));
+    for (std::size_t i = 0; i < blocks.size(); i += 2) arena.deallocate(blocks[i]);
+    for (int i = 0; i != 3; ++i) {
+        const std::size_t size = arena.size();
+        const auto why = arena.diagnose({43, 65'536}).why;
+        const auto block = arena.allocate({43, 65'536});
+        CHECK(bool(block) == (why == refusal::none));
+        if (!block) CHECK(arena.size() == size);
+        if (i == 0) CHECK(block);
+    }
+}

@@ -131,6 +131,8 @@ private:
             default: break;
         }
         if (all_.in_rows && wanted.size > most_in_rows && wanted.size <= (std::size_t{1} << 20)) wanted.size %= most_in_rows;
+        // What a heap might give, once for each row.
+        if (all_.in_rows && wanted.align > (std::size_t{1} << 20) && wanted.align < (std::size_t{1} << 42)) wanted.align <<= 21;
         // What a heap might give, and what nobody wants filled.
         if (wanted.size > (std::size_t{1} << 20) && wanted.size < (std::size_t{1} << 50)) wanted.size <<= 30;
         return wanted;
