@@ -523,7 +523,8 @@ TEST_CASE_TEMPLATE("growth: a region that is acquired for an alignment serves it
                    std::integral_constant<allot::node_store, allot::node_store::side_table>,
                    std::integral_constant<allot::node_store, allot::node_store::in_band>) {
     using few = allot::best_fit<allot::best_fit_options{.store = Store::value, .candidates = 1, .probes = 2}>;
-    allot::arena<allot::host::heap, few, growth::fixed<growth_options{.step = 4097, .limit = 90'000, .regions = 16}>> arena;
+    using up_to_90_000 = growth::fixed<growth_options{.step = 4097, .limit = 90'000, .regions = 16}>;
+    allot::arena<allot::host::heap, few, up_to_90_000> arena;
     std::vector<decltype(arena.allocate({}))> blocks;
     for (int i = 0; i != 30; ++i) blocks.push_back(arena.allocate({50, 1}));
     for (std::size_t i = 0; i < blocks.size(); i += 2) arena.deallocate(blocks[i]);

@@ -380,8 +380,8 @@ TEST_CASE_TEMPLATE("paged: a refusal and a diagnose keep the regions that were t
 }
 
 TEST_CASE("paged: a refusal and a diagnose leave the end of a region that grows in place where it was") {
-    using growing = allot::arena<allot::host::virtual_memory, allot::best_fit<>,
-                                 allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>>;
+    using up_to_100_000 = allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>;
+    using growing = allot::arena<allot::host::virtual_memory, allot::best_fit<>, up_to_100_000>;
     growing rows{allot::host::virtual_memory{1'000'000}};
     const auto block = rows.allocate({50'000, 1});
     rows.deallocate(block);
@@ -398,8 +398,9 @@ TEST_CASE("paged: a refusal and a diagnose leave the end of a region that grows 
 }
 
 TEST_CASE("paged: over an arena that grows, diagnose refuses when and only when allocate does") {
-    using growing = allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 1000, .count = 7, .align = 16}>,
-                                 allot::growth::geometric<allot::growth_options{.step = 1, .limit = 50'021, .regions = 4}>>;
+    using seven = allot::pool<allot::pool_options{.slot = 1000, .count = 7, .align = 16}>;
+    using doubled = allot::growth::geometric<allot::growth_options{.step = 1, .limit = 50'021, .regions = 4}>;
+    using growing = allot::arena<allot::host::heap, seven, doubled>;
     using small_rows = allot::pointer_table<40, allot::row_pointer>;
     growing rows;
     allot::arena<allot::host::heap, allot::best_fit<>> tables{{}, 100'000};

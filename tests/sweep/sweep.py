@@ -4,8 +4,8 @@
     sweep.py COMPILER [-I… flags]        compiles and runs all; exits with 0 when every combination is fine
     sweep.py --list                      says which combinations there are
 
-Pairs are about 260 rows: two minutes and a half of one core to compile by clang++. Three at a time are about 1,420: twelve
-minutes, and each row is played once instead of three times. SWEEP_JOBS is how many compilers run at once.
+Pairs are about 250 rows: two and a half minutes of one core to compile by clang++. Three at a time are about 1,360:
+twelve minutes, and each row is played once instead of three times. SWEEP_JOBS is how many compilers run at once.
 
 A combination is fine when it does not compile, and the first error is one sentence of ours ("allot: …"), or when it
 compiles and passes the oracle (fuzz.cpp) under AddressSanitizer and UndefinedBehaviorSanitizer.

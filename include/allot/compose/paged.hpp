@@ -8,9 +8,10 @@
 // cannot touch; the table is written by the host. Where rows have tickets, these lie behind the entries.
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
-// failure midway gives back what it took, with the regions that an arena acquired for it; among equal holes, a best_fit may
-// take another one afterwards. A block's rows go back in the order in which their allocator reclaims. A ring for rows and a
-// ring for tables have different types, so that they are not one ring. Memory: an entry, and a ticket where there is one, per row. Not synchronised.
+// failure midway gives back what it took, with the regions that an arena acquired for it; among equal holes, a best_fit
+// may take another one afterwards. A block's rows go back in the order in which their allocator reclaims. A ring for rows
+// and a ring for tables have different types, so that they are not one ring. Memory: an entry, and a ticket where there is
+// one, per row. Not synchronised.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>

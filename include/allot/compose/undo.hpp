@@ -1,8 +1,8 @@
 // undo: takes back a partial allocation, so that a composition allocates all of its blocks or none.
 //
 // A block of an allocator that reclaims any block is deallocated. The others return to a mark, since neither order of
-// deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena gives back
-// the regions that it acquired meanwhile, and no other.
+// deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena gives
+// back the regions that it acquired meanwhile, and no other.
 #pragma once
 
 #include <allot/core/allocator.hpp>
