@@ -131,6 +131,8 @@ def refused(row):
             why.add("large beyond the offsets")
         if bound is not None and options["large"] > bound:
             why.add("large beyond the largest extent")
+        if device in ("static", "static1") and growth == "none" and (options["largest_extent"] or row["size"]) < row["size"]:
+            why.add("memory larger than the largest extent")
         if (grows or in_place) and options["largest_extent"] is not None and (
                 growth not in LIMIT or options["largest_extent"] < LIMIT[growth]):
             why.add("growth beyond the largest extent")

@@ -595,6 +595,9 @@ struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     static_assert(Options.largest_extent >= Where.largest || !(Where.grows || Where.extends),
                   "allot: this arena grows beyond best_fit_options::largest_extent: say growth_options::limit instead, by "
                   "which the bins are bounded as well");
+    static_assert(Options.largest_extent >= Where.largest || Where.grows || Where.extends || Where.largest == no_bound,
+                  "allot: this device's memory is larger than best_fit_options::largest_extent, and is refused as a whole: "
+                  "leave that option out, an arena knows its device's");
     static constexpr best_fit_options settle(best_fit_options options) noexcept {
         if (options.store == node_store::automatic)
             options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band

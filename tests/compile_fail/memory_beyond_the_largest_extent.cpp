@@ -1,0 +1,13 @@
+// Bins for fewer bytes than the one region has, which would not be used at all.
+// refused: allot: this device's memory is larger than best_fit_options::largest_extent, and is refused as a whole: leave
+#include <allot/allot.hpp>
+
+int main() {
+#ifdef MISUSE
+    using bytes = allot::host::static_storage<1001>;
+#else
+    using bytes = allot::host::static_storage<1000>;
+#endif
+    allot::arena<bytes, allot::best_fit<allot::best_fit_options{.largest_extent = 1000}>> arena;
+    return arena.allocate({1, 1}) ? 0 : 1;
+}
