@@ -356,6 +356,30 @@ TEST_CASE("several memories: many of those together leave the holes above the sm
     }
 }
 
+TEST_CASE("several memories: a hole below a buffer beside which one is small ends at the capacity all the same") {
+    // The pair is 7 bytes large at first and 2 later, when others lie above it.
+    const plan_buffer buffers[] = {{.size = 7, .live = {0, 1}, .align = 2},
+                                   {.size = 2, .live = {5, 7}},
+                                   {.size = 9, .live = {6, 8}, .align = 16},
+                                   {.size = 2, .live = {3, 6}, .align = 2},
+                                   {.size = 2, .live = {2, 5}, .align = 4},
+                                   {.size = 3, .live = {0, 8}}};
+    const allot::plan_revival again[] = {{4, {6, 7}}};
+    const allot::plan_fixed fixed[] = {{5, 3}};
+    const allot::plan_pair together[] = {{0, 3}};
+    const std::uint64_t uses[] = {2, 0, 2, 1, 544, 2}, allowed[] = {1, 1, 1, 1, 1, 1};
+    const plan_memory memories[] = {{.capacity = 12}};
+    for (const std::uint64_t effort : {0u, 60u, 1000u, 150'000u}) {
+        const memories_problem problem{
+            .buffers = {.buffers = buffers, .revivals = again, .fixed = fixed, .together = together},
+            .memories = memories, .uses = uses, .allowed = allowed};
+        const auto made = allot::plan_memories(problem, {.effort = effort, .remember = effort < 1000 ? 0u : 1u << 10});
+        REQUIRE(made);
+        check_plan(problem, *made);
+        CHECK(made->homeless != 0);
+    }
+}
+
 TEST_CASE("several memories: a handful of buffers has the cheapest plan that there is, or none is proved to be") {
     // Each buffer alone has room in the first memory, and which of them go there is to be found out.
     const plan_buffer buffers[] = {{.size = 2, .live = {7, 8}, .align = 2}, {.size = 3, .live = {7, 8}},

@@ -180,7 +180,8 @@ private:
             const std::uint64_t begin = has_sizes ? met_begin_[other] : offset_[other];
             const std::uint64_t end = has_sizes ? met_end_[other] : begin + candidates_->size(other);
             if (end <= top || (!has_sizes && !candidates_->where().conflict(buffer, other))) continue;
-            if (begin > top) try_hole(begin);
+            // One that lies higher for a buffer that is smaller beside it may do so beyond the capacity.
+            if (begin > top) try_hole(std::min(begin, candidates_->capacity()));
             if (offset != nowhere && !smallest) break;
             top = std::max(top, end);
         }
