@@ -358,10 +358,10 @@ TEST_CASE("several memories: many of those together leave the holes above the sm
 
 TEST_CASE("several memories: a hole below a buffer beside which one is small ends at the capacity all the same") {
     // The pair is 7 bytes large at first and 2 later, when others lie above it.
-    const plan_buffer buffers[] = {{.size = 7, .live = {0, 1}, .align = 2},
-                                   {.size = 2, .live = {5, 7}},
+    const plan_buffer buffers[] = {{.size = 2, .live = {5, 7}},
                                    {.size = 9, .live = {6, 8}, .align = 16},
                                    {.size = 2, .live = {3, 6}, .align = 2},
+                                   {.size = 7, .live = {0, 1}, .align = 2},
                                    {.size = 2, .live = {2, 5}, .align = 4},
                                    {.size = 3, .live = {0, 8}}};
     const allot::plan_revival again[] = {{4, {6, 7}}};
