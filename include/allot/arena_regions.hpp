@@ -82,6 +82,7 @@ class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy,
     struct growth_state {
         std::size_t base_align = 0;             // of every base, where only the device knows it
         std::size_t current = Growth::regions;  // the region in use, where they are used one by one
+        layout refused{};                       // what the device refused last, while `refused_with_` says so
     };
 
 public:
@@ -152,7 +153,8 @@ public:
         return false;
     }
 
-    /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
+    /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
+    /// again, and all that is larger and as aligned, until it gives a region or `trim` gives one back.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
         if (one_region && !in_place && !space_.regions[0]) {
@@ -162,19 +164,8 @@ public:
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
         if (wanted.size > space_type::last_offset) return {refusal::over_limit};
         diagnosis answer = why_not(wanted);
-        if ((one_region && !in_place) || answer.why == refusal::none) return answer;
-        if constexpr (one_by_one) {
-            if (spare_region_for(wanted) != Growth::regions) return {refusal::none, answer.largest_hole};
-        }
-        if (is_out_of_records(wanted)) {
-            answer.why = refusal::out_of_records;
-        } else if (growth_for(wanted).least == 0) {
-            answer.why = refusal::over_limit;
-        } else if (static_cast<long>(refused_with_) != 0) {
-            answer.why = refusal::device_refused;
-            answer.device_error = static_cast<long>(refused_with_);
-        } else {
-            answer.why = refusal::none;
+        if constexpr (grows) {
+            if (answer.why != refusal::none) why_not_grown(wanted, answer);
         }
         return answer;
     }
@@ -184,6 +175,7 @@ public:
     std::size_t trim() noexcept
         requires can_trim
     {
+        refused_with_ = {};
         if constexpr (requires { this->device_.size(), this->device_.trim(); }) {
             const std::size_t spare = this->device_.size(), released = release_all_unused();
             this->device_.trim();
@@ -267,6 +259,27 @@ private:
         return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
+    /// Why the arena would not grow for a request that has no room; `none` when it would.
+    void why_not_grown(layout wanted, diagnosis& answer) const noexcept {
+        if constexpr (one_by_one) {
+            if (spare_region_for(wanted) != Growth::regions) {
+                answer.why = refusal::none;
+                return;
+            }
+        }
+        const step more = growth_for(wanted);
+        if (is_out_of_records(wanted)) {
+            answer.why = refusal::out_of_records;
+        } else if (more.least == 0) {
+            if (answer.why != refusal::misaligned) answer.why = refusal::over_limit;
+        } else if (was_refused(more)) {
+            answer.why = refusal::device_refused;
+            answer.device_error = static_cast<long>(refused_with_);
+        } else {
+            answer.why = refusal::none;
+        }
+    }
+
     /// True when more memory would not help, because the strategy could not keep records of it.
     [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
         if constexpr (in_place && Strategy::several_extents) {
@@ -306,18 +319,24 @@ private:
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
 
+    /// How aligned a region's base has to be for such a request, and as aligned as those before.
+    [[nodiscard]] std::size_t base_align_for(std::size_t align) const noexcept {
+        if (align < Device::min_align) align = Device::min_align;
+        if constexpr (grows) {
+            if (align < growth_.base_align) align = growth_.base_align;
+        }
+        return align;
+    }
+
     /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
     [[nodiscard]] bool acquire(layout wanted) noexcept {
         const std::size_t slot = space_.free_region();
         if (slot == Growth::regions) return false;
-        if (wanted.align < Device::min_align) wanted.align = Device::min_align;
-        if constexpr (!one_region) {
-            if (wanted.align < growth_.base_align) wanted.align = growth_.base_align;
-        }
+        wanted.align = base_align_for(wanted.align);
         if (!checked_align_up(wanted.size, Device::granularity, wanted.size)) return false;
         const acquired<Device> answer = this->device_.acquire(wanted);
         if (!answer) {
-            refused_with_ = answer.error();
+            note_refusal(wanted, answer.error());
             return false;
         }
         refused_with_ = {};
@@ -423,6 +442,17 @@ private:
         }
     }
 
+    void note_refusal([[maybe_unused]] layout asked, typename Device::error why) noexcept {
+        refused_with_ = why;
+        if constexpr (grows) growth_.refused = asked;
+    }
+    [[nodiscard]] bool was_refused(const step& more) const noexcept
+        requires grows
+    {
+        const std::size_t align = base_align_for(more.align);
+        return static_cast<long>(refused_with_) != 0 && more.least >= growth_.refused.size && align >= growth_.refused.align;
+    }
+
     // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
 
     /// How far to extend the region for `least` bytes of its extent, which are 0 when no size would do.
@@ -439,7 +469,7 @@ private:
         const auto had = space_.extent(0);
         const acquired<Device> answer = this->device_.resize(held, to);
         if (!answer) {
-            refused_with_ = answer.error();
+            note_refusal({to, Device::min_align}, answer.error());
             return false;
         }
         refused_with_ = {};
@@ -510,7 +540,7 @@ private:
     }
 
     [[no_unique_address]] std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
-    [[no_unique_address]] std::conditional_t<one_region, nothing, growth_state> growth_{};
+    [[no_unique_address]] std::conditional_t<grows, growth_state, nothing> growth_{};
 };
 
 }  // namespace allot::inline v1

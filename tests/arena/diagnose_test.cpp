@@ -1,6 +1,8 @@
 // diagnose: every refusal there is, and that it tells the truth.
 #include "helpers.hpp"
 
+#include <allot/device/virtual_memory.hpp>
+
 #include <doctest/doctest.h>
 
 #include <string_view>
@@ -8,6 +10,7 @@
 namespace {
 
 using namespace helpers;
+using namespace allot::literals;
 using allot::refusal;
 
 }  // namespace
@@ -122,6 +125,38 @@ TEST_CASE("diagnose: the device refused, with its own code") {
     CHECK(window.diagnose({1, 1}).why == refusal::device_refused);
     CHECK(window.diagnose({1, 1}).device_error == static_cast<long>(allot::host::window_error::too_small));
     CHECK(std::string_view{window.diagnose({1, 1}).what()} == allot::to_string(refusal::device_refused));
+}
+
+TEST_CASE_TEMPLATE("diagnose: what a device refused does not stand for smaller requests, in an arena that grows", Growth,
+                   allot::growth::fixed<>, allot::growth::geometric<>, allot::growth::contiguous<>) {
+    supply from{.largest = 2_MiB};
+    auto arena = [&] {
+        if constexpr (Growth::in_place) {
+            using device = allot::host::virtual_memory;
+            return allot::arena<device, allot::best_fit<side_table>, Growth>{device{2_MiB}};
+        } else {
+            return allot::arena<handles<>, allot::best_fit<side_table>, Growth>{handles<>{from}};
+        }
+    }();
+    const allot::layout much{8_MiB, 1}, more{9_MiB, 1}, little{9, 1};
+    REQUIRE_FALSE(arena.allocate(much));
+    CHECK(arena.diagnose(much).why == refusal::device_refused);
+    CHECK(arena.diagnose(more).why == refusal::device_refused);
+    CHECK(arena.diagnose(little).why == refusal::none);
+    CHECK(arena.allocate(little));
+    // It gave: what it refuses is found out anew.
+    CHECK(arena.diagnose(much).why == refusal::none);
+    CHECK_FALSE(arena.allocate(much));
+    CHECK(arena.diagnose(much).why == refusal::device_refused);
+    arena.trim();
+    CHECK(arena.diagnose(much).why == refusal::none);
+}
+
+TEST_CASE("diagnose: an alignment that no slot of a pool has is misaligned, also where more slots can be had") {
+    allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 128}>, allot::growth::geometric<>> arena;
+    CHECK(arena.diagnose({16, 4096}).why == refusal::misaligned);
+    CHECK_FALSE(arena.allocate({16, 4096}));
+    CHECK(arena.diagnose({129, 1}).why == refusal::over_limit);
 }
 
 TEST_CASE("diagnose: the device refused, also a size that its granularity rounds beyond SIZE_MAX") {
