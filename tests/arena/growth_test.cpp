@@ -537,3 +537,15 @@ TEST_CASE_TEMPLATE("growth: a region that is acquired for an alignment serves it
         if (i == 0) CHECK(block);
     }
 }
+
+TEST_CASE("growth: where few holes are probed, a region is larger than its request by less than a quarter") {
+    supply from;
+    allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}>,
+                 growth::fixed<growth_options{.step = 64, .regions = 4}>> arena{handles<>{from}};
+    for (const std::size_t size : {1001U, 5003U, 100'003U}) {
+        const std::size_t before = arena.size();
+        CHECK(arena.allocate({size, 16}));
+        CHECK(arena.size() - before > size);
+        CHECK(arena.size() - before < size + size / 4);
+    }
+}

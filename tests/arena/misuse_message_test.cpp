@@ -98,4 +98,16 @@ TEST_CASE("misuse: a handler may take the block's history, or not") {
     CHECK(with_history::seen().size == 13);
     CHECK(with_history::seen().allocated == 1);
     CHECK(with_history::seen().freed == 2);
+    // Its bytes were handed out again meanwhile: known is the one that was freed there last.
+    for (int i = 0; i != 3; ++i) {
+        const auto again = arena.allocate({.size = 13});
+        REQUIRE(again.address == block.address);
+        arena.deallocate(again);
+    }
+    arena.deallocate(decltype(block){block.address, block.size, {}});  // made of an address and a size
+    CHECK(with_history::seen().allocated == 7);
+    CHECK(with_history::seen().freed == 8);
+    arena.deallocate(block);
+    CHECK(with_history::seen().allocated == 1);
+    CHECK(with_history::seen().freed == 2);
 }

@@ -387,3 +387,26 @@ TEST_CASE("best_fit: in band, a claim leaves nothing in front, or as much as a h
         CHECK_FALSE(strategy.claim({at + words * word + 1, 64}));
     }
 }
+
+TEST_CASE("best_fit in band: a record that leads out of the extent is not sound, whatever stands behind it") {
+    using strategy_type = allot::best_fit<best_fit_options{.store = node_store::in_band}>;
+    constexpr std::size_t word = sizeof(std::size_t);
+    alignas(16) static std::size_t words[256]{};
+    const auto base = reinterpret_cast<std::uintptr_t>(words);
+    const extent inside{base, 128 * word};  // half of what is there
+    strategy_type strategy;
+    REQUIRE(strategy.insert(inside));
+    const auto block = strategy.allocate({60 * word, 1});
+    REQUIRE(block);
+    CHECK(strategy.is_sound(block, inside));
+    const std::size_t above = (block.where.offset - base) / word - 1 + strategy.capacity(block) / word + 1;
+    const std::size_t whole = words[above];  // of the hole
+    for (const std::size_t more : {70U, 100U, 120U}) {  // as a hole of so many words would have it
+        words[above] = more * word | 2;
+        words[above + more - 1] = more * word;
+        words[above + more] = 1;
+        CHECK_FALSE(strategy.is_sound(block, inside));
+    }
+    words[above] = whole;
+    CHECK(strategy.is_sound(block, inside));
+}
