@@ -106,6 +106,7 @@ TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change 
         checked memory{under.make()}, other{under.make()};
         auto a = memory.allocate({100, 64});
         const auto b = other.allocate({100, 64});
+        CHECK_FALSE(memory.check({}));  // no block, which is no misuse
         auto longer = a;
         longer.size = 101;
         memory.deallocate(longer);

@@ -41,6 +41,19 @@ struct generous_heap : allot::traits_of<allot::host::heap> {
     void release(allot::region<void*> held) noexcept { allot::host::heap{}.release(held); }
 };
 
+/// Handles whose regions grow in place.
+struct growing_handles : handles<> {
+    using handles<>::handles;
+    allot::acquired<growing_handles> acquire(allot::layout wanted) noexcept {
+        const auto given = handles<>::acquire(wanted);
+        return given ? allot::acquired<growing_handles>{*given} : allot::acquired<growing_handles>::failure(given.error());
+    }
+    allot::acquired<growing_handles> resize(allot::region<address_model::address> held, std::size_t size) noexcept {
+        held.size = size;
+        return held;
+    }
+};
+
 using down_narrow = allot::bump<allot::bump_options{}, std::uint16_t>;
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
@@ -548,4 +561,16 @@ TEST_CASE("growth: where few holes are probed, a region is larger than its reque
         CHECK(arena.size() - before > size);
         CHECK(arena.size() - before < size + size / 4);
     }
+}
+
+TEST_CASE("growth: the base of a region that grows in place is as aligned as the first request asks") {
+    supply from;
+    allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000, .regions = 1}>> arena{
+        growing_handles{from}};
+    CHECK(arena.diagnose({100, 64}).why == refusal::none);
+    CHECK(arena.allocate({100, 64}));
+    CHECK(arena.allocate({3000, 32}));
+    CHECK(region_sizes(arena).size() == 1);
+    CHECK_FALSE(arena.allocate({100, 128}));
+    CHECK(arena.diagnose({100, 128}).why == refusal::misaligned);
 }

@@ -110,4 +110,10 @@ TEST_CASE("misuse: a handler may take the block's history, or not") {
     arena.deallocate(block);
     CHECK(with_history::seen().allocated == 1);
     CHECK(with_history::seen().freed == 2);
+    const auto live = arena.allocate({.size = 13});
+    REQUIRE(live.address == block.address);
+    with_history::seen() = {};
+    arena.deallocate(block);  // freed before, whoever lives there now
+    CHECK(with_history::seen().allocated == 1);
+    CHECK(with_history::seen().freed == 2);
 }

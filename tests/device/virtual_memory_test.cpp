@@ -239,3 +239,11 @@ TEST_CASE("where addresses are few, up_to reserves less") {
     CHECK(virtual_memory::up_to(1_GiB, 2_GiB).reserve() == 2_GiB);
 }
 #endif
+
+TEST_CASE_TEMPLATE("a region grows by what a request needs where the next step is more than is reserved", Strategy, beside, up) {
+    growing<Strategy, 256_KiB> memory{virtual_memory{448_KiB}};
+    CHECK(memory.allocate({.size = 256_KiB}));
+    CHECK(memory.allocate({.size = 192_KiB}));
+    CHECK(memory.size() == 448_KiB);
+    CHECK_FALSE(memory.allocate({.size = 1}));
+}

@@ -46,6 +46,7 @@ programs = {  # the tests that have to notice
     "core": "tests/core/*_test.cpp", "strategy": "tests/strategy/*_test.cpp", "arena": "tests/arena/*_test.cpp",
     "compose": "tests/compose/*_test.cpp", "root": "tests/*_test.cpp", "laws": "tests/laws/*_test.cpp",
     "plan": "tests/plan/*_test.cpp", "tensor": "tests/tensor/*_test.cpp", "address": "tests/address/*_test.cpp",
+    "device": "tests/device/virtual_memory_test.cpp",
 }
 not_compiled = re.compile(r"opencl|vulkan|symmetric|constexpr_test|static_memories")  # drivers, constant expressions
 own_tests = {part: ["arena", "compose", "root"] if part == "arena" else [part] for part in parts}

@@ -409,4 +409,20 @@ TEST_CASE("best_fit in band: a record that leads out of the extent is not sound,
     }
     words[above] = whole;
     CHECK(strategy.is_sound(block, inside));
+    const std::size_t behind = above + (whole & ~std::size_t{7}) / word;
+    words[behind] |= 2;  // as if a block, and no hole, were below it
+    CHECK_FALSE(strategy.is_sound(block, inside));
+    words[behind] &= ~std::size_t{2};
+    CHECK(strategy.is_sound(block, inside));
+}
+
+TEST_CASE("best_fit: no extent is the smallest for no block at all, and none is for a size that wraps") {
+    using in_band = allot::best_fit<best_fit_options{.store = node_store::in_band}>;
+    using beside = allot::best_fit<best_fit_options{.granule = 64}>;
+    for (const std::size_t align : {1U, 64U, 4096U}) {
+        CHECK(in_band::bytes_for(0, {100, align}) == 0);
+        CHECK(beside::bytes_for(0, {100, align}) == 0);
+        CHECK(in_band::bytes_for(1, {~std::size_t{0} - 20, align}) == 0);
+        CHECK(beside::bytes_for(1, {~std::size_t{0} - 20, align}) == 0);
+    }
 }

@@ -634,3 +634,15 @@ TEST_CASE("elements in no memory, behind all of it, or not aligned as their dtyp
     from.set({allot::dtype_code::floating, 32, 4});  // a vector, aligned as its lanes
     CHECK(allot::from_dlpack<heap>(from.share()));
 }
+
+TEST_CASE("the last element of an adopted tensor may be the last of all memory") {
+    modern from;
+    from.shape = {2, 2};
+    from.strides = {3, 1};  // five elements from the first to the last
+    from.share_null();
+    from.managed.dl_tensor.data = reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max() - 23);
+    CHECK(allot::from_dlpack<heap>(from.give()));
+    from.strides = {5, 1};  // seven
+    from.share_null();
+    CHECK(allot::from_dlpack<heap>(from.give()).error().why == tensor_refusal::too_large);
+}

@@ -344,4 +344,9 @@ TEST_CASE("an alignment beyond the placement's last offset is that of the storag
     CHECK(data.diagnose({100, 1 << 16}).why != allot::refusal::none);
     CHECK(asked(1 << 17).error().why == allot::tensor_refusal::no_memory);
     CHECK(asked(1 << 12));
+    const auto whole = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
+    const auto all = allot::alloc_tensor(whole, allot::anywhere, {5000}, allot::int8, 1 << 16);
+    REQUIRE(all);
+    CHECK(all->data() == whole.base());
+    CHECK_FALSE(allot::alloc_tensor(whole, allot::anywhere, {1}, allot::int8, 1 << 16));
 }
