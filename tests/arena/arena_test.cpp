@@ -401,3 +401,16 @@ TEST_CASE("debug: a moved arena's leaks are reported once") {
     }
     CHECK(noted::take().size() == 1);
 }
+
+TEST_CASE("resize to more than narrow offsets count is refused, not taken for what is left of it") {
+    helpers::supply from;
+    allot::arena<helpers::handles<>, allot::best_fit<allot::best_fit_options{}, std::uint16_t>> arena{
+        helpers::handles<>{from}, 10'000};
+    auto held = arena.allocate({300, 1});
+    REQUIRE(held);
+    for (const std::size_t size : {std::size_t{65'536} + 200, std::size_t{65'536} * 3 + 301, std::size_t{65'536}}) {
+        CHECK_FALSE(arena.resize(held, size));
+        CHECK(held.size == 300);
+    }
+    CHECK(arena.resize(held, 9'999));
+}

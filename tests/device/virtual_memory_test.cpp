@@ -247,3 +247,12 @@ TEST_CASE_TEMPLATE("a region grows by what a request needs where the next step i
     CHECK(memory.size() == 448_KiB);
     CHECK_FALSE(memory.allocate({.size = 1}));
 }
+
+TEST_CASE_TEMPLATE("a region does not grow for a request that is none", Strategy, in_band, beside, up) {
+    growing<Strategy> memory{virtual_memory{100_MiB}};
+    CHECK(memory.allocate({.size = 100}));
+    const std::size_t before = memory.size();
+    CHECK_FALSE(memory.allocate({.size = 1_MiB, .align = 3}));
+    CHECK_FALSE(memory.allocate({.size = 0, .align = 64}));
+    CHECK(memory.size() == before);
+}

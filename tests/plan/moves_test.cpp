@@ -510,3 +510,16 @@ TEST_CASE("the validator sees each mistake") {
     elsewhere.memories.allowed = slow_only;
     CHECK(allot::validate_moves(elsewhere, *right) == moves_violation{kind::not_allowed, 0});
 }
+
+TEST_CASE("the bound counts each time that one of two buffers has to leave for the other") {
+    const plan_buffer buffers[] = {{.size = 100, .live = {0, 20}}, {.size = 100, .live = {0, 20}}};
+    std::vector<plan_access> accesses;
+    for (std::int64_t step = 0; step != 20; ++step) accesses.push_back({static_cast<std::size_t>(step % 2), step});
+    const plan_memory memories[] = {{.capacity = 120}, {.cost = 1}};
+    const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
+    const auto made = allot::plan_moves(problem, quick);
+    REQUIRE(made);
+    check_plan(problem, *made, quick);
+    CHECK(made->cost <= 1000);   // one of them always elsewhere, ten times used
+    CHECK(made->bound >= 500);  // at all but the first and the last step, one of the two is elsewhere
+}

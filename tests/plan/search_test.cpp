@@ -289,6 +289,18 @@ TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobo
     CHECK(find({}, 0).result.answer == search_answer::found);
 }
 
+TEST_CASE("a buffer's lives may be said in any order") {
+    std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
+    const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
+    do {
+        CAPTURE(lives[0].from);
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {3, {0, 1}}, {3, {4, 6}}, {3, {7, 9}}, {3, {13, 14}}, {8, {10, 12}}};
+        std::vector<allot::plan_revival> revivals;
+        for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
+        check_lowest({.buffers = buffers, .revivals = revivals}, 8);
+    } while (std::next_permutation(lives.begin(), lives.end(), is_before));
+}
+
 TEST_CASE("a buffer that lives often") {
     std::vector<plan_buffer> buffers{{5, {0, 1}}, {3, {1, 2}}};
     std::vector<allot::plan_revival> revivals;

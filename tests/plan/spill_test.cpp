@@ -571,6 +571,20 @@ TEST_CASE("no heap: a workspace that is too small is refused, one as large as as
     const auto made = allot::plan_memories_into(known_problem, places, needs, workspace, options);
     REQUIRE(made);
     CHECK(made->cost == 54);
+    // It may hold anything: here of another problem, whose last buffers are fixed.
+    const plan_buffer buffers[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {1, 2}}, {.size = 4, .live = {0, 3}}};
+    const allot::plan_fixed fixed[] = {{1, 4}, {2, 8}}, moved[] = {{1, 8}, {2, 4}};
+    const std::uint64_t allowed[] = {3, 1, 1};
+    const plan_memory memories[] = {{.capacity = 12}, {.cost = 1}};
+    allot::memories_problem problem{.buffers = {.buffers = buffers, .fixed = fixed}, .memories = memories, .allowed = allowed};
+    allot::plan_heap used{allot::space_of_memories(problem, options)};
+    CHECK(allot::plan_memories_into(problem, places, needs, used, options)->cost == 0);
+    problem.buffers.fixed = moved;
+    const auto again = allot::plan_memories_into(problem, places, needs, used, options);
+    REQUIRE(again);
+    CHECK(again->cost == 0);
+    CHECK(places[1].offset == 8);
+    CHECK(places[2].offset == 4);
 }
 
 // The problems of a public collection, where it lies beside the project: bytes that spill at two capacities, over the least
