@@ -473,6 +473,29 @@ TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
     CHECK(all->cost < simple->cost);
 }
 
+TEST_CASE("whoever watches where there is hardly room sees fewer buffers without a memory, and then the cost fall") {
+    std::mt19937 random{11};
+    int partly = 0;
+    for (int round = 0; round != 40; ++round) {
+        CAPTURE(round);
+        const auto buffers = problems::random_buffers(random, 30, 20, 100);
+        const plan_memory memories[] = {{.capacity = 100 + random() % 300}, {.capacity = 150, .cost = 1}, {.capacity = 100, .cost = 9}};
+        const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
+        allot::memories_progress last{.cost = UINT64_MAX, .homeless = buffers.size()};
+        bool several = false;
+        const auto made = allot::plan_memories(problem, {.effort = 20'000}, [&](allot::memories_progress now) {
+            CHECK((now.homeless < last.homeless || (now.homeless == last.homeless && now.cost <= last.cost)));
+            several = several || now.homeless != 0;
+            last = now;
+            return false;
+        });
+        REQUIRE(made);
+        CHECK(made->homeless <= last.homeless);
+        partly += several && made->homeless < buffers.size();
+    }
+    CHECK(partly > 10);
+}
+
 TEST_CASE("more buffers than are searched: effort improves their plan as well") {
     std::mt19937 random{5};
     std::vector<plan_buffer> buffers;
