@@ -520,6 +520,6 @@ TEST_CASE("the bound counts each time that one of two buffers has to leave for t
     const auto made = allot::plan_moves(problem, quick);
     REQUIRE(made);
     check_plan(problem, *made, quick);
-    CHECK(made->cost <= 1000);   // one of them always elsewhere, ten times used
+    CHECK(made->cost <= 1000);  // one of them always elsewhere, ten times used
     CHECK(made->bound >= 500);  // at all but the first and the last step, one of the two is elsewhere
 }
