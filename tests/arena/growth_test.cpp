@@ -574,3 +574,14 @@ TEST_CASE("growth: the base of a region that grows in place is as aligned as the
     CHECK_FALSE(arena.allocate({100, 128}));
     CHECK(arena.diagnose({100, 128}).why == refusal::misaligned);
 }
+
+TEST_CASE("growth: where few holes are probed, no region is acquired for what narrow offsets cannot tell") {
+    supply from;
+    allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}, std::uint16_t>,
+                 growth::fixed<growth_options{.step = 64, .regions = 2}>> arena{handles<>{from}};
+    for (const std::size_t size : {58'300U, 60'000U, 65'535U}) {
+        CHECK_FALSE(arena.allocate({size, 1}));
+        CHECK(arena.diagnose({size, 1}).why == refusal::over_limit);
+    }
+    CHECK(from.acquired == 0);
+}

@@ -490,6 +490,23 @@ TEST_CASE_TEMPLATE("debug: a write after free is reported when the bytes are han
     CHECK(noted::take().empty());
 }
 
+TEST_CASE_TEMPLATE("debug: a write after free is reported when a block grows over the bytes", Kind,
+                   debugged<allot::best_fit<in_band>>, debugged<allot::best_fit<side_table>>) {
+    noted::take();
+    auto arena = Kind::make();
+    auto block = arena.allocate({96, 8});
+    const auto above = arena.allocate({99, 8});
+    REQUIRE((block && above && above.address > block.address));
+    arena.deallocate(above);
+    static_cast<unsigned char*>(above.address)[47] = 3;
+    CHECK(noted::take().empty());
+    const std::size_t all = allot::raw_pointer::position(above.address) - allot::raw_pointer::position(block.address) + 99;
+    CHECK(arena.resize(block, all));
+    CHECK(noted::only(misuse::written_after_free, allot::raw_pointer::position(above.address), 99));
+    arena.deallocate(block);
+    CHECK(noted::take().empty());
+}
+
 TEST_CASE_TEMPLATE("debug: a write after free is reported when the arena ends or is trimmed", Kind,
                    debugged<allot::best_fit<side_table>>, debugged<allot::best_fit<in_band>, some_growth>) {
     noted::take();

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -297,4 +299,24 @@ TEST_CASE("no heap: a workspace that is too small is refused, one as large as as
     const auto made = allot::plan_into(problem, places, workspace, options);
     REQUIRE(made);
     CHECK(made->peak == 16);
+}
+
+TEST_CASE("together: of several lives and sizes, said in any order") {
+    std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
+    const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
+    const allot::plan_pair together[] = {{0, 1}};
+    do {
+        CAPTURE(lives[0].from);
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {2, {6, 7}}, {3, {0, 1}}, {3, {4, 6}}, {6, {6, 7}},
+                                               {3, {7, 9}},   {3, {13, 14}}, {8, {10, 12}}};
+        std::vector<allot::plan_revival> revivals;
+        for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
+        const allot::plan_problem problem{.buffers = buffers, .revivals = revivals, .together = together};
+        for (const std::uint64_t effort : {std::uint64_t{0}, std::uint64_t{5000}}) {
+            const auto made = allot::plan(problem, {.effort = effort});
+            REQUIRE(made);
+            CHECK(is_valid(problem, *made));
+            if (effort != 0) CHECK(made->peak == 8);
+        }
+    } while (std::next_permutation(lives.begin(), lives.end(), is_before));
 }

@@ -305,3 +305,9 @@ TEST_CASE("replanned: where all may move that can, it plans from scratch, and is
     CHECK(made->bound == 9);
     CHECK(made->moved == 0);
 }
+
+TEST_CASE("replan tries so many moves: each number up to four, then steps of a half and of a third") {
+    std::vector<std::uint64_t> tried{0};
+    while (tried.size() != 12) tried.push_back(allot::detail::next_moves(tried.back()));
+    CHECK(tried == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48});
+}
