@@ -54,6 +54,18 @@ struct growing_handles : handles<> {
     }
 };
 
+/// Handles whose regions begin inside a buffer.
+struct inner_handles : handles<> {
+    using handles<>::handles;
+    allot::acquired<inner_handles> acquire(allot::layout wanted) noexcept {
+        const auto given = handles<>::acquire(wanted);
+        if (!given) return allot::acquired<inner_handles>::failure(given.error());
+        auto region = *given;
+        region.base.offset = 4096;
+        return region;
+    }
+};
+
 using down_narrow = allot::bump<allot::bump_options{}, std::uint16_t>;
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
@@ -584,4 +596,32 @@ TEST_CASE("growth: where few holes are probed, no region is acquired for what na
         CHECK(arena.diagnose({size, 1}).why == refusal::over_limit);
     }
     CHECK(from.acquired == 0);
+}
+
+TEST_CASE_TEMPLATE("growth: what the device refused once is not told after it has given again", Strategy, up, down,
+                   allot::best_fit<>) {
+    supply from{.regions = 0};
+    allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
+    CHECK_FALSE(arena.allocate({1000, 16}));
+    CHECK(arena.diagnose({1000, 16}).why == refusal::device_refused);
+    from.regions = 9;
+    REQUIRE(arena.allocate({1000, 16}));
+    CHECK(arena.diagnose({1000, 16}).why == refusal::none);
+    CHECK(arena.allocate({1000, 16}));
+}
+
+TEST_CASE("a region that begins inside a buffer: blocks come back to where they lie") {
+    supply from;
+    allot::arena<inner_handles, allot::pool<allot::pool_options{.slot = 64, .count = 8, .align = 16}>> arena{inner_handles{from}, 512};
+    for (int round = 0; round != 2; ++round) {
+        std::vector<decltype(arena)::block_type> blocks;
+        while (const auto block = arena.allocate({60, 16})) {
+            CHECK(block.address.offset >= 4096);
+            CHECK(block.address.offset < 4096 + 512);
+            CHECK(block.address.offset % 64 == 0);
+            blocks.push_back(block);
+        }
+        CHECK(blocks.size() == 8);
+        for (const auto& block : blocks) arena.deallocate(block);
+    }
 }

@@ -77,15 +77,18 @@ class Mutant:
     def part(self):
         return mutated_part(self.path.relative_to(root / "include/allot"))
 
-    def key(self):
+    def key(self, repeated=None):
         """Stays the same when other lines of the file change."""
         name = f"{self.path.relative_to(root / 'include/allot')}: {self.function}: {self.kind}"
-        if self.repeated:
-            name += f" #{self.repeated + 1}"
+        repeated = self.repeated if repeated is None else repeated
+        if repeated:
+            name += f" #{repeated + 1}"
         return name, self.text if len(self.text) <= 110 else self.text[:107] + "..."
 
     def hash(self):
-        return hashlib.sha256(f"{options.seed} {self.key()}".encode()).digest()
+        """Repeats from the second on are chosen together."""
+        key = self.key(min(self.repeated, 1))
+        return hashlib.sha256(f"{options.seed} {key}".encode()).digest()
 
     def __str__(self):
         name, text = self.key()
@@ -191,8 +194,9 @@ def candidates(include):
     visit(unit.cursor, None, "")
     times = collections.Counter()
     for mutant in sorted(found.values(), key=Mutant.place):
-        mutant.repeated = times[mutant.key()]
-        times[mutant.key()] += 1
+        name = mutant.key()
+        mutant.repeated = times[name]
+        times[name] += 1
     return list(found.values())
 
 

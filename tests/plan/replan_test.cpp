@@ -311,3 +311,12 @@ TEST_CASE("replan tries so many moves: each number up to four, then steps of a h
     while (tried.size() != 12) tried.push_back(allot::detail::next_moves(tried.back()));
     CHECK(tried == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48});
 }
+
+TEST_CASE("replan: a buffer that has grown and asks for more alignment does not stay where it cannot be") {
+    const plan_buffer buffers[] = {{.size = 32, .live = {0, 2}, .align = 64}, {.size = 8, .live = {0, 2}}};
+    const allot::plan_place before[] = {{8, 16}, {0, 8}};
+    const auto made = allot::replan({.buffers = buffers}, before, 0);
+    REQUIRE(made);
+    CHECK(made->places[1].offset == 0);
+    CHECK(made->places[0].offset == 64);
+}

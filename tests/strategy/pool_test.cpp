@@ -174,6 +174,16 @@ TEST_CASE("an in-band pool manages several extents and gives one up when all of 
     CHECK(left == (kept_is_low ? 3 : 7));
 }
 
+TEST_CASE_TEMPLATE("pool: no extent is the smallest for what no slot serves", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::index_stack>) {
+    using pool = allot::pool<pool_options{.slot = 24, .count = 8, .align = 8, .store = store::value}>;
+    CHECK(pool::bytes_for(3, {20, 4}) == 72);
+    for (const allot::layout each : {allot::layout{0, 8}, {20, 3}, {20, 0}, {25, 8}, {20, 16}}) CHECK(pool::bytes_for(3, each) == 0);
+    CHECK(pool::bytes_for(0, {20, 4}) == 0);
+    CHECK(pool::bytes_for(9, {20, 4}) == 0);
+}
+
 TEST_CASE("pool: an extent may end at the last offset, and not beyond") {
     allot::pool<pool_options{.slot = 24, .count = 8, .align = 8}, std::uint8_t> strategy;
     CHECK_FALSE(strategy.insert({161, 95}));

@@ -259,4 +259,12 @@ TEST_CASE("a staged copy goes through as many bytes as there are, and fails wher
     const auto second = allot::copy_tensor(x, y, allot::staged_copy{counted{&in}, broken, std::span{bytes}});
     CHECK(first.error().memory.device_error == 7);
     CHECK(second.error().memory.device_error == 7);
+    // Where the first way takes nothing, nothing is written to the target by the second.
+    std::vector<std::size_t> none, written;
+    int waits = 0;
+    const auto unwilling =
+        allot::copy_tensor(x, y, allot::staged_copy{picky{100, &none, &waits}, counted{&written}, std::span{bytes}});
+    REQUIRE(unwilling);
+    CHECK(*unwilling == allot::copy_path::host);
+    CHECK(written.empty());
 }

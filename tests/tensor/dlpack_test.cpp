@@ -635,6 +635,14 @@ TEST_CASE("elements in no memory, behind all of it, or not aligned as their dtyp
     CHECK(allot::from_dlpack<heap>(from.share()));
 }
 
+TEST_CASE("truth values are adopted as such, and what DLPack has no name for is not") {
+    modern from;
+    from.set(allot::boolean);
+    CHECK(allot::from_dlpack<heap>(from.share())->dtype() == allot::boolean);
+    from.managed.dl_tensor.dtype.code = static_cast<std::uint8_t>(allot::dtype_code::boolean) + 1;
+    CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
+}
+
 TEST_CASE("the last element of an adopted tensor may be the last of all memory") {
     modern from;
     from.shape = {2, 2};

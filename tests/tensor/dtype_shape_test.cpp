@@ -80,6 +80,8 @@ TEST_CASE("dtypes are named as graph compilers name them") {
     CHECK(*dtype_named("bool") == allot::boolean);
     CHECK(*dtype_named("boolx8") == dtype{dtype_code::boolean, 8, 8});
     CHECK(*dtype_named("handle64") == dtype{dtype_code::opaque_handle, 64});
+    CHECK(*dtype_named("int255") == dtype{dtype_code::integer, 255});
+    CHECK(*dtype_named("int8x65535") == dtype{dtype_code::integer, 8, 65535});
     CHECK(*dtype_named(std::string_view{"int1288"}.substr(0, 5)) == dtype{dtype_code::integer, 12});  // what follows is not its
     for (const std::string name : {"", "int", "int0", "int256", "int032", "int32x", "int32x0", "int32x65536", "int32x4x4",
                                    "Int32", "int32 ", " int32", "x4", "4", "floaty16", "int-8", "int+8", "bools"}) {

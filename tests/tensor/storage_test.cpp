@@ -44,6 +44,7 @@ TEST_CASE("what no storage can be is refused") {
     CHECK(huge.error().why == tensor_refusal::no_memory);
     CHECK(huge.error().memory.why == refusal::exhausted);
     CHECK(std::string{huge.error().what()} == "fewer bytes are free than were asked for");
+    CHECK(std::string{allot::tensor_error{tensor_refusal::no_memory}.what()} == allot::to_string(tensor_refusal::no_memory));
     CHECK(allot::alloc_storage(memory, {most, 2}, int32).error().why == tensor_refusal::too_large);
     CHECK(allot::alloc_storage(memory, {-4}, int32).error().why == tensor_refusal::bad_shape);
 }
@@ -349,4 +350,6 @@ TEST_CASE("an alignment beyond the placement's last offset is that of the storag
     REQUIRE(all);
     CHECK(all->data() == whole.base());
     CHECK_FALSE(allot::alloc_tensor(whole, allot::anywhere, {1}, allot::int8, 1 << 16));
+    const auto free = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
+    CHECK_FALSE(allot::alloc_tensor(free, allot::anywhere, {65'636}, allot::int8, 1 << 16));  // no 16 bits tell that size
 }
