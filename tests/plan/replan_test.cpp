@@ -320,3 +320,16 @@ TEST_CASE("replan: a buffer that has grown and asks for more alignment does not 
     CHECK(made->places[1].offset == 0);
     CHECK(made->places[0].offset == 64);
 }
+
+TEST_CASE("replan: a new buffer that is together with an old one is none that moves, whatever lies behind the old places") {
+    const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {2, 4}}, {.size = 10, .live = {0, 4}}};
+    const allot::plan_pair together[] = {{0, 1}};
+    const allot::plan_fixed fixed[] = {{2, 0}};
+    const plan_place places[] = {{0, 10}, {0, 10}, {0, 10}};
+    const auto made =
+        allot::replan({.buffers = buffers, .fixed = fixed, .together = together}, std::span{places}.first(1), 1);
+    REQUIRE(made);
+    CHECK(made->moved == 1);
+    CHECK(made->places[0].offset == 10);
+    CHECK(made->places[1].offset == 10);
+}
