@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs fuzzers, one a core, each for some minutes, on the inputs in corpus/ and those that it found earlier:
+# Runs fuzzers, all at once, for some minutes, on the inputs in corpus/ and those that it found earlier:
 #
 #     run.sh PROGRAMS MINUTES [--keep] [NAME...]
 #
@@ -35,4 +35,4 @@ fuzz() { # NAME
 }
 export -f fuzz
 export programs minutes keep
-printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'fuzz {}'
+printf '%s\n' "${names[@]}" | xargs -P "${#names[@]}" -I{} bash -euo pipefail -c 'fuzz {}'
