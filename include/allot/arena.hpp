@@ -249,7 +249,8 @@ public:
         regions_.shrink_to(held);
     }
 
-    /// Why `allocate` would refuse. An arena that would have to grow says what its device answered last.
+    /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
+    /// again, and all that is larger and as aligned, until `trim`, or until it gives as much.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
 
     /// Bytes held from the device, over all regions.

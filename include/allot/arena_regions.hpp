@@ -154,7 +154,7 @@ public:
     }
 
     /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
-    /// again, and all that is larger and as aligned, until it gives a region or `trim` gives one back.
+    /// again, and all that is larger and as aligned, until `trim`, or until it gives as much.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
         if (one_region && !in_place && !space_.regions[0]) {
@@ -339,7 +339,7 @@ private:
             note_refusal(wanted, answer.error());
             return false;
         }
-        refused_with_ = {};
+        note_grant(wanted);
         space_.regions[slot] = *answer;
         if (!start_using(slot)) {
             this->device_.release(std::exchange(space_.regions[slot], {}));
@@ -446,6 +446,12 @@ private:
         refused_with_ = why;
         if constexpr (grows) growth_.refused = asked;
     }
+    void note_grant([[maybe_unused]] layout asked) noexcept {
+        if constexpr (grows) {
+            if (asked.size < growth_.refused.size || asked.align < growth_.refused.align) return;
+        }
+        refused_with_ = {};
+    }
     [[nodiscard]] bool was_refused(const step& more) const noexcept
         requires grows
     {
@@ -472,7 +478,7 @@ private:
             note_refusal({to, Device::min_align}, answer.error());
             return false;
         }
-        refused_with_ = {};
+        note_grant({to, Device::min_align});
         const region_type before = std::exchange(held, *answer);
         if (strategy_.resize_extent(had, space_.extent(0).size)) return true;
         if (const acquired<Device> undone = this->device_.resize(held, before.size)) held = *undone;

@@ -144,8 +144,7 @@ TEST_CASE_TEMPLATE("diagnose: what a device refused does not stand for smaller r
     CHECK(arena.diagnose(more).why == refusal::device_refused);
     CHECK(arena.diagnose(little).why == refusal::none);
     CHECK(arena.allocate(little));
-    // It gave: what it refuses is found out anew.
-    CHECK(arena.diagnose(much).why == refusal::none);
+    CHECK(arena.diagnose(much).why == refusal::device_refused);
     CHECK_FALSE(arena.allocate(much));
     CHECK(arena.diagnose(much).why == refusal::device_refused);
     arena.trim();
