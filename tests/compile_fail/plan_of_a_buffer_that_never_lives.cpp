@@ -1,5 +1,5 @@
 // A plan by the compiler of buffers that are none.
-// refused: allot: no plan can be made of these buffers
+// refused: allot: no plan can be made of these buffers: plan_refused<reason, buffer> names the reason and a buffer
 #include <allot/plan.hpp>
 
 #ifdef MISUSE

@@ -242,6 +242,14 @@ template <const auto& Given>
     requires std::same_as<std::remove_cvref_t<decltype(Given)>, plan_problem>
 inline constexpr plan_problem problem_of<Given> = Given;
 
+/// Does not compile for a reason.
+template <plan_refusal Why, std::size_t Buffer>
+struct plan_refused {
+    static_assert(Why == plan_refusal::none,
+                  "allot: no plan can be made of these buffers: plan_refused<reason, buffer> names the reason and a buffer");
+    static constexpr bool never = true;
+};
+
 template <std::size_t Count>
 struct static_answer {
     static_plan<Count> plan;
@@ -260,12 +268,14 @@ template <const plan_problem& Problem, plan_options Options>
 }  // namespace detail
 
 /// Plans in a constant expression: an array of buffers, or a problem of such arrays, that has static storage duration.
-/// By default it is one greedy plan; `Options` with an effort search for a better one.
+/// By default it is one greedy plan; `Options` with an effort search for a better one. A plan above their capacity does not
+/// compile: `plan_shortfall<N>` in the message says by how many bytes.
 template <const auto& Given, plan_options Options = at_compile_time>
 [[nodiscard]] consteval auto plan() noexcept {
     constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();
-    static_assert(made.error.why == plan_refusal::none,
-                  "allot: no plan can be made of these buffers: plan_refusal says what is wrong with them");
+    static_assert(detail::plan_refused<made.error.why, made.error.which>::never);
+    if constexpr (made.error.why == plan_refusal::none)
+        static_assert(plan_shortfall<(made.plan.peak > Options.capacity ? made.plan.peak - Options.capacity : 0)>::none);
     return made.plan;
 }
 

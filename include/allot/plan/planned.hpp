@@ -50,11 +50,11 @@ inline constexpr made_at_run_time no_plan_yet{};
 template <const auto& Plan = detail::no_plan_yet>
 struct planned {};
 
-/// Does not compile for a device that has `Bytes` too few.
+/// Does not compile for a device, or a capacity, that has `Bytes` too few.
 template <std::uint64_t Bytes>
 struct plan_shortfall {
     static_assert(Bytes == 0,
-                  "allot: the plan does not fit this device: plan_shortfall<N> says how many bytes are missing");
+                  "allot: the plan does not fit the memory: plan_shortfall<N> says how many bytes are missing");
     static constexpr bool none = true;
 };
 

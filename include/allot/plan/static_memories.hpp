@@ -98,8 +98,7 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
 template <const memories_problem& Problem, memories_options Options = memories_at_compile_time>
 [[nodiscard]] consteval auto plan_memories() noexcept {
     constexpr auto made = detail::plan_memories_statically<Problem, Options, 0>();
-    static_assert(made.error.why == plan_refusal::none,
-                  "allot: no plan can be made of these buffers: plan_refusal says what is wrong with them");
+    static_assert(detail::plan_refused<made.error.why, made.error.which>::never);
     if constexpr (made.error.why == plan_refusal::none && made.plan.homeless != 0) {
         constexpr auto without_end = detail::plan_memories_statically<Problem, Options, ~std::uint64_t{0}>();
         constexpr bool all_fit_alone = without_end.plan.which == Problem.buffers.buffers.size();

@@ -1,0 +1,12 @@
+// A plan by the compiler that needs more bytes than the capacity that it is given: the message says how many.
+// refused: plan_shortfall<100>
+#include <allot/plan.hpp>
+
+static constexpr allot::plan_buffer buffers[] = {{.size = 600, .live = {0, 3}}, {.size = 300, .live = {2, 5}}};
+#ifdef MISUSE
+static constexpr auto layout = allot::plan<buffers, allot::plan_options{.capacity = 800}>();
+#else
+static constexpr auto layout = allot::plan<buffers, allot::plan_options{.capacity = 900}>();
+#endif
+
+int main() { return layout.peak == 900 ? 0 : 1; }
