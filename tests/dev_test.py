@@ -26,6 +26,8 @@ class Dev(unittest.TestCase):
         self.script("examples/networks/onnx_to_network.py", ECHO)
         for script in ("fuzz/run.sh", "vm/run.sh", "documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
+        for tool in ("pip", "python", "conan"):
+            self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/plan/memory_planner", "gcc/examples/networks/network_demo", "gcc-release/benchmarks/replay"):
             self.script(f"build/{program}", ECHO)
         for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
@@ -110,8 +112,6 @@ class Dev(unittest.TestCase):
             self.assertIn("all passed", done.stdout)
             return [line.split()[-1] for line in done.stdout.splitlines() if "--workflow" in line]
 
-        for tool in ("pip", "python", "conan"):
-            self.script(f"build/tools/bin/{tool}", ECHO)
         unit, wide, everything = workflows(), workflows("--wide"), workflows("--all")
         self.assertEqual(unit, ["unit"])
         self.assertEqual(wide, ["gcc", "rest"])
