@@ -250,7 +250,7 @@ public:
     }
 
     /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
-    /// again, and all that is larger and as aligned, until `trim`, or until it gives as much.
+    /// again, and all that is larger and as aligned, until it gives as much, or `trim` gives something back.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
 
     /// Bytes held from the device, over all regions.

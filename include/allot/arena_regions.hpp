@@ -154,7 +154,7 @@ public:
     }
 
     /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
-    /// again, and all that is larger and as aligned, until `trim`, or until it gives as much.
+    /// again, and all that is larger and as aligned, until it gives as much, or `trim` gives something back.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
         if (one_region && !in_place && !space_.regions[0]) {
@@ -175,14 +175,16 @@ public:
     std::size_t trim() noexcept
         requires can_trim
     {
-        refused_with_ = {};
+        std::size_t released = 0;
         if constexpr (requires { this->device_.size(), this->device_.trim(); }) {
-            const std::size_t spare = this->device_.size(), released = release_all_unused();
+            released = this->device_.size();
+            released += release_all_unused();
             this->device_.trim();
-            return spare + released;
         } else {
-            return release_all_unused();
+            released = release_all_unused();
         }
+        if (released != 0) refused_with_ = {};
+        return released;
     }
 
     /// Gives the device back those regions that were not held `before`, or as much of the end of the one that grows in place.

@@ -109,8 +109,9 @@ public:
     std::size_t trim() noexcept
         requires requires(Device device) { device.trim(); }
     {
-        refused_ = {};
-        return device_.trim();
+        const std::size_t released = device_.trim();
+        if (released != 0) refused_ = {};
+        return released;
     }
 
     /// Why `allocate` would refuse. Only the device knows: what it refused, it is taken to refuse again, and all that is

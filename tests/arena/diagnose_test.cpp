@@ -143,12 +143,17 @@ TEST_CASE_TEMPLATE("diagnose: what a device refused does not stand for smaller r
     CHECK(arena.diagnose(much).why == refusal::device_refused);
     CHECK(arena.diagnose(more).why == refusal::device_refused);
     CHECK(arena.diagnose(little).why == refusal::none);
-    CHECK(arena.allocate(little));
+    const auto block = arena.allocate(little);
+    CHECK(block);
     CHECK(arena.diagnose(much).why == refusal::device_refused);
     CHECK_FALSE(arena.allocate(much));
     CHECK(arena.diagnose(much).why == refusal::device_refused);
-    arena.trim();
+    arena.deallocate(block);
+    CHECK(arena.trim() != 0);
     CHECK(arena.diagnose(much).why == refusal::none);
+    CHECK_FALSE(arena.allocate(much));
+    CHECK(arena.trim() == 0);
+    CHECK(arena.diagnose(much).why == refusal::device_refused);
 }
 
 TEST_CASE("diagnose: an alignment that no slot of a pool has is misaligned, also where more slots can be had") {

@@ -42,7 +42,7 @@ struct best_fit_refusals {
                   "allot: the granule of an in-band best_fit is two words");
     static_assert(Options.large <= Options.largest_extent,
                   "allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top");
-    static_assert(Options.large <= std::numeric_limits<Offset>::max() || Options.large == no_bound,
+    static_assert(std::in_range<Offset>(Options.large) || Options.large == no_bound,
                   "allot: best_fit_options::large does not fit the offset type: no size would be placed from the top");
     static_assert(Options.store != node_store::in_band || sizeof(Offset) > 1,
                   "allot: records in band need offsets of 16 bits or more: with 8 bits use node_store::side_table");
