@@ -131,11 +131,12 @@ public:
         if (!is_honoured(wanted.align)) return {};
         grant given = ask(wanted);
         if constexpr (grows) {
-            const std::size_t slot = space_.free_region();
-            if (!given && grow_for(wanted)) {
-                given = ask(wanted);
+            if (!given) {
+                const std::size_t slot = space_.free_region();
+                const bool grown = grow_for(wanted);
+                if (grown) given = ask(wanted);
                 if constexpr (may_miss)
-                    if (!given) given = claim_in(slot, wanted);
+                    if (grown && !given) given = claim_in(slot, wanted);
             }
         }
         return given;
@@ -188,14 +189,13 @@ public:
     }
 
     /// Gives the device back those regions that were not held `before`, or as much of the end of the one that grows in place.
-    /// Returns how many bytes. Precondition: nothing lives there, and no region was given up in between.
-    std::size_t shrink_to(const space_type& before) noexcept {
+    /// Precondition: nothing lives there, and no region was given up in between.
+    void shrink_to(const space_type& before) noexcept {
         if constexpr (in_place) {
-            return trim_end(before.regions[0].size);
+            trim_end(before.regions[0].size);
         } else {
-            const std::size_t released = release_unused([&](const region_type& held) { return before.holds(held); });
+            release_unused([&](const region_type& held) { return before.holds(held); });
             if constexpr (one_by_one) space_ = before;  // in the order that they had
-            return released;
         }
     }
 
@@ -238,7 +238,7 @@ private:
     }
     /// Gives the device regions in which nothing is live, but those that are to be kept.
     template <class Keep>
-    [[nodiscard]] std::size_t release_unused(Keep keep) noexcept {
+    std::size_t release_unused(Keep keep) noexcept {
         std::size_t released = 0;
         for (std::size_t i = 0; i != Growth::regions; ++i) {
             region_type& held = space_.regions[i];

@@ -75,29 +75,6 @@ TEST_CASE("ring: a rollback frees what was allocated since, also over the end an
     CHECK(strategy.allocate({100, 1}).where.offset == 7);
 }
 
-TEST_CASE("ring: what was moved from serves nothing, until it is given offsets") {
-    static_assert(!std::is_copy_constructible_v<allot::ring<>> && !std::is_copy_assignable_v<allot::ring<>>);
-    allot::ring<> strategy;
-    REQUIRE(strategy.insert({100, 50}));
-    CHECK(strategy.allocate({10, 1}));
-    allot::ring<> moved{std::move(strategy)};
-    for (int i = 0; i != 2; ++i) {
-        CHECK(strategy.diagnose({1, 1}).why == allot::refusal::exhausted);
-        CHECK_FALSE(strategy.allocate({1, 1}));
-        strategy.reset();
-    }
-    CHECK_FALSE(moved.insert({100, 50}));
-    CHECK_FALSE(moved.allocate({41, 1}));
-    CHECK(moved.allocate({40, 1}));
-    moved.reset();
-    CHECK(moved.allocate({50, 1}));
-    REQUIRE(strategy.insert({200, 7}));
-    strategy = std::move(moved);
-    CHECK_FALSE(moved.allocate({1, 1}));
-    strategy.reset();
-    CHECK(strategy.allocate({50, 1}).where.offset == 100);
-}
-
 TEST_CASE("ring: after a reset nothing is live, and the next block is the oldest") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({0, 100}));

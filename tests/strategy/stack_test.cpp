@@ -52,26 +52,3 @@ TEST_CASE("a two-ended stack puts large blocks at the top, and each end is a sta
     strategy.deallocate(large);
     CHECK(strategy.allocate({200, 1}).where == allot::extent{0, 200});
 }
-
-TEST_CASE("stack: what was moved from serves nothing, until it is given offsets") {
-    static_assert(!std::is_copy_constructible_v<allot::stack<>> && !std::is_copy_assignable_v<allot::stack<>>);
-    allot::stack<> strategy;
-    REQUIRE(strategy.insert({100, 50}));
-    CHECK(strategy.allocate({10, 1}));
-    allot::stack<> moved{std::move(strategy)};
-    for (int i = 0; i != 2; ++i) {
-        CHECK(strategy.diagnose({1, 1}).why == allot::refusal::exhausted);
-        CHECK_FALSE(strategy.allocate({1, 1}));
-        strategy.reset();
-    }
-    CHECK_FALSE(moved.insert({100, 50}));
-    CHECK_FALSE(moved.allocate({41, 1}));
-    CHECK(moved.allocate({40, 1}));
-    moved.reset();
-    CHECK(moved.allocate({50, 1}));
-    REQUIRE(strategy.insert({200, 7}));
-    strategy = std::move(moved);
-    CHECK_FALSE(moved.allocate({1, 1}));
-    strategy.reset();
-    CHECK(strategy.allocate({50, 1}).where.offset == 100);
-}

@@ -242,7 +242,7 @@ template <const auto& Given>
     requires std::same_as<std::remove_cvref_t<decltype(Given)>, plan_problem>
 inline constexpr plan_problem problem_of<Given> = Given;
 
-/// Does not compile for a reason.
+/// Does not compile unless `Why` is none: the message shows the reason, and a buffer.
 template <plan_refusal Why, std::size_t Buffer>
 struct plan_refused {
     static_assert(Why == plan_refusal::none,

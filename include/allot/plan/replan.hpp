@@ -42,16 +42,12 @@ struct replan_summary : plan_summary {
 
 namespace detail {
 
-/// Whether a buffer is where it was before, as far as it alone tells.
-[[nodiscard]] constexpr bool is_placed(const plan_buffer& buffer, const plan_place& place) noexcept {
-    return place.offset != unplaced.offset && place.size == buffer.size &&
-           buffer.size <= ~std::uint64_t{0} - place.offset;
-}
-/// Whether it may still be there, as far as it alone tells, if it is not fixed.
+/// Whether a buffer has not changed and may still be where it was, as far as it alone tells, if it is not fixed.
 [[nodiscard]] constexpr bool may_stay(const plan_problem& problem, std::size_t i, const plan_place& place) noexcept {
     const plan_buffer& buffer = problem.buffers[i];
     const std::uint64_t begin = place.offset;
-    return is_placed(buffer, place) && begin % buffer.align == 0 &&
+    return begin != unplaced.offset && place.size == buffer.size && buffer.size <= ~std::uint64_t{0} - begin &&
+           begin % buffer.align == 0 &&
            std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
                return range.size != 0 && buffer.size != 0 && begin < range.offset + range.size &&
                       range.offset < begin + buffer.size;
@@ -121,7 +117,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
                                                    std::size_t at_most, const plan_options& options) noexcept {
     plan_space space = merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
     space.longs += problem.buffers.size();
-    space.words += problem.buffers.size();
+    space.words += 2 * problem.buffers.size();
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
 }
 
@@ -165,6 +161,7 @@ template <class Watch = unwatched>
 
     const std::span<std::uint64_t> home{workspace.cut_longs(all), work.buffers.size()};
     const std::span<std::uint32_t> cost{workspace.cut_words(all), work.buffers.size()};
+    const std::span<std::uint32_t> counted{workspace.cut_words(all), all};  // by buffer: 1 where moving it counts
     detail::find_homes(problem, before, *merged, home, cost, workspace);
     detail::ejection_search planner{work, sizes, home.data(), cost.data(), workspace};
     if (const std::size_t fixed = planner.begin(); fixed != work.buffers.size())
@@ -175,9 +172,9 @@ template <class Watch = unwatched>
         return cost[(*merged)[i]] == detail::ejection_search::never &&
                std::ranges::any_of(problem.fixed, [&](const plan_fixed& fixed) { return fixed.buffer == i; });
     };
-    const auto counts = [&](std::size_t i) {
-        return i < before.size() && detail::may_stay(problem, i, before[i]) && !is_fixed(i);
-    };
+    for (std::size_t i = 0; i != all; ++i)
+        counted[i] = i < before.size() && detail::may_stay(problem, i, before[i]) && !is_fixed(i) ? 1 : 0;
+    const auto counts = [&](std::size_t i) { return counted[i] != 0; };
     std::size_t others = 0, strayed = 0;  // all of them, and those that were elsewhere than their group
     for (std::size_t i = 0; i != all; ++i) {
         others += counts(i);

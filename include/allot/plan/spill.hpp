@@ -131,8 +131,8 @@ public:
         return {};
     }
 
-    /// No plan costs less: the first memories taken as one, for each number of them, and bytes that may be
-    /// parted. Those that are together count as many bytes as they have at least.
+    /// A cost that no plan is below. It takes the first memories as one, for each number of them, and lets a buffer's bytes
+    /// lie in several. Buffers that are together count with their least size.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i)
@@ -480,8 +480,8 @@ namespace detail {
 }
 
 /// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap.
-/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused where it
-/// is no problem, for lifetimes of one buffer that overlap, where fixed buffers collide, and for costs whose sum, times
+/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused for an
+/// invalid problem, for lifetimes of one buffer that overlap, where fixed buffers collide, and for costs whose sum, times
 /// 64, does not fit 64 bits.
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(

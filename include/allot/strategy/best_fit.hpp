@@ -29,7 +29,8 @@
 namespace allot::inline v1 {
 
 namespace detail {
-/// The options that best_fit refuses. Not in the class, of which clang++ knows nothing after a sentence.
+/// The options that best_fit refuses. Outside the class: after a static_assert fails inside it, clang++ knows none of its
+/// members and adds errors of its own.
 template <best_fit_options Options, class Offset>
 struct best_fit_refusals {
     static constexpr bool said = true;

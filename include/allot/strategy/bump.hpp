@@ -46,7 +46,7 @@ public:
     };
 
     constexpr bump() noexcept = default;
-    /// What is moved from has no offsets.
+    /// A moved-from bump has no offsets.
     constexpr bump(bump&& other) noexcept : bump{std::as_const(other)} { other.size_ = other.room_ = 0; }
     constexpr bump& operator=(bump&& other) noexcept {
         const bump taken{std::move(other)};

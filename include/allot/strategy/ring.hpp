@@ -44,7 +44,7 @@ public:
     };
 
     constexpr ring() noexcept = default;
-    /// What is moved from has no offsets.
+    /// A moved-from ring has no offsets.
     constexpr ring(ring&& other) noexcept : ring{std::as_const(other)} {
         other.whole_ = {};
         other.reset();

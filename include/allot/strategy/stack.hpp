@@ -25,7 +25,7 @@ struct stack_ticket {
 
 template <stack_options Options = stack_options{}, std::unsigned_integral Offset = std::size_t>
 class stack {
-    static_assert(static_cast<Offset>(Options.large) == Options.large,
+    static_assert(std::in_range<Offset>(Options.large),
                   "allot: stack_options::large does not fit the offset type: no size would be stacked from the top");
 
 public:
@@ -47,7 +47,7 @@ public:
     };
 
     constexpr stack() noexcept = default;
-    /// What is moved from has no offsets.
+    /// A moved-from stack has no offsets.
     constexpr stack(stack&& other) noexcept : stack{std::as_const(other)} {
         other.whole_ = {};
         other.reset();
