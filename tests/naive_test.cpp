@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -287,7 +288,23 @@ TEST_CASE("cached: when the device refuses, everything kept goes back and it is 
     CHECK_FALSE(memory.allocate({3000, 16}));  // nothing was kept: asked once
     CHECK(under.journal->attempts == 4);
     CHECK(memory.diagnose({3000, 16}).device_error == laws::journal::injected);
+    CHECK(memory.trim() == 0);  // which changes nothing for the device
+    CHECK(memory.diagnose({3000, 16}).why == refusal::device_refused);
     memory.deallocate(b);
+}
+
+TEST_CASE("naive: a trim that gave something back makes it forget what the device refused") {
+    struct hoarder : device {
+        std::size_t spare = 4096;
+        std::size_t trim() noexcept { return std::exchange(spare, 0); }
+    };
+    watched_device under;
+    allot::naive<hoarder> memory{hoarder{under.make()}};
+    under.journal->fail_on = 1;
+    CHECK_FALSE(memory.allocate({3000, 16}));
+    CHECK(memory.diagnose({3000, 16}).why == refusal::device_refused);
+    CHECK(memory.trim() == 4096);
+    CHECK(memory.diagnose({3000, 16}).why == refusal::none);
 }
 
 TEST_CASE("cached: no more is kept than there are places, and all of it goes back in the end") {
