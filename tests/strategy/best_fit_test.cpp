@@ -315,14 +315,27 @@ struct misaligned_holes {
 
 }  // namespace
 
-TEST_CASE("a request among 100,000 misaligned holes is refused after so many probes, and then as misaligned") {
+TEST_CASE("a request among 100,000 misaligned holes is refused after so many probes, as fragmented") {
     misaligned_holes<best_fit_options{.store = node_store::in_band, .probes = 64}> bounded;
     CHECK(bounded.looks_of({40, 64}) < 1000);
     constexpr std::size_t largest = 64 - sizeof(std::uintptr_t);  // all but the header
-    CHECK(bounded.strategy.diagnose({40, 64}) == allot::diagnosis{allot::refusal::misaligned, largest});
+    CHECK(bounded.strategy.diagnose({40, 64}) == allot::diagnosis{allot::refusal::fragmented, largest});
     CHECK(bounded.strategy.diagnose({100, 64}).why == allot::refusal::fragmented);  // no hole is so large
     CHECK(bounded.strategy.diagnose({8'000'000, 64}).why == allot::refusal::exhausted);
     CHECK(bounded.strategy.allocate({56, 16}));  // what any hole serves is found at once
+}
+
+TEST_CASE("a hole that is large enough and is not looked at makes a request fragmented, whatever its alignment") {
+    allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .largest_extent = 100'000}> strategy;
+    REQUIRE(strategy.insert({0, 8300}));
+    const auto large = strategy.allocate({4200, 1}), between = strategy.allocate({1, 1}), small = strategy.allocate({4098, 1});
+    REQUIRE((large && between && small));
+    strategy.deallocate(large);  // both are in one bin, and the newest comes first
+    strategy.deallocate(small);
+    REQUIRE_FALSE(strategy.allocate({4200, 1}));
+    CHECK(strategy.diagnose({4200, 1}) == allot::diagnosis{allot::refusal::fragmented, 4200});
+    CHECK(strategy.allocate({4098, 1}));
+    CHECK(strategy.allocate({4200, 1}));  // the only hole left
 }
 
 TEST_CASE("by default every hole is looked at before a request is refused") {

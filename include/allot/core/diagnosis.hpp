@@ -13,7 +13,7 @@ enum class refusal : unsigned char {
     bad_alignment,   // an alignment that is 0 or no power of two
     misaligned,      // the base cannot honour the alignment
     exhausted,       // fewer bytes are free than asked for
-    fragmented,      // enough bytes are free, but no hole fits
+    fragmented,      // enough bytes are free, but no hole fits, or none of those that the strategy looks at
     not_free,        // the bytes that were claimed are in use, or not managed here
     out_of_records,  // a hole fits, but the side table has no record left to cut it
     over_limit,      // more than this allocator may ever give: slot size, region count, growth limit

@@ -62,7 +62,7 @@ struct best_fit_options {
     std::size_t records = 0;                   // of a side table: 0 grows on the heap, otherwise as many and no heap
     std::size_t granule = 1;                   // of a side table: offsets and sizes are multiples of it, a power of two
     unsigned candidates = 4;                   // holes of a bin compared for the lowest offset: fewer is faster, more is tighter
-    std::size_t probes = all_holes;            // holes that are looked at before a request is refused, as misaligned
+    std::size_t probes = all_holes;            // holes that are looked at before a request is refused, as fragmented
     std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none, or for 128 KiB
                                                // in host memory that grows in place, where no_bound is for none
     std::size_t largest_extent = no_bound;     // bytes: bounds the bins, larger extents are refused; an arena knows its device's

@@ -305,7 +305,6 @@ public:
         if (const Offset need = size_of_node(wanted.size); need != 0)
             if (const place found = find(wanted, need); found.hole != none)
                 return {has_room(found, need) ? refusal::none : refusal::out_of_records, largest};
-        if (!exact && largest >= wanted.size) return {refusal::misaligned, largest};
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
