@@ -325,6 +325,34 @@ TEST_CASE("a request among 100,000 misaligned holes is refused after so many pro
     CHECK(bounded.strategy.allocate({56, 16}));  // what any hole serves is found at once
 }
 
+TEST_CASE("side table: an extent beside which another was inserted keeps its end, until the strategy was empty") {
+    allot::best_fit<best_fit_options{.store = node_store::side_table, .records = 32}> strategy;
+    const auto is_whole = [&](allot::extent where) {
+        const auto all = strategy.allocate({where.size, 1});
+        if (!all || all.where != where || strategy.allocate({1, 1})) return false;
+        strategy.deallocate(all);
+        return true;
+    };
+    for (const bool first : {true, false}) {
+        REQUIRE((strategy.insert({0, 1000}) && strategy.insert({5000, 1000})));
+        CHECK_FALSE(strategy.resize_extent({0, 1000}, 2000));
+        REQUIRE(strategy.remove({first ? 0U : 5000U, 1000}));
+        const allot::extent left{first ? 5000U : 0U, 1000};
+        CHECK_FALSE(strategy.resize_extent(left, 2000));
+        CHECK_FALSE(strategy.resize_extent(left, 500));
+        CHECK(strategy.size_for(left, {1500, 1}) == 0);
+        CHECK(is_whole(left));
+        REQUIRE(strategy.remove(left));
+        REQUIRE(strategy.insert({100, 1000}));
+        CHECK(strategy.size_for({100, 1000}, {1500, 1}) == 1500);
+        REQUIRE(strategy.resize_extent({100, 1000}, 2000));
+        CHECK(is_whole({100, 2000}));
+        REQUIRE(strategy.resize_extent({100, 2000}, 500));
+        CHECK(is_whole({100, 500}));
+        REQUIRE(strategy.remove({100, 500}));
+    }
+}
+
 TEST_CASE("a hole that is large enough and is not looked at makes a request fragmented, whatever its alignment") {
     allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .largest_extent = 100'000}> strategy;
     REQUIRE(strategy.insert({0, 8300}));

@@ -125,10 +125,10 @@ public:
     }
 
     /// Moves the end of the one extent that was inserted. False, and nothing changed, when a block lies there, the rest of
-    /// a hole could not be kept, or no record is left.
+    /// a hole could not be kept, no record is left, or, with a side table, others were inserted since it was empty.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
         const extent_type had = usable_of(inserted), now = usable_of({inserted.offset, size});
-        if (!had || !now) return false;
+        if (!had || !now || !nodes_.knows_end()) return false;
         const node hole = nodes_.last_hole(had);
         const Offset size_of_hole = hole == none ? 0 : nodes_.size(hole);
         if (now.size > had.size) {
@@ -160,7 +160,7 @@ public:
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(wanted.size);
-        if (!had || need == 0 || !is_alignment(wanted.align)) return 0;
+        if (!had || need == 0 || !is_alignment(wanted.align) || !nodes_.knows_end()) return 0;
         const Offset low = end_of_blocks(had);
         if constexpr (exact) return size_up_to(inserted, places::lowest(low, wanted.align), need);
         // Where not every hole is probed, one that all of a bin's are as large as is found.

@@ -72,6 +72,7 @@ public:
     }
     void remove(node) noexcept {}
 
+    [[nodiscard]] static constexpr bool knows_end() noexcept { return true; }
     /// The hole that ends with the extent; `none` when a block does.
     [[nodiscard]] node last_hole(basic_extent<Offset> where) const noexcept { return hole_before(where.end()); }
     /// The extent is `more` longer: the hole at its end.

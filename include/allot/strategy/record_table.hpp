@@ -101,9 +101,11 @@ public:
 
     /// Records that can be taken before the table has to grow.
     [[nodiscard]] constexpr record_index spare() const noexcept { return free_count_ + (records_.capacity() - used_); }
+    /// Records that are taken now.
+    [[nodiscard]] constexpr record_index taken() const noexcept { return used_ - free_count_; }
     /// True when `count` records can be taken now; grows for it where it can.
     [[nodiscard]] ALLOT_INLINE constexpr bool room(record_index count) noexcept {
-        return spare() >= count || records_.grow(used_ - free_count_ + count);
+        return spare() >= count || records_.grow(taken() + count);
     }
     /// A record for use. Precondition: `room` said so.
     [[nodiscard]] ALLOT_INLINE constexpr record_index take() noexcept {

@@ -58,20 +58,26 @@ public:
 
     /// A hole over all of `where`, which `usable` gave. Precondition: `room(extent_records)`.
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
-        const node hole = records_.take();
-        end_ = records_.take();
-        records_[hole] = {.offset = where.offset, .before = end_, .after = end_};
-        records_[end_] = {.offset = where.end(), .before = hole, .after = hole, .prev = in_use};
+        const bool first = records_.taken() == 0;
+        const node hole = records_.take(), end = records_.take();
+        records_[hole] = {.offset = where.offset, .before = end, .after = end};
+        records_[end] = {.offset = where.end(), .before = hole, .after = hole, .prev = in_use};
+        end_ = first ? end : none;
         return hole;
     }
     /// Precondition: the hole is all of an extent.
     constexpr void remove(node hole) noexcept {
+        if (records_[hole].after == end_) end_ = none;
         records_.give(records_[hole].after);
         records_.give(hole);
     }
 
-    /// The hole that ends with the one extent; `none` when a block does.
-    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept { return if_hole(records_[end_].before); }
+    /// Whether the extent's end is known: it is the only one that was inserted since there was none.
+    [[nodiscard]] constexpr bool knows_end() const noexcept { return end_ != none; }
+    /// The hole that ends with the one extent; `none` when a block does, or the end is not known.
+    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept {
+        return end_ == none ? none : if_hole(records_[end_].before);
+    }
     /// The extent is `more` longer: the hole at its end. Precondition: `room(1)` when `last_hole` is none.
     [[nodiscard]] constexpr node extend(basic_extent<Offset> where, Offset more) noexcept {
         node hole = last_hole(where);
@@ -153,7 +159,7 @@ private:
     [[nodiscard]] constexpr node if_hole(node of) const noexcept { return records_[of].prev != in_use ? of : none; }
 
     record_table<record, Capacity> records_;
-    node end_ = none;  // where there is one extent, the record of its end
+    node end_ = none;  // the record of the extent's end, while there was never more than one
 };
 
 }  // namespace allot::inline v1
