@@ -291,6 +291,14 @@ private:
         const std::size_t over = count % 8 * (type.element_bits() % 8) % 8;
         return over == 0 ? 8 : over;
     }
+    /// Whether elements are aligned there, or those of the tensor need not be aligned any less.
+    [[nodiscard]] static bool suits(allot::dtype type, const whole& parent, std::size_t skip) {
+        const auto lowest_bit = [](std::size_t bytes) { return bytes & (~bytes + 1); };
+        if (!type.is_whole_bytes()) return true;
+        const std::size_t align = lowest_bit(type.element_bytes());
+        if (parent.dtype().is_whole_bytes() && align <= lowest_bit(parent.dtype().element_bytes())) return true;
+        return (reinterpret_cast<std::uintptr_t>(parent.data()) + skip) % align == 0;
+    }
     /// A view of bytes, or a slice, of some tensor.
     void look_otherwise() {
         if (lives_.empty()) return;
@@ -310,6 +318,7 @@ private:
             else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes()) expected = why::out_of_bounds;
             else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
                 expected = why::misaligned;
+            else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip))) expected = why::misaligned;
             expect(made.error().why == expected, "a view is refused for what is wrong, and for nothing else");
             if (!made) return;
             if (*size != 0) {

@@ -186,6 +186,40 @@ TEST_CASE("a view stays inside its tensor, at whole elements") {
     CHECK(allot::view(a, allot::uint8, {4}, 100)->byte_offset() == 164);  // a view's offset is not ignored
 }
 
+TEST_CASE("view: elements of another dtype are aligned in a slice too, as addresses and as offsets") {
+    const auto views = [](auto& memory) {
+        const auto data = *allot::alloc_storage(memory, 4096, 64);
+        const auto bytes = *allot::alloc_tensor(data, 64, {32}, allot::uint8);
+        for (std::int64_t begin = 0; begin != 9; ++begin) {
+            const auto part = *allot::slice(bytes, {begin}, {16});
+            for (std::int64_t skip = 0; skip != 9; ++skip) {
+                const bool is_aligned = skip % 4 == 0 && (begin + skip) % 4 == 0;
+                CHECK(allot::view(part, int32, {1}, skip).error().why ==
+                      (is_aligned ? tensor_refusal::none : tensor_refusal::misaligned));
+                CHECK(allot::view(part, allot::uint8, {1}, skip));
+                CHECK(allot::view(part, allot::uint4, {2}, skip));
+            }
+            CHECK(allot::view(part, int32, {0}, 0));
+        }
+        const auto pairs = *allot::alloc_tensor(data, 128, {4}, allot::dtype{allot::int16.code, 16, 2});
+        const auto second = *allot::slice(pairs, {1}, {3});
+        CHECK(allot::view(second, int32, {3}, 0));  // elements of four bytes both
+    };
+    heap_arena on_the_host{{}, 65536};
+    views(on_the_host);
+    handle_arena behind_a_handle{handles{false}, 65536};
+    views(behind_a_handle);
+}
+
+TEST_CASE("view: a tensor at an address that its elements do not divide may be seen as what it is") {
+    heap_arena memory{{}, 65536};
+    const auto data = *allot::alloc_storage(memory, 4096, 2);
+    const auto odd = *allot::alloc_tensor(data, 2, {4}, int32);
+    CHECK(allot::view(odd, int32, {3}, 4));
+    CHECK(allot::view(odd, allot::float32, {4}, 0));
+    CHECK(allot::view(odd, allot::int64, {2}, 0).error().why == tensor_refusal::misaligned);
+}
+
 TEST_CASE("a slice has its tensor's strides") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 64);

@@ -185,6 +185,18 @@ template <class Claim>
         return fresh;
     }
 }
+/// Whether elements of `type` are aligned at `address`, or need not be aligned more than the tensor's own: a slice begins at
+/// any of those.
+template <class Claim, class Address>
+[[nodiscard]] bool is_as_aligned(const tensor<Claim>& of, dtype type, const Address& address) noexcept {
+    using model = typename tensor<Claim>::address_model;
+    if constexpr (linear_address_model<model>) {
+        const auto align = [](dtype each) { return each.is_whole_bytes() ? alignment_of(each.element_bytes()) : std::size_t{1}; };
+        return align(type) <= align(of.dtype()) || model::position(address) % align(type) == 0;
+    } else {
+        return true;
+    }
+}
 }  // namespace detail
 
 /// The type of a view of a tensor.
@@ -192,8 +204,8 @@ template <class Tensor>
 using view_of = tensor<decltype(detail::share(std::declval<const typename Tensor::claim_type&>()))>;
 
 /// The same bytes with another dtype and shape, `byte_offset` behind the first. Inside the tensor, which has to be
-/// compact; at a multiple of the new element's size; at the first byte where consumers take no offset. The view keeps the
-/// bytes alive.
+/// compact; at a multiple of the new element's size, and aligned for it unless the tensor's own elements are as large; at
+/// the first byte where consumers take no offset. The view keeps the bytes alive.
 template <class Claim>
 [[nodiscard]] tensor_result<view_of<tensor<Claim>>> view(const tensor<Claim>& of, dtype type, const shape& extents,
                                                          std::int64_t byte_offset = 0) noexcept {
@@ -211,6 +223,7 @@ template <class Claim>
     if (fresh::offsets == offset_use::none && skip != 0) return answer::failure({tensor_refusal::no_offsets});
     const auto address = *bytes == 0 ? typename fresh::address_type{}
                                      : fresh::address_model::locate(of.address(), static_cast<std::size_t>(skip));
+    if (*bytes != 0 && !detail::is_as_aligned(of, type, address)) return answer::failure({tensor_refusal::misaligned});
     const std::size_t bits = detail::bits_of_last_byte(type, *element_count(extents));
     const bool ends_with_it = skip + *bytes == of.size_bytes();
     const bool shares = *bytes != 0 && (ends_with_it ? of.shares_last_byte() ||
