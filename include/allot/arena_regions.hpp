@@ -123,8 +123,12 @@ public:
             static_cast<void>(acquire({1, Align}));
     }
 
-    /// A region of at least `size` bytes; when there is none, `diagnose` knows why.
-    void acquire_first(std::size_t size) noexcept { static_cast<void>(acquire({size, Align})); }
+    /// A region of at least `size` bytes; when there is none, `diagnose` knows why. Where offsets are addresses, as aligned as
+    /// the strategy counts: how much of it can be used is then the same wherever it lies.
+    void acquire_first(std::size_t size) noexcept {
+        constexpr std::size_t align = model::absolute ? extent_align<Strategy>() : 1;
+        static_cast<void>(acquire({size, align < Align ? Align : align}));
+    }
 
     /// What the strategy gives, from one more region or a larger one where it has to be.
     [[nodiscard]] grant allocate(layout wanted) noexcept {

@@ -181,8 +181,11 @@ private:
         }
         const allot::diagnosis now = it_->diagnose(wanted);
         last_ += std::string{", before: "} + said.what() + ", after: " + now.what();
-        require(now.why != refusal::none, "allocate refuses, and diagnose says that it would serve");
-        if (all_.alone || !all_.grows)  // of a fallback, the second's answer may hide that the first's device refused
+        // Rows that wait are taken where they are, so that many rows may fit at one time and not at another.
+        const bool as_before = !all_.in_rows || !all_.defers;
+        require(now.why != refusal::none || !as_before, "allocate refuses, and diagnose says that it would serve");
+        // Of a fallback, the second's answer may hide that the first's device refused.
+        if ((all_.alone || !all_.grows) && as_before)
             require(said.why != refusal::none || now.why == refusal::device_refused,
                     "diagnose said none, and allocate refuses");
         const bool asked_device = said.why == refusal::device_refused || now.why == refusal::device_refused;

@@ -82,7 +82,8 @@ public:
     }
 
     /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. The
-    /// trial is undone.
+    /// trial is undone. Where the rows' strategy keeps what comes back for later (deferred), rows lie elsewhere the next time,
+    /// and a block of many rows that a trial had room for may be refused when hardly more than its rows is free.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis why;
         const undo before{rows_, tables_};
