@@ -565,7 +565,7 @@ private:
                 law(wanted.size != 0 && !allot::is_alignment(wanted.align), "bad_alignment: no power of two");
                 break;
             case refusal::misaligned:
-                law(!honoured || (c_.slot != 0 && wanted.align > c_.slot_align), "misaligned: the base has not this alignment");
+                law(!honoured || wanted.align > c_.slot_align, "misaligned: the base has not this alignment");
                 break;
             case refusal::exhausted:
                 if (counted) law(largest < wanted.size && !fitting, "exhausted: not enough is free");
