@@ -320,9 +320,10 @@ TEST_CASE_TEMPLATE("a block that is freed again after its address was handed out
                    on_host<allot::deferred<allot::best_fit<in_band>>>, on_handles<allot::best_fit<>>,
                    on_host<allot::best_fit<in_band>, some_growth>, on_handles<allot::best_fit<>, some_growth>) {
     in_use<Kind> used;
-    const auto stale = used.kind.arena.allocate(small);
+    const allot::layout words{small.size, sizeof(void*)};
+    const auto stale = used.kind.arena.allocate(words);
     used.kind.arena.deallocate(stale);
-    const auto fresh = used.kind.arena.allocate(small);
+    const auto fresh = used.kind.arena.allocate(words);
     REQUIRE(fresh.address == stale.address);
     used.kind.arena.deallocate(stale);
     CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(stale), stale.size));

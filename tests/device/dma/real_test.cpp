@@ -112,7 +112,7 @@ TEST_CASE_TEMPLATE("drivers: regions are zeroed and aligned, and go back in any 
         const auto c = other.acquire({.size = 4096}), d = other.acquire({.size = 1, .align = 1});
         REQUIRE((a && b && c && d));
         CHECK(a->size == 8192);
-        CHECK(allot::raw_pointer::position(b->base) % 2 * MiB == 0);
+        CHECK(allot::raw_pointer::position(b->base) % (2 * MiB) == 0);
         for (const auto& each : {*a, *b, *c, *d}) {
             for (std::size_t i = 0; i != each.size; ++i) REQUIRE(bytes(each.base)[i] == 0);
             std::memset(each.base, 0xEE, each.size);
