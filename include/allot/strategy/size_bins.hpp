@@ -38,7 +38,7 @@ public:
     static constexpr bin count = of(Largest) + 1;
 
     /// Whether all that a bin holds is of one size.
-    [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return at < exact; }
+    [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return count <= exact || at < exact; }
 
     // A precondition of all that follows: a bin is less than `count`.
 
