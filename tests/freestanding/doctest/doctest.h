@@ -70,5 +70,6 @@ template <class Value>
         ::freestanding::check(passed_, #__VA_ARGS__, __FILE__, __LINE__);          \
         if (!passed_) ::freestanding::stop("a REQUIRE failed");                    \
     } while (false)
+#define REQUIRE_FALSE(...) REQUIRE(!::freestanding::is_true(__VA_ARGS__))
 #define FAIL_CHECK(why) ::freestanding::check(false, why, __FILE__, __LINE__)
 #define CAPTURE(value) static_cast<void>(value)
