@@ -308,7 +308,9 @@ public:
             const id block = allocate({static_cast<std::size_t>(size), 1});
             if (c_.exact) law(block != nothing, "when all was given back, every region is one hole again");
         }
-        law(held_in(s_.spaces()) == held_in(before), "what was given back is enough");
+        // A strategy that does not look at every hole may miss the one that fits.
+        const bool may_miss = !c_.exact && !c_.one_by_one && c_.slot == 0;
+        if (!may_miss) law(held_in(s_.spaces()) == held_in(before), "what was given back is enough");
         free_all();
     }
 
