@@ -22,7 +22,7 @@ fi
 fuzz() { # NAME
     local name=$1 found=build/fuzz/$1 corpus=tests/fuzz/corpus/$1
     mkdir -p "$found" "$corpus"
-    if ! "$programs/fuzz_$name" "$found" "$corpus" -max_total_time=$((minutes * 60)) -max_len=8192 -timeout=10 \
+    if ! "$programs/fuzz_$name" "$found" "$corpus" -max_total_time=$((minutes * 60)) -max_len=8192 -timeout=60 \
         -rss_limit_mb=1024 -artifact_prefix="build/fuzz/$name-" >"build/fuzz/$name.log" 2>&1; then
         grep -vE '^#[0-9]+\s+(NEW|REDUCE|RELOAD|pulse)' "build/fuzz/$name.log" | tail -n 40
         echo "$name: FAILED; all of it is in build/fuzz/$name.log"
