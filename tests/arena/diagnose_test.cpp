@@ -185,3 +185,13 @@ TEST_CASE("diagnose changes nothing") {
         CHECK(offset(arena, a) == offset(unasked, b));
     }
 }
+
+TEST_CASE("an arena's first region is as aligned as its strategy counts, so that all of it can be used") {
+    using whole_pages = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 4096}>;
+    using arena_type = allot::arena<allot::host::heap, whole_pages>;
+    arena_type all[]{{{}, 8192}, {{}, 8192}, {{}, 8192}};
+    for (arena_type& arena : all) {
+        CHECK(arena.diagnose({8192, 1}).why == refusal::none);
+        CHECK(arena.allocate({8192, 1}));
+    }
+}
