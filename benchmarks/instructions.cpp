@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What an operation costs in instructions, beside what one would write by hand. instructions.sh runs this under callgrind.
 // Without an argument all cases run; with one, those whose names contain it.
 #include "instructions.hpp"

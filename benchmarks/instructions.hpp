@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // How instructions are counted: one operation at a time, from one client request to valgrind's callgrind to the next.
 //
 //     start counting ─► operation, called through a pointer ─► dump "case/allocate"          once for every operation
@@ -6,8 +7,8 @@
 // operation's own instructions are left.
 #pragma once
 
-#include <allot/arena.hpp>
-#include <allot/device/host.hpp>
+#include <allot/arena/arena.hpp>
+#include <allot/host/memory.hpp>
 
 #include <valgrind/callgrind.h>
 
@@ -34,11 +35,11 @@ inline constexpr std::size_t any_size[] = {16, 24, 40, 64, 8, 100, 32, 48}, one_
 using storage = allot::host::static_storage<capacity>;
 alignas(4096) inline std::byte bytes[capacity];
 
-/// What is handed from allocate to deallocate: a pointer (or an offset), and a ticket if there is one.
+/// What is handed from allocate to deallocate: a pointer (or an offset), and a metadata if there is one.
 template <class Ticket>
 struct block {
     void* pointer;
-    Ticket ticket;
+    Ticket metadata;
 };
 
 template <class Block>
@@ -56,7 +57,7 @@ inline constexpr operations<Block> empty{
             return any;
         } else {
             Block any;
-            asm volatile("" : "=r"(any.pointer), "=r"(any.ticket));
+            asm volatile("" : "=r"(any.pointer), "=r"(any.metadata));
             return any;
         }
     },

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the standard's interfaces add to an arena: memory_resource and std_allocator beside the arena itself.
 #include "instructions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Blocks of any size, and blocks of one size, for which there is always a hole that fits exactly.
 #include "instructions.hpp"
 
@@ -17,17 +18,17 @@ struct of_malloc {
 template <allot::best_fit_options Options>
 struct best_fit {
     using arena_type = allot::arena<storage, allot::best_fit<Options>>;
-    using ticket = typename arena_type::ticket_type;
+    using metadata = typename arena_type::metadata_type;
     arena_type arena;
     auto allocate(std::size_t size) {
         const auto given = arena.allocate({size, 16});
-        if constexpr (std::is_empty_v<ticket>) return given.address;
-        else return block<ticket>{given.address, given.ticket};
+        if constexpr (std::is_empty_v<metadata>) return given.address;
+        else return block<metadata>{given.address, given.metadata};
     }
     template <class Handed>
     void deallocate(Handed held, std::size_t size) {
-        if constexpr (std::is_empty_v<ticket>) arena.deallocate({held, size});
-        else arena.deallocate({held.pointer, size, held.ticket});
+        if constexpr (std::is_empty_v<metadata>) arena.deallocate({held, size});
+        else arena.deallocate({held.pointer, size, held.metadata});
     }
 };
 using enum allot::node_store;

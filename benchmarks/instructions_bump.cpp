@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Blocks one after the other, sizes from a table, aligned to 16.
 #include "instructions.hpp"
 

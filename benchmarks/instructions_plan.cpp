@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Blocks of a plan.
 #include "instructions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // plan: how low the planner places buffers, how little spills, and how long that takes, as tables. Run by ./dev bench plan.
 //
 //     plan [DATA]                   in the root of the repository; DATA: a folder of published instances (default: ../shared/data)
@@ -9,10 +10,10 @@
 #include "plan_instances.hpp"
 #include "plan_peers.hpp"
 
-#include "../examples/plan/paging.hpp"
-#include "../examples/plan/planning.hpp"
+#include "../examples/apps/memory_planner/paging.hpp"
+#include "../examples/apps/memory_planner/planning.hpp"
 #ifdef ALLOT_PLAN_JSON
-#include "../examples/plan/capture.hpp"
+#include "../examples/apps/memory_planner/capture.hpp"
 #endif
 
 #include <chrono>
@@ -172,7 +173,7 @@ struct spilling {
         const allot::memories_problem problem{.buffers = {.buffers = of}, .memories = memories};
         double seconds = 0;
         const auto made = timed(seconds, [&] { return allot::plan_memories(problem); });
-        if (!made || made->homeless != 0) throw std::runtime_error{"that cannot be planned"};
+        if (!made || made->unplaced != 0) throw std::runtime_error{"that cannot be planned"};
         for (const std::uint32_t memory : {0U, 1U}) {
             buffers there;
             std::vector<std::uint64_t> offsets;
@@ -240,7 +241,7 @@ void captures_row(const std::string& name, const std::vector<fs::path>& files) {
     }
     std::printf("| %s | %zu | %zu | %zu | %zu | %zu | %.2f s | %.1f ms |\n", name.c_str(), files.size(), fits, optimal, infeasible.size(), unknown,
                 sum, 1000 * worst);
-    for (const std::string& why : infeasible) std::printf("\ninfeasible, proved: %s\n", why.c_str());
+    for (const std::string& reason : infeasible) std::printf("\ninfeasible, proved: %s\n", reason.c_str());
 }
 #endif
 
@@ -279,7 +280,7 @@ const std::map<std::string, published> minimalloc{
 }  // namespace
 
 int main(int argc, char** argv) try {
-    if (!fs::is_directory("examples/networks")) throw std::runtime_error{"this is to be run in the root of the repository"};
+    if (!fs::is_directory("examples/apps/network_demo")) throw std::runtime_error{"this is to be run in the root of the repository"};
     data_folder data{argc > 1 ? argv[1] : "../shared/data"};
     const std::vector<instance> cut = instances::cut();
     std::vector<instance> hard;
@@ -297,7 +298,7 @@ int main(int argc, char** argv) try {
 
     title("Real networks (wanted: all at the bound, in less than 1 ms each)",
           "| set | networks | most buffers | at the bound | longest | greedy by size: at the bound | longest |");
-    network_row("examples/networks", instances::files_in("examples/networks", ".network"));
+    network_row("examples/apps/network_demo", instances::files_in("examples/apps/network_demo", ".network"));
     for (const char* set : {"glow", "tflite-micro", "tvm-usmp", "vela"})
         if (const auto files = data.files(set, ".csv"); !files.empty()) network_row(set, files);
 
@@ -340,14 +341,14 @@ int main(int argc, char** argv) try {
 
 #ifdef ALLOT_PLAN_JSON
     title("Compilers' captures, with their constraints", "| set | captures | fit and are valid | optimal | infeasible, proved | not known | all | longest |");
-    captures_row("examples/plan", instances::files_in("examples/plan", ".json"));
+    captures_row("examples/apps/memory_planner", instances::files_in("examples/apps/memory_planner", ".json"));
     if (const auto files = data.files("dsa-solver", ".json"); !files.empty()) captures_row("dsa-solver", files);
 #else
     std::printf("\nskipped: captures, as nlohmann's JSON library was not found when this was built\n");
 #endif
     data.say_what_is_missing();
     return 0;
-} catch (const std::exception& why) {
-    std::fprintf(stderr, "plan: %s\n", why.what());
+} catch (const std::exception& reason) {
+    std::fprintf(stderr, "plan: %s\n", reason.what());
     return 2;
 }

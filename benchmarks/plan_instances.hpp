@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
 // plan_instances: what the planner's benchmark plans: hard instances that are made here, and what files hold.
 #pragma once
 
-#include "../examples/plan/csv.hpp"
-#include "../examples/plan/network_input.hpp"
+#include "../examples/apps/memory_planner/csv.hpp"
+#include "../examples/apps/memory_planner/network_input.hpp"
 
 #include <allot/plan/problem.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // plan_peers: what others do, in a few lines, to run beside the planner.
 //
 // Greedy by size, as in TensorFlow Lite's arena planner: the largest buffer first, each in the smallest gap between those placed
@@ -12,12 +13,12 @@
 
 namespace peers {
 
-struct greedy_answer {
+struct detail::greedy_answer {
     std::uint64_t height = 0;
     std::uint64_t spilled = 0;  // bytes that have no place
 };
 
-inline greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of, std::uint64_t capacity = ~std::uint64_t{0}) {
+inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of, std::uint64_t capacity = ~std::uint64_t{0}) {
     std::vector<std::size_t> order(of.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return of[a].size > of[b].size; });
@@ -26,7 +27,7 @@ inline greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of, s
         allot::lifetime live;
     };
     std::vector<placed> all;  // from the lowest up
-    greedy_answer made;
+    detail::greedy_answer made;
     for (const std::size_t i : order) {
         std::uint64_t above = 0, best = 0, smallest = ~std::uint64_t{0};
         for (const placed& other : all) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // replay: traces of real and synthetic programs on allot's strategies and on those that one would use instead: operations, ns an
 // operation, and the memory that they need over the most bytes that live. Run by ./dev replay and ./dev bench.
 //

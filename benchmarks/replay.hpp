@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // A trace replayed on an allocator: as a loop to be timed or counted, checked, and in the smallest memory that suffices.
 //
 // An allocator under test is a subject, a class with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The subjects of a replay that are allot's own.
 #pragma once
 
@@ -32,7 +33,7 @@ protected:
 /// A strategy on its own: blocks are offsets, and no memory is touched.
 template <class Strategy, subject_group Group>
 struct allot_offsets {
-    using block = allot::grant_of<Strategy>;
+    using block = allot::allocation_of<Strategy>;
     static constexpr subject_group group = Group;
     static constexpr const char* honours = "as asked";
     static constexpr bool bounded = true, in_memory = false;

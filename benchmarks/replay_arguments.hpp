@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What the command line of replay asks for, or what is wrong with it.
 #pragma once
 
@@ -42,9 +43,9 @@ std::string listed(const Names& names) {
 /// `names`: of the allocators that there are.
 inline replay_arguments parse(const std::vector<std::string>& arguments, const std::vector<std::string>& names) {
     replay_arguments asked;
-    const auto refuse = [](std::string why) {
+    const auto refuse = [](std::string reason) {
         replay_arguments refused;
-        refused.wrong = std::move(why);
+        refused.wrong = std::move(reason);
         return refused;
     };
     for (std::size_t i = 0; i != arguments.size(); ++i) {

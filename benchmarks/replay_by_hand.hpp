@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The subjects of a replay that one would write by hand, and the loop alone.
 #pragma once
 

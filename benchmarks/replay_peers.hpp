@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The subjects of a replay that others wrote: glibc, libstdc++, Boost and, where they are installed, foonathan/memory,
 // mimalloc and jemalloc. The last two are called by their own names and do not replace malloc (see CMakeLists.txt).
 #pragma once

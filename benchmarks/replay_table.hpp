@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What replays showed, as tables: one for each trace, and one of ratios over all of them.
 #pragma once
 

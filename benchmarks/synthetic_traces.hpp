@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Synthetic traces, made from a seed: what allocators of host memory, of GPUs and of caches for keys and values are asked.
 //
 //     fixed64            steady churn of 64 bytes, 10,000 live

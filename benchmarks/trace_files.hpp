@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Traces by name: files, plain or packed by xz, and synthetic ones, made from the repository's own seed or, as logn1k:7, from
 // another.
 #pragma once

@@ -1,7 +1,7 @@
-// What programs of examples/runtime print in a memory of its.
+// What programs of examples/apps/tensor_vm print in a memory of its.
 #pragma once
 
-#include "../examples/runtime/machine.hpp"
+#include "../examples/apps/tensor_vm/machine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // What one would write by hand, beside what allot has. "checked": refuses what allot refuses, sizes of 0, alignments that are
 // no power of two, and what is too large or too aligned.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The instructions that an allocator's worst operation takes on a microcontroller, and its mean one, counted by the core's
 // own timer under QEMU's -icount: there every instruction takes the same time, whatever it is.
 //
@@ -10,7 +11,7 @@
 // Prints four numbers: instructions of the worst allocate and the mean one, and the same of deallocate; and a fifth, the
 // timer's ticks in 20,000 instructions.
 //     -include <the header with SUBJECT>   -DSUBJECT=pool   -DLARGEST=32   -DALIGN=8   -DGIVEN_BACK=any, newest, oldest or all
-#include "firmware/board/semihosting.hpp"
+#include "../../examples/apps/firmware/board/semihosting.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -92,20 +93,20 @@ enum class order { any, newest, oldest, all };
 constexpr order given_back = order::GIVEN_BACK;
 constexpr std::size_t most = 256;
 
-struct no_ticket {};
+struct no_metadata {};
 template <class Subject>
-auto ticket_of(Subject& of) {
-    if constexpr (requires { of.ticket; }) return of.ticket;
-    else return no_ticket{};
+auto metadata_of(Subject& of) {
+    if constexpr (requires { of.metadata; }) return of.metadata;
+    else return no_metadata{};
 }
 template <class Subject, class Ticket>
-void set_ticket(Subject& of, Ticket ticket) {
-    if constexpr (requires { of.ticket; }) of.ticket = ticket;
+void set_metadata(Subject& of, Ticket metadata) {
+    if constexpr (requires { of.metadata; }) of.metadata = metadata;
 }
 struct held {
     void* block;
     std::size_t size;
-    [[no_unique_address]] decltype(ticket_of(subject)) ticket;
+    [[no_unique_address]] decltype(metadata_of(subject)) metadata;
 } live[most];
 std::size_t live_count = 0;
 
@@ -126,7 +127,7 @@ bool take(std::size_t size, std::size_t align) {
     if (given == nullptr) return false;
     auto* const bytes = static_cast<unsigned char*>(given);
     for (std::size_t i = 0; i != size; ++i) bytes[i] = 0xA5;  // a holder writes
-    live[live_count++] = {given, size, ticket_of(subject)};
+    live[live_count++] = {given, size, metadata_of(subject)};
     return true;
 }
 void give(std::size_t index) {
@@ -136,7 +137,7 @@ void give(std::size_t index) {
     --live_count;
     for (std::size_t i = index; i != live_count; ++i) live[i] = live[i + 1];
     if (given_back == order::all) live_count = 0;
-    set_ticket(subject, out.ticket);
+    set_metadata(subject, out.metadata);
     std::uint32_t ticks;
     timed_deallocate(subject, out.block, out.size, ticks);
     of_deallocate.add(less(ticks, empty_deallocate));

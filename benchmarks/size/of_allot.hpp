@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
 // allot's arenas over static storage, as a board has them.
 #pragma once
 
-#include <allot/arena.hpp>
-#include <allot/device/host.hpp>
+#include <allot/arena/arena.hpp>
+#include <allot/host/memory.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
@@ -16,28 +17,28 @@ namespace of_allot {
 inline constexpr std::size_t capacity = 1024, slot = 32;
 using storage = allot::host::static_storage<capacity>;
 
-/// A block's address is handed on, and its ticket kept as the next one to be given back.
+/// A block's address is handed on, and its metadata kept as the next one to be given back.
 template <class Strategy>
 struct in_arena {
     allot::arena<storage, Strategy> arena;
-    [[no_unique_address]] typename decltype(arena)::ticket_type ticket;
+    [[no_unique_address]] typename decltype(arena)::metadata_type metadata;
 
     void* allocate(std::size_t size, std::size_t align) {
         const auto given = arena.allocate({size, align});
-        ticket = given.ticket;
+        metadata = given.metadata;
         return given.address;
     }
     void deallocate(void* block, std::size_t size) {
         if constexpr (decltype(arena)::reclaims == allot::reclaim::never)
             arena.reset();
         else
-            arena.deallocate({block, size, ticket});
+            arena.deallocate({block, size, metadata});
     }
-    int diagnose(std::size_t size, std::size_t align) { return static_cast<int>(arena.diagnose({size, align}).why); }
+    int diagnose(std::size_t size, std::size_t align) { return static_cast<int>(arena.diagnose({size, align}).reason); }
     bool resize(void* block, std::size_t size, std::size_t to)
         requires allot::resizable<typename decltype(arena)::strategy_type>
     {
-        typename decltype(arena)::block_type held{block, size, ticket};
+        typename decltype(arena)::block_type held{block, size, metadata};
         return arena.resize(held, to);
     }
 };
@@ -70,7 +71,7 @@ struct planned {
     allot::arena<storage, allot::planned<plan>> arena;
     void* allocate(std::size_t, std::size_t) { return arena.at<1>().address; }
     void deallocate(void*, std::size_t) {}
-    int diagnose(std::size_t, std::size_t) { return static_cast<int>(arena.diagnose().why); }
+    int diagnose(std::size_t, std::size_t) { return static_cast<int>(arena.diagnose().reason); }
 };
 
 }  // namespace of_allot

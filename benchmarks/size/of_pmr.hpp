@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The standard library's memory resources over an array.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // One of the programs whose sizes size.sh compares: an allocator, and the first OPERATIONS of its operations.
 //
 //     -include <the header with SUBJECT>   -DSUBJECT=pool   -DOPERATIONS=3       1 construct, 2 allocate, 3 deallocate,
@@ -5,7 +6,7 @@
 //
 // Every operation is a function of its own that the compiler may not look into, called from main; with the subject `nothing`
 // the functions are there and empty. The difference of the two programs is what an allocator adds.
-#include "firmware/board/semihosting.hpp"
+#include "../../examples/apps/firmware/board/semihosting.hpp"
 
 #include <cstddef>
 

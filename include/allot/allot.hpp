@@ -1,19 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
 // The allocators of allot that need no vendor SDK and no operating system. Other devices are included by name, as
-// <allot/device/pages.hpp> and <allot/device/opencl.hpp>; so are tensors, as <allot/tensor.hpp>.
+// <allot/host/pages.hpp> and <allot/opencl/buffer.hpp>; so are tensors, as <allot/tensor.hpp>.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 #include <allot/address/raw_pointer.hpp>
-#include <allot/arena.hpp>
+#include <allot/arena/arena.hpp>
+#include <allot/arena/naive.hpp>
+#include <allot/compose/cached.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/core/literals.hpp>
-#include <allot/device/cached.hpp>
-#include <allot/device/host.hpp>
-#include <allot/device/tightly_coupled.hpp>
-#include <allot/naive.hpp>
+#include <allot/host/memory.hpp>
+#include <allot/host/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/deferred.hpp>

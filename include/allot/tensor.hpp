@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // All of the tensor layer, over any allocator: scopes, storages, tensors at offsets, views, rows, runs, copies.
 // Sharing tensors with other libraries costs includes of its own: <allot/tensor/dlpack.hpp>.
 #pragma once

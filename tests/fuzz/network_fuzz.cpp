@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
             if (ended > begun) std::abort();
         }
         if (ended != begun) std::abort();
-    } catch (const demo::input_error& why) {
-        if (*why.what() == '\0') std::abort();
+    } catch (const demo::input_error& reason) {
+        if (*reason.what() == '\0') std::abort();
     }
     return 0;
 }

@@ -32,7 +32,7 @@ void read_and_plan(Read read) {
         const planner::outcome paged = planner::in_pages(given, std::max(page_size, std::bit_floor(sum / 500 + 1)));
         if (!planner::mistake_in_pages(given, paged).empty()) std::abort();
         show(given, paged);
-    } catch (const planner::input_error& why) {
-        if (*why.what() == '\0') std::abort();
+    } catch (const planner::input_error& reason) {
+        if (*reason.what() == '\0') std::abort();
     }
 }

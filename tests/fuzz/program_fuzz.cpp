@@ -15,8 +15,8 @@ template <class Memory>
     std::ostringstream out;
     try {
         vm::machine<Memory>{memory, sizes}.run(program, out);
-    } catch (const vm::program_error& why) {
-        out << "refused in line " << why.line << ": " << why.what();
+    } catch (const vm::program_error& reason) {
+        out << "refused in line " << reason.line << ": " << reason.what();
     }
     return out.str();
 }
@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     vm::program program;
     try {
         program = vm::read_program({reinterpret_cast<const char*>(bytes), size});
-    } catch (const vm::program_error& why) {
-        if (why.line == 0 || *why.what() == '\0') std::abort();
+    } catch (const vm::program_error& reason) {
+        if (reason.line == 0 || *reason.what() == '\0') std::abort();
         return 0;
     }
     if (outcome<vm::host_memory>(program) != outcome<vm::tightly_coupled_memory>(program)) std::abort();

@@ -80,13 +80,13 @@ public:
             check();
         }
         lives_.clear();
-        expect(data_.memory.diagnose({data_bytes, 1}).why == allot::refusal::none, "all of the data storage is free again");
-        expect(table_.memory.diagnose({table_bytes, 1}).why == allot::refusal::none, "all of the table storage is free again");
+        expect(data_.memory.diagnose({data_bytes, 1}).reason == allot::refusal::none, "all of the data storage is free again");
+        expect(table_.memory.diagnose({table_bytes, 1}).reason == allot::refusal::none, "all of the table storage is free again");
     }
 
 private:
     static constexpr std::size_t data_bytes = 2048, table_bytes = 128;
-    using why = allot::tensor_refusal;
+    using reason = allot::tensor_refusal;
 
     [[nodiscard]] std::size_t below(std::size_t bound) {
         std::size_t value = 0;
@@ -125,12 +125,12 @@ private:
     }
 
     /// What placing bytes at an offset has to answer.
-    [[nodiscard]] static why foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
-        if (offset < 0) return why::negative_offset;
+    [[nodiscard]] static reason foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
+        if (offset < 0) return reason::negative_offset;
         const auto at = static_cast<std::size_t>(offset);
-        if (static_cast<std::uint64_t>(offset) > in.owner.size() || size > in.owner.size() - at) return why::out_of_bounds;
-        if (at % align != 0) return why::misaligned;
-        return in.is_free({at, size}) ? why::none : why::overlapping;
+        if (static_cast<std::uint64_t>(offset) > in.owner.size() || size > in.owner.size() - at) return reason::out_of_bounds;
+        if (at % align != 0) return reason::misaligned;
+        return in.is_free({at, size}) ? reason::none : reason::overlapping;
     }
 
     // ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -141,8 +141,8 @@ private:
         const std::int64_t offset = any_offset(data_bytes);
         const auto size = allot::byte_count(shape, type);
         auto made = allot::alloc_tensor(data_.memory, offset, shape, type);
-        const why expected = size ? foretell(data_, offset, *size, data_.memory.align()) : size.error().why;
-        expect(made.error().why == expected, "a tensor at an offset is refused for what is wrong, and for nothing else");
+        const reason expected = size ? foretell(data_, offset, *size, data_.memory.align()) : size.error().reason;
+        expect(made.error().reason == expected, "a tensor at an offset is refused for what is wrong, and for nothing else");
         if (!made) return;
         expect(*size == 0 || position(made->data()) == static_cast<std::size_t>(offset), "a tensor lies at its offset");
         add(*std::move(made), *size);
@@ -153,9 +153,9 @@ private:
         const allot::shape shape{any_extent(), any_extent()};
         const auto size = allot::byte_count(shape, type);
         auto made = allot::alloc_tensor(data_.memory, allot::anywhere, shape, type);
-        why expected = size.error().why;
-        if (size && *size != 0 && data_.places(*size, data_.memory.align()) == 0) expected = why::no_memory;
-        expect(made.error().why == expected, "a search is refused when no hole fits, and only then");
+        reason expected = size.error().reason;
+        if (size && *size != 0 && data_.places(*size, data_.memory.align()) == 0) expected = reason::no_memory;
+        expect(made.error().reason == expected, "a search is refused when no hole fits, and only then");
         if (!made) return;
         expect(*size == 0 || position(made->data()) % data_.memory.align() == 0, "what is found is aligned");
         add(*std::move(made), *size);
@@ -170,18 +170,18 @@ private:
         const std::int64_t table = any_offset(table_bytes);
         auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(table_.memory, table, data_.memory,
                                                                                        rows, shape, type);
-        why expected = check_rows(shape, type);
-        if (expected == why::none && rows.size() != static_cast<std::size_t>(shape[0])) expected = why::wrong_row_count;
-        const std::size_t row_bytes = expected == why::none ? *allot::byte_count({shape[1]}, type) : 0;
+        reason expected = check_rows(shape, type);
+        if (expected == reason::none && rows.size() != static_cast<std::size_t>(shape[0])) expected = reason::wrong_row_count;
+        const std::size_t row_bytes = expected == reason::none ? *allot::byte_count({shape[1]}, type) : 0;
         const std::size_t live_rows = row_bytes == 0 ? 0 : rows.size();
-        if (expected == why::none) expected = partial(shape, type);
-        if (expected == why::none) expected = foretell(table_, table, live_rows * 2, 2);
+        if (expected == reason::none) expected = partial(shape, type);
+        if (expected == reason::none) expected = foretell(table_, table, live_rows * 2, 2);
         std::vector<std::size_t> owner = data_.owner;
-        for (std::size_t row = 0; row != live_rows && expected == why::none; ++row) {
+        for (std::size_t row = 0; row != live_rows && expected == reason::none; ++row) {
             expected = foretell({data_.memory, owner}, rows[row], row_bytes, data_.memory.align());
-            if (expected == why::none) std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
+            if (expected == reason::none) std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
         }
-        expect(made.error().why == expected, "rows at offsets are refused for what is wrong, and for nothing else");
+        expect(made.error().reason == expected, "rows at offsets are refused for what is wrong, and for nothing else");
         if (!made) return;
         for (std::size_t row = 0; row != live_rows; ++row)
             expect(position(made->row(row)) == static_cast<std::size_t>(rows[row]), "a row lies at its offset");
@@ -193,24 +193,24 @@ private:
         const allot::shape shape{static_cast<std::int64_t>(below(12)), any_extent()};
         auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(
             table_.memory, allot::anywhere, data_.memory, allot::anywhere, shape, type);
-        why expected = check_rows(shape, type);
-        const std::size_t row_bytes = expected == why::none ? *allot::byte_count({shape[1]}, type) : 0;
+        reason expected = check_rows(shape, type);
+        const std::size_t row_bytes = expected == reason::none ? *allot::byte_count({shape[1]}, type) : 0;
         const std::size_t live_rows = row_bytes == 0 ? 0 : static_cast<std::size_t>(shape[0]);
-        if (expected == why::none) expected = partial(shape, type);
-        if (expected == why::none && live_rows != 0 &&
+        if (expected == reason::none) expected = partial(shape, type);
+        if (expected == reason::none && live_rows != 0 &&
             (table_.places(live_rows * 2, 2) == 0 || data_.places(row_bytes, data_.memory.align()) < live_rows))
-            expected = why::no_memory;
-        expect(made.error().why == expected, "a search for rows is refused when one of them has no place, and only then");
+            expected = reason::no_memory;
+        expect(made.error().reason == expected, "a search for rows is refused when one of them has no place, and only then");
         if (made) add(*std::move(made), row_bytes);
     }
-    [[nodiscard]] static why check_rows(const allot::shape& shape, allot::dtype type) {
+    [[nodiscard]] static reason check_rows(const allot::shape& shape, allot::dtype type) {
         const auto all = allot::byte_count(shape, type);
-        if (!all) return all.error().why;
-        return allot::byte_count({shape[1]}, type).error().why;
+        if (!all) return all.error().reason;
+        return allot::byte_count({shape[1]}, type).error().reason;
     }
-    [[nodiscard]] static why partial(const allot::shape& shape, allot::dtype type) {
+    [[nodiscard]] static reason partial(const allot::shape& shape, allot::dtype type) {
         const auto bits = static_cast<std::size_t>(shape[1]) * type.element_bits();
-        return shape[0] != 0 && bits % 8 != 0 ? why::partial_bytes : why::none;
+        return shape[0] != 0 && bits % 8 != 0 ? reason::partial_bytes : reason::none;
     }
 
     void kill() {
@@ -243,7 +243,7 @@ private:
             for (std::size_t i = 0; i != size; ++i)
                 static_cast<unsigned char*>(at)[i] = static_cast<unsigned char>(seed + 31 * n++);
         });
-        expect(done.why == (shares_last_byte ? why::partial_bytes : why::none), "a live tensor of whole bytes has runs");
+        expect(done.reason == (shares_last_byte ? reason::partial_bytes : reason::none), "a live tensor of whole bytes has runs");
     }
 
     void copy() {
@@ -252,13 +252,13 @@ private:
         std::visit(
             [&](const auto& source, const auto& target) {
                 const allot::tensor_error answer = allot::copy_tensor(source, target).error();
-                why expected = why::none;
-                if (source.dtype() != target.dtype()) expected = why::dtype_mismatch;
-                else if (source.size() != target.size()) expected = why::shape_mismatch;
-                else if (to.shares_last_byte) expected = why::partial_bytes;
-                else if (shares_some(from, to)) expected = why::overlapping;
-                expect(answer.why == expected, "a copy is refused for what is wrong, and for nothing else");
-                if (answer.why != why::none) return;
+                reason expected = reason::none;
+                if (source.dtype() != target.dtype()) expected = reason::dtype_mismatch;
+                else if (source.size() != target.size()) expected = reason::shape_mismatch;
+                else if (to.shares_last_byte) expected = reason::partial_bytes;
+                else if (shares_some(from, to)) expected = reason::overlapping;
+                expect(answer.reason == expected, "a copy is refused for what is wrong, and for nothing else");
+                if (answer.reason != reason::none) return;
                 bytes moved;
                 for (const extent& each : from.data)
                     moved.insert(moved.end(), content_.begin() + static_cast<std::ptrdiff_t>(each.at),
@@ -313,13 +313,13 @@ private:
             const std::int64_t skip = any_offset(parent->size_bytes());
             const auto size = allot::byte_count(shape, type);
             const auto made = allot::view(*parent, type, shape, skip);
-            why expected = size.error().why;
-            if (size && skip < 0) expected = why::negative_offset;
-            else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes()) expected = why::out_of_bounds;
+            reason expected = size.error().reason;
+            if (size && skip < 0) expected = reason::negative_offset;
+            else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes()) expected = reason::out_of_bounds;
             else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
-                expected = why::misaligned;
-            else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip))) expected = why::misaligned;
-            expect(made.error().why == expected, "a view is refused for what is wrong, and for nothing else");
+                expected = reason::misaligned;
+            else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip))) expected = reason::misaligned;
+            expect(made.error().reason == expected, "a view is refused for what is wrong, and for nothing else");
             if (!made) return;
             if (*size != 0) {
                 fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
@@ -339,8 +339,8 @@ private:
                 has_last = has_last && from[axis] + size[axis] == parent->shape()[axis];
             }
             const auto made = allot::slice(*parent, from, size);
-            if (!inside) return expect(made.error().why == why::out_of_bounds, "a slice stays inside");
-            if (!made) return expect(made.error().why == why::partial_bytes, "a slice inside is refused inside a byte only");
+            if (!inside) return expect(made.error().reason == reason::out_of_bounds, "a slice stays inside");
+            if (!made) return expect(made.error().reason == reason::partial_bytes, "a slice inside is refused inside a byte only");
             const std::size_t bits = parent->dtype().element_bits();
             if (*allot::element_count(size) != 0 && !(bits % 8 == 0)) return;  // written below by whole bytes only
             const std::size_t columns = parent->shape().rank() == 2 ? static_cast<std::size_t>(parent->shape()[1]) : 1;

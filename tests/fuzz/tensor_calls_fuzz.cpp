@@ -1,4 +1,4 @@
-// Tensor calls, against the oracle: see tensor_calls.hpp. tests/tensor/random_calls_test.cpp plays the same without
+// Tensor calls, against the oracle: see tensor_calls.hpp. tests/unit/tensor/random_calls_test.cpp plays the same without
 // libFuzzer.
 #include "tensor_calls.hpp"
 

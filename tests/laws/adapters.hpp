@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #if __has_include(<sys/mman.h>)
-#include <allot/device/pages.hpp>
+#include <allot/host/pages.hpp>
 #endif
 
 namespace laws {
@@ -81,7 +81,7 @@ template <class Strategy>
         c.nodes = {.header = word, .granule = 2 * word, .least = 4 * word, .tail = word};
     }
     c.resizes = allot::resizable<Strategy>;
-    c.claims = allot::claimable<Strategy>;
+    c.claims = allot::positional<Strategy>;
     c.resets = allot::resettable<Strategy>;
     c.marks = allot::markable<Strategy>;
     c.removes = allot::removable<Strategy>;
@@ -139,7 +139,7 @@ struct ground<allot::host::buffer> : window_ground<allot::host::buffer> {
     using window_ground::window_ground;
 };
 template <>
-struct ground<allot::tightly_coupled> : window_ground<allot::tightly_coupled> {
+struct ground<allot::host::tightly_coupled> : window_ground<allot::host::tightly_coupled> {
     using window_ground::window_ground;
 };
 
@@ -237,7 +237,7 @@ class arena_subject final : public subject {
         c.in_place = in_place;
         c.one_by_one = grows && !in_place && !strategy::several_extents;
         c.resizes = requires(arena a, typename arena::block_type b) { a.resize(b, 1); };
-        c.claims = requires(arena a) { a.claim({}); };
+        c.claims = requires(arena a) { a.allocate_at({}); };
         c.resets = requires(arena a) { a.reset(); };
         c.marks = allot::markable<strategy>;
         c.trims = requires(arena a) { a.trim(); };
@@ -301,14 +301,14 @@ public:
     }
     void move() override { over_.move(); }
 
-    id claim(std::size_t, number at, number size) override {
-        if constexpr (requires(arena a) { a.claim({}); })
-            return keep(over_->claim({static_cast<std::size_t>(at), static_cast<std::size_t>(size)}));
+    id allocate_at(std::size_t, number at, number size) override {
+        if constexpr (requires(arena a) { a.allocate_at({}); })
+            return keep(over_->allocate_at({static_cast<std::size_t>(at), static_cast<std::size_t>(size)}));
         return nothing;
     }
-    allot::diagnosis diagnose_claim(std::size_t, number at, number size) override {
-        if constexpr (requires(arena a) { a.claim({}); })
-            return over_->diagnose_claim({static_cast<std::size_t>(at), static_cast<std::size_t>(size)});
+    allot::diagnosis diagnose_at(std::size_t, number at, number size) override {
+        if constexpr (requires(arena a) { a.allocate_at({}); })
+            return over_->diagnose_at({static_cast<std::size_t>(at), static_cast<std::size_t>(size)});
         return {};
     }
     bool resize(id held, number size) override {
@@ -381,7 +381,7 @@ enum class whereabouts : unsigned char {
 template <class Strategy, whereabouts Where = whereabouts::low, std::size_t Size = 6000>
 class strategy_subject final : public subject {
     using offset = typename Strategy::offset_type;
-    using grant = allot::grant_of<Strategy>;
+    using allocation = allot::allocation_of<Strategy>;
     using memory = typename Strategy::memory_type;
     static constexpr bool reaches_memory = !std::is_empty_v<memory> || Strategy::in_band;
     static constexpr std::size_t lead = 8;
@@ -412,15 +412,15 @@ public:
     }
 
     id allocate(layout wanted) override { return keep(strategy_->allocate(narrow(wanted))); }
-    void deallocate(id held) override { strategy_->deallocate(grants_[held]); }
-    number capacity(id held) override { return strategy_->capacity(grants_[held]); }
+    void deallocate(id held) override { strategy_->deallocate(allocations_[held]); }
+    number capacity(id held) override { return strategy_->capacity(allocations_[held]); }
     allot::diagnosis diagnose(layout wanted) override { return strategy_->diagnose(narrow(wanted)); }
     std::vector<piece> pieces(id held) override {
-        const number at = grants_[held].where.offset;
+        const number at = allocations_[held].where.offset;
         for (std::size_t i = 0; i != spaces_.size(); ++i) {
             if (at < spaces_[i].start || at - spaces_[i].start >= spaces_[i].size) continue;
             piece found{i, at - spaces_[i].start, capacity(held)};
-            if constexpr (reaches_memory) found.bytes = memory_.at(grants_[held].where.offset);
+            if constexpr (reaches_memory) found.bytes = memory_.at(allocations_[held].where.offset);
             return {found};
         }
         return {};
@@ -441,18 +441,18 @@ public:
         other = std::move(*strategy_);
         *strategy_ = std::move(other);
     }
-    id claim(std::size_t where, number at, number size) override {
-        if constexpr (allot::claimable<Strategy>) {
+    id allocate_at(std::size_t where, number at, number size) override {
+        if constexpr (allot::positional<Strategy>) {
             if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset) return nothing;
-            return keep(strategy_->claim({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
+            return keep(strategy_->allocate_at({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
         }
         return nothing;
     }
-    allot::diagnosis diagnose_claim(std::size_t where, number at, number size) override {
-        if constexpr (allot::claimable<Strategy>) {
+    allot::diagnosis diagnose_at(std::size_t where, number at, number size) override {
+        if constexpr (allot::positional<Strategy>) {
             if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset)
                 return {allot::refusal::not_free};
-            return strategy_->diagnose_claim(
+            return strategy_->diagnose_at(
                 {static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)});
         }
         return {};
@@ -460,8 +460,8 @@ public:
     bool resize(id held, number size) override {
         if constexpr (allot::resizable<Strategy>) {
             if (size > contract.largest_offset) return false;
-            if (!strategy_->resize(grants_[held], static_cast<offset>(size))) return false;
-            grants_[held].where.size = static_cast<offset>(size);
+            if (!strategy_->resize(allocations_[held], static_cast<offset>(size))) return false;
+            allocations_[held].where.size = static_cast<offset>(size);
             return true;
         }
         return false;
@@ -524,10 +524,10 @@ private:
         return {wanted.size > most ? most : static_cast<offset>(wanted.size),
                 wanted.align <= most ? static_cast<offset>(wanted.align) : static_cast<offset>(aligned ? most / 2 + 1 : 3)};
     }
-    id keep(grant given) {
+    id keep(allocation given) {
         if (!given) return nothing;
-        grants_.push_back(given);
-        return grants_.size() - 1;
+        allocations_.push_back(given);
+        return allocations_.size() - 1;
     }
 
     std::unique_ptr<std::byte, release> bytes_;
@@ -535,7 +535,7 @@ private:
     std::unique_ptr<Strategy> strategy_ = std::make_unique<Strategy>();
     std::vector<space> spaces_;
     std::size_t removed_ = nothing;
-    std::vector<grant> grants_;
+    std::vector<allocation> allocations_;
     std::vector<typename mark_of<Strategy>::type> marks_;
 };
 
@@ -581,7 +581,7 @@ public:
             all.push_back(rows_.locate(byte, Table::row_bytes));
             all.back().reused = row_arena::strategy_type::reclaims == reclaim::any;
         }
-        piece table = tables_.locate(block.ticket.address, block.ticket.size);
+        piece table = tables_.locate(block.metadata.address, block.metadata.size);
         table.space = table.space == nothing ? nothing : table.space + std::size(rows_->regions());
         table.bytes = nullptr;  // not the holder's to write
         table.aligned = false;  // for its entries, not as the rows
@@ -641,8 +641,8 @@ public:
     void deallocate(id held) override { fallback_.deallocate(blocks_[held]); }
     number capacity(id held) override {
         const auto& b = blocks_[held];
-        return b.ticket.from_second ? second_->capacity({b.address, b.size, b.ticket.second})
-                                    : first_->capacity({b.address, b.size, b.ticket.first});
+        return b.metadata.from_second ? second_->capacity({b.address, b.size, b.metadata.second})
+                                    : first_->capacity({b.address, b.size, b.metadata.first});
     }
     allot::diagnosis diagnose(layout wanted) override { return fallback_.diagnose(wanted); }
     std::vector<piece> pieces(id held) override {

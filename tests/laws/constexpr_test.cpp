@@ -37,7 +37,7 @@ constexpr bool keeps_the_laws(std::uint32_t seed, int steps) {
     if (!strategy.insert({start, 64})) return false;
     if (Strategy::several_extents == false && strategy.insert({start + 64, 64})) return false;
 
-    allot::grant_of<Strategy> live[most]{};
+    allot::allocation_of<Strategy> live[most]{};
     std::size_t count = 0;
     std::uint64_t occupied = 0;
     const auto random = [&seed](std::uint32_t bound) {
@@ -57,7 +57,7 @@ constexpr bool keeps_the_laws(std::uint32_t seed, int steps) {
             continue;
         }
         const auto size = static_cast<offset>(random(12)), align = static_cast<offset>(1U << random(5));
-        const bool served = strategy.diagnose({size, align}).why == allot::refusal::none;
+        const bool served = strategy.diagnose({size, align}).reason == allot::refusal::none;
         const auto fresh = strategy.allocate({size, align});
         if (served != static_cast<bool>(fresh)) return false;
         if (!fresh) {
@@ -132,9 +132,9 @@ template <class Strategy>
 constexpr bool keeps_extents_apart() {
     Strategy strategy;
     if (!strategy.insert({64, 32}) || !strategy.insert({96, 32})) return false;
-    if (strategy.allocate({33, 1}) || strategy.claim({80, 32})) return false;
-    auto block = strategy.claim({72, 8});
-    if (!block || block.where.offset != 72 || strategy.claim({79, 4})) return false;
+    if (strategy.allocate({33, 1}) || strategy.allocate_at({80, 32})) return false;
+    auto block = strategy.allocate_at({72, 8});
+    if (!block || block.where.offset != 72 || strategy.allocate_at({79, 4})) return false;
     if (strategy.remove({64, 32})) return false;
     if (!strategy.resize(block, 24)) return false;
     block.where.size = 24;

@@ -113,9 +113,9 @@ public:
     [[nodiscard]] allot::acquired<limited> acquire(allot::layout wanted) noexcept {
         ++of_->attempts;
         if (!of_->refusals.empty()) {
-            const error why = of_->refusals.front();
+            const error reason = of_->refusals.front();
             of_->refusals.pop_front();
-            return allot::acquired<limited>::failure(why);
+            return allot::acquired<limited>::failure(reason);
         }
         if (of_->out == of_->regions) return allot::acquired<limited>::failure(of_->no_more);
         const allot::acquired<Device> answer = device_.acquire(wanted);
@@ -235,7 +235,7 @@ private:
             for (const allot::layout wanted : too_large) {
                 INFO("size ", wanted.size, ", alignment ", wanted.align);
                 CHECK_FALSE(memory.allocate(wanted));
-                CHECK(memory.diagnose(wanted).why != allot::refusal::none);
+                CHECK(memory.diagnose(wanted).reason != allot::refusal::none);
             }
             const auto block = memory.allocate({size, 1});
             CHECK(block);
@@ -318,10 +318,10 @@ private:
         while (const auto block = memory.allocate(small)) blocks.push_back(block);
         CHECK(blocks.size() == (bounded ? 1 : limits_.at_once));
         CHECK(left->attempts == blocks.size() + 1);  // nothing was kept, so it was asked once
-        CHECK(memory.diagnose(small).why == allot::refusal::device_refused);
+        CHECK(memory.diagnose(small).reason == allot::refusal::device_refused);
         if (!bounded) CHECK(memory.diagnose(small).device_error == static_cast<long>(no_more));
         const auto as_region = [](const auto& block) {
-            return region{block.address, block.ticket.size, block.ticket.align};
+            return region{block.address, block.metadata.size, block.metadata.align};
         };
         for (std::size_t i = 0; i != blocks.size(); ++i) bytes_.fill(as_region(blocks[i]), static_cast<unsigned char>(i));
         left->refusals = {no_more};
@@ -351,7 +351,7 @@ private:
         CHECK(left->out == 0);
         const auto later = memory.allocate(small);
         CHECK(later);
-        CHECK(memory.diagnose(small).why == allot::refusal::none);
+        CHECK(memory.diagnose(small).reason == allot::refusal::none);
         memory.deallocate(later);
     }
 };
@@ -377,8 +377,8 @@ template <class Device>
     std::size_t count = 0;
     while (count != most_parts && count != 256 && (blocks[count] = memory.allocate({part, 1}))) ++count;
     if (count < 2 || count == most_parts || count == 256) return 1;
-    const allot::diagnosis why = memory.diagnose({part, 1});
-    if (why.why != allot::refusal::device_refused || why.device_error == 0) return 2;
+    const allot::diagnosis reason = memory.diagnose({part, 1});
+    if (reason.reason != allot::refusal::device_refused || reason.device_error == 0) return 2;
     const auto again = [&](std::size_t i) {  // one back, one served
         memory.deallocate(blocks[i]);
         return static_cast<bool>(blocks[i] = memory.allocate({part, 1}));

@@ -86,7 +86,7 @@ inline void same_answers(subject& one, subject& other, layout wanted, const ledg
     for (std::size_t i = 0; same && i != a.size(); ++i) same = a[i].size == b[i].size;
     for (const std::size_t size : {wanted.size / 2, std::size_t{1}, std::size_t{100}, std::size_t{3000}}) {
         const allot::diagnosis first = one.diagnose({size, wanted.align}), second = other.diagnose({size, wanted.align});
-        if (first.why == refusal::device_refused || second.why == refusal::device_refused) continue;
+        if (first.reason == refusal::device_refused || second.reason == refusal::device_refused) continue;
         same = same && first == second;
     }
     if (!same) throw broken{"a refusal changes neither regions nor answers" + book.calls()};
@@ -172,11 +172,11 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
             if (any.once_in(16)) size = ~number{0} - any.below(64);
             if (any.once_in(16)) at = ~number{0} - any.below(64);
             const std::size_t had = book.entries().size();
-            book.claim(where, at, size);
-            if (echo) echo->claim(where, at, size);
+            book.allocate_at(where, at, size);
+            if (echo) echo->allocate_at(where, at, size);
             if (book.entries().size() != had && echo) same_places(*main, *twin, book.entries().back().block, book);
             else if (book.entries().size() != had)
-                follow(book.entries().back().block, [&] { return twin->claim(where, at, size); });
+                follow(book.entries().back().block, [&] { return twin->allocate_at(where, at, size); });
         } else if (roll < 95 && promised.marks) {
             if (book.marks() == 0 || any.once_in(2)) {
                 static_cast<void>(book.mark());
@@ -267,10 +267,10 @@ inline void ask_too_much(const maker& make, layout each) {
     for (const space& region : fresh->spaces()) room += region.size;
     for (const number size : {room * 2, room + 1, room / 2 + 1}) {
         const layout wanted{static_cast<std::size_t>(size), 1};
-        if (asked->diagnose(wanted).why == refusal::none) continue;
+        if (asked->diagnose(wanted).reason == refusal::none) continue;
         if (asked->allocate(wanted) != nothing) throw broken{"what diagnose refuses is not served"};
     }
-    if (asked->diagnose(each).why != fresh->diagnose(each).why || count(*asked) != count(*fresh))
+    if (asked->diagnose(each).reason != fresh->diagnose(each).reason || count(*asked) != count(*fresh))
         throw broken{"a refused request takes nothing, and neither does diagnose"};
 }
 

@@ -94,20 +94,20 @@ public:
         const bool device_refused = s_.device_refusals() != refusals;
 
         if (block == nothing) {
-            const allot::diagnosis why = s_.diagnose(wanted);
+            const allot::diagnosis reason = s_.diagnose(wanted);
             law(after == before, "a refused request changes no region");
-            law(why.why != refusal::none, "a refused request has a reason");
-            law(device_refused || expected == why, "the reason is known before, and the refusal does not change it");
-            law(device_refused || expected.why != refusal::none, "what would be served is served");
+            law(reason.reason != refusal::none, "a refused request has a reason");
+            law(device_refused || expected == reason, "the reason is known before, and the refusal does not change it");
+            law(device_refused || expected.reason != refusal::none, "what would be served is served");
             if (c_.exact) law(!fitting || !records, "a request is refused only when no hole fits it");
             if (c_.exact && c_.grows) law(!growable || device_refused, "an arena that may grow is refused only by its device");
             if (device_refused) {
-                law(why.why == refusal::device_refused, "diagnose says that the device refused");
-                law(why.device_error == s_.device_error(), "diagnose has the device's own code");
+                law(reason.reason == refusal::device_refused, "diagnose says that the device refused");
+                law(reason.device_error == s_.device_error(), "diagnose has the device's own code");
             }
-            reason_is_true(why, wanted, before, honoured, fitting, device_refused);
+            reason_is_true(reason, wanted, before, honoured, fitting, device_refused);
         } else {
-            law(expected.why == refusal::none || (c_.grows && expected.why == refusal::device_refused),
+            law(expected.reason == refusal::none || (c_.grows && expected.reason == refusal::device_refused),
                 "what diagnose refuses is not served");
             law(valid, "an invalid layout is not served");
             if (c_.exact && fitting) law(held_in(after) == held_in(before), "the device is asked only when no hole fits");
@@ -140,15 +140,15 @@ public:
         if (!entries_.empty() && c_.resets) reset();
     }
 
-    void claim(std::size_t where, number at, number size) {
+    void allocate_at(std::size_t where, number at, number size) {
         note("in space", where);
         note("claim", at, size);
         const std::vector<space> before = s_.spaces();
-        const bool possible = claimable(before[where], where, at, size);
+        const bool possible = positional(before[where], where, at, size);
         const bool records = records_left(before) >= 2;
-        const allot::refusal foretold = s_.diagnose_claim(where, at, size).why;
-        const id block = s_.claim(where, at, size);
-        law((block != nothing) == (foretold == allot::refusal::none), "diagnose_claim foretells whether a claim is refused");
+        const allot::refusal foretold = s_.diagnose_at(where, at, size).reason;
+        const id block = s_.allocate_at(where, at, size);
+        law((block != nothing) == (foretold == allot::refusal::none), "diagnose_at foretells whether a claim is refused");
         law((foretold == allot::refusal::not_free || foretold == allot::refusal::empty_layout) == !possible,
             "a claim is refused as not free when the extent is not, and else for want of records");
         if (block == nothing) {
@@ -275,7 +275,7 @@ public:
         for (number size = before[where].size; size != 0; size /= 2) {
             const layout wanted{static_cast<std::size_t>(size), 1};
             const bool fitting = hole_for(wanted, without);
-            law(s_.diagnose(wanted).why == refusal::none ? fitting : !fitting || records_left(without) < 2,
+            law(s_.diagnose(wanted).reason == refusal::none ? fitting : !fitting || records_left(without) < 2,
                 "what was removed is not given");
         }
         law(s_.insert(where) || !records, "an extent that was given up can be inserted again");
@@ -492,7 +492,7 @@ private:
         return used > c_.records ? 0 : c_.records - used;
     }
 
-    [[nodiscard]] bool claimable(const space& in, std::size_t where, number at, number size) const {
+    [[nodiscard]] bool positional(const space& in, std::size_t where, number at, number size) const {
         if (size == 0 || at < c_.nodes.header || size > in.size) return false;
         if (c_.holes == holes::slots) return is_free_slot(in, at) && size <= c_.slot;
         if ((in.start + at) % c_.nodes.granule != 0) return false;
@@ -546,7 +546,7 @@ private:
         return true;
     }
 
-    void reason_is_true(const allot::diagnosis& why, layout wanted, const std::vector<space>& spaces, bool honoured,
+    void reason_is_true(const allot::diagnosis& reason, layout wanted, const std::vector<space>& spaces, bool honoured,
                         bool fitting, bool device_refused) const {
         number free = 0, largest = 0;
         for (std::size_t i = 0; i != spaces.size(); ++i) {
@@ -560,7 +560,7 @@ private:
             largest = std::min(free, c_.slot);
         }
         const bool counted = c_.exact && !c_.one_by_one;
-        switch (why.why) {
+        switch (reason.reason) {
             case refusal::none: break;
             case refusal::empty_layout: law(wanted.size == 0, "empty_layout: the size is 0"); break;
             case refusal::bad_alignment:
@@ -593,9 +593,9 @@ private:
                 law(device_refused || (!c_.grows && free == 0), "device_refused: the device was asked");
                 break;
         }
-        const bool strategy_answered = why.why == refusal::exhausted || why.why == refusal::fragmented ||
-                                       why.why == refusal::out_of_records;
-        if (counted && strategy_answered && !c_.grows) law(why.largest_hole == largest, "diagnose knows the largest hole");
+        const bool strategy_answered = reason.reason == refusal::exhausted || reason.reason == refusal::fragmented ||
+                                       reason.reason == refusal::out_of_records;
+        if (counted && strategy_answered && !c_.grows) law(reason.largest_hole == largest, "diagnose knows the largest hole");
     }
 
     void within_limit(const std::vector<space>& spaces) const {

@@ -1,7 +1,7 @@
 // How the laws of a device write and read OpenCL buffers: all of one, by a queue.
 #pragma once
 
-#include <allot/device/opencl.hpp>
+#include <allot/opencl/buffer.hpp>
 
 #include <doctest/doctest.h>
 

@@ -107,8 +107,8 @@ public:
     /// The subject is moved to another object, as a user may move an arena.
     virtual void move() {}
 
-    [[nodiscard]] virtual id claim(std::size_t, number, number) { return nothing; }
-    [[nodiscard]] virtual allot::diagnosis diagnose_claim(std::size_t, number, number) { return {}; }
+    [[nodiscard]] virtual id allocate_at(std::size_t, number, number) { return nothing; }
+    [[nodiscard]] virtual allot::diagnosis diagnose_at(std::size_t, number, number) { return {}; }
     [[nodiscard]] virtual bool resize(id, number) { return false; }
     virtual void reset() {}
     [[nodiscard]] virtual std::size_t mark() { return 0; }

@@ -18,7 +18,7 @@ constexpr row protected_memory[] = {
     {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>>},
 };
 
-/// A handle and an offset. (OpenCL itself: tests/device/opencl_laws_test.cpp.)
+/// A handle and an offset. (OpenCL itself: tests/unit/host/opencl_laws_test.cpp.)
 constexpr row handle_memory[] = {
     {"best fit, automatic, handles", make<on<even_handles, automatic>>},
     {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>>},

@@ -43,10 +43,10 @@ parts = {  # what is mutated, in the folders and headers of include/allot
 left_out = re.compile(r"tensor/(opencl|vulkan|cuda|hip|metal|gpu_runtime|symmetric)|compose/symmetric|"  # need drivers
                       r"core/literals")  # constant expressions alone
 programs = {  # the tests that have to notice
-    "core": "tests/core/*_test.cpp", "strategy": "tests/strategy/*_test.cpp", "arena": "tests/arena/*_test.cpp",
-    "compose": "tests/compose/*_test.cpp", "root": "tests/*_test.cpp", "laws": "tests/laws/*_test.cpp",
-    "plan": "tests/plan/*_test.cpp", "tensor": "tests/tensor/*_test.cpp", "address": "tests/address/*_test.cpp",
-    "device": "tests/device/virtual_memory_test.cpp",
+    "core": "tests/unit/core/*_test.cpp", "strategy": "tests/unit/strategy/*_test.cpp", "arena": "tests/unit/arena/*_test.cpp",
+    "compose": "tests/unit/compose/*_test.cpp", "root": "tests/*_test.cpp", "laws": "tests/laws/*_test.cpp",
+    "plan": "tests/unit/plan/*_test.cpp", "tensor": "tests/unit/tensor/*_test.cpp", "address": "tests/unit/address/*_test.cpp",
+    "device": "tests/unit/host/virtual_memory_test.cpp",
 }
 not_compiled = re.compile(r"opencl|vulkan|symmetric|constexpr_test|static_memories")  # drivers, constant expressions
 own_tests = {part: ["arena", "compose", "root"] if part == "arena" else [part] for part in parts}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // memory_resource: an arena, or any allocator of pointers, as a std::pmr::memory_resource.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
@@ -16,12 +17,13 @@
 // Complexity: the allocator's, and a virtual call. Memory: two pointers. Thread safety: the allocator's.
 #pragma once
 
-#include <allot/adapt/block_as_pointer.hpp>
+#include <allot/adapt/detail/block_as_pointer.hpp>
 
 #include <memory>
 #include <memory_resource>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Allocator>
 class memory_resource final : public std::pmr::memory_resource {
@@ -52,4 +54,5 @@ private:
     Allocator* allocator_;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

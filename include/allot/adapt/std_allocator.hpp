@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // std_allocator: an arena, or any allocator of pointers, as the allocator of a container, of the standard's or Boost's.
 //
 //     using memory_type = allot::arena<allot::host::heap, allot::best_fit<>>;
@@ -6,7 +7,7 @@
 //     auto shared = std::allocate_shared<widget>(allot::std_allocator{memory});
 //
 // The call is the arena's own, by name and not virtual; what distinguishes this from memory_resource.hpp is that the arena
-// is part of the container's type. What is said there of tickets, of bump, stack and ring, and of refusals holds here.
+// is part of the container's type. What is said there of metadata, of bump, stack and ring, and of refusals holds here.
 //
 // Two are equal when they refer to the same allocator, whatever their value types. A container stays in the memory that
 // it was made with: an assignment, also by move, brings it values and not bytes of another arena, which may end sooner.
@@ -16,11 +17,12 @@
 // Complexity: the allocator's. Memory: a pointer in every container. Thread safety: the allocator's.
 #pragma once
 
-#include <allot/adapt/block_as_pointer.hpp>
+#include <allot/adapt/detail/block_as_pointer.hpp>
 
 #include <memory>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class T, class Allocator>
 class std_allocator {
@@ -70,4 +72,5 @@ private:
 template <class Allocator>
 std_allocator(Allocator&) -> std_allocator<std::byte, Allocator>;
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
 // const_pointer: host memory that may be read and not written (files of constants, read-only mappings). The compiler
 // keeps everybody off: a block's address is a `const void*`, and no strategy puts records there.
 #pragma once
 
 #include <allot/core/address_model.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 struct const_pointer {
     using address = const void*;
@@ -23,4 +25,5 @@ struct const_pointer {
 
 static_assert(linear_address_model<const_pointer>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

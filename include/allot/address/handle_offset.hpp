@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // handle_offset: memory that has no address, only a handle to a buffer and a byte offset beside it (OpenCL, Vulkan,
 // Metal, files). Arithmetic on the handle does not compile, because there is none.
 //
@@ -8,7 +9,8 @@
 
 #include <allot/core/address_model.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Handle>
 struct handle_offset {
@@ -29,4 +31,5 @@ struct handle_offset {
 
 static_assert(linear_address_model<handle_offset<int>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // on_rank: bytes of another rank, in memory of which every rank has a part of the same size (MPI windows, OpenSHMEM).
 //
 //     memory ──► rank 0 │     │ rank 1 │     │ rank 2 │ ▓▓▓ │        a byte is the memory, a rank, and an offset that
@@ -15,7 +16,8 @@
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// One rank's part of a memory.
 template <class Handle>
@@ -62,4 +64,5 @@ struct ranked_row {
 
 static_assert(linear_address_model<remote_offset<int>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

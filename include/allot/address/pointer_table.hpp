@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // pointer_table: memory in pieces. The rows of one tensor lie anywhere in one storage; a table in another names them.
 //
 //     table   │ entry 0 │ entry 1 │ entry 2 │
@@ -22,7 +23,8 @@
 #include <span>
 #include <type_traits>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// An entry that is the row's address.
 struct row_pointer {
@@ -148,7 +150,7 @@ enum class table_refusal : unsigned char {
 
 /// Why a table was not written, and for which row.
 struct table_error {
-    table_refusal why = table_refusal::none;
+    table_refusal reason = table_refusal::none;
     std::size_t row = 0;
     friend constexpr bool operator==(const table_error&, const table_error&) = default;
 };
@@ -166,7 +168,7 @@ template <class Table>
     using answer = result<row_table<Table>, table_error>;
     const std::size_t row_bytes = row_size.bytes();
     const auto offset_of = [&](std::size_t row) { return static_cast<std::size_t>(offsets[row]); };
-    const auto refuse = [](table_refusal why, std::size_t row) { return answer::failure({why, row}); };
+    const auto refuse = [](table_refusal reason, std::size_t row) { return answer::failure({reason, row}); };
 
     if (table.size() != offsets.size()) return refuse(table_refusal::wrong_row_count, 0);
     if (!is_alignment(align)) return refuse(table_refusal::misaligned, 0);
@@ -195,4 +197,5 @@ template <class Table>
     return row_table<Table>{table.data(), table.size(), rows.base, row_size};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
 // raw_pointer: memory whose address is an address, whether or not the host may touch it (host, CUDA, mapped windows).
 #pragma once
 
 #include <allot/core/address_model.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 struct raw_pointer {
     using address = void*;
@@ -20,4 +22,5 @@ struct raw_pointer {
 
 static_assert(linear_address_model<raw_pointer>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // fallback: one allocator first, another when it refuses. Fast memory, then slow.
 //
 //     allot::fallback memory{tightly_coupled, ddr};       // refers to both
@@ -5,23 +6,24 @@
 //
 // Lvalues are referred to and outlive the fallback; rvalues are moved in and owned. Both must name bytes in the same
 // way, since a block does not say which kind of address it holds. Complexity: that of the two. Memory: one byte and
-// both tickets in every block. As synchronised as the two.
+// both metadata in every block. As synchronised as the two.
 #pragma once
 
-#include <allot/compose/undo.hpp>
+#include <allot/compose/detail/undo.hpp>
 #include <allot/core/allocator.hpp>
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
-/// Which allocator a block came from, and that one's ticket.
+/// Which allocator a block came from, and that one's metadata.
 template <class First, class Second>
-struct fallback_ticket {
+struct fallback_metadata {
     [[no_unique_address]] First first{};
     bool from_second = false;
     [[no_unique_address]] Second second{};  // apart from `first`: empty ones of the same type do not share an address
-    friend constexpr bool operator==(const fallback_ticket&, const fallback_ticket&) = default;
+    friend constexpr bool operator==(const fallback_metadata&, const fallback_metadata&) = default;
 };
 
 template <class First, class Second>
@@ -39,8 +41,8 @@ class fallback {
 
 public:
     using address_model = typename first_type::address_model;
-    using ticket_type = fallback_ticket<decltype(first_block::ticket), decltype(second_block::ticket)>;
-    using block_type = block<decltype(first_block::address), ticket_type>;
+    using metadata_type = fallback_metadata<decltype(first_block::metadata), decltype(second_block::metadata)>;
+    using block_type = block<decltype(first_block::address), metadata_type>;
     static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
     static constexpr offset_use offsets = first_type::offsets;
     static constexpr dl_device_type dl_device = first_type::dl_device;
@@ -55,42 +57,42 @@ public:
         : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}
 
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
-        if (const first_block given = first_.allocate(wanted)) return {given.address, given.size, {given.ticket}};
+        if (const first_block given = first_.allocate(wanted)) return {given.address, given.size, {given.metadata}};
         const second_block given = second_.allocate(wanted);
-        return {given.address, given.size, {{}, true, given.ticket}};
+        return {given.address, given.size, {{}, true, given.metadata}};
     }
 
     /// Takes a block back to where it came from. An empty block is fine.
     void deallocate(block_type held) noexcept {
         if (!held) return;
-        if (held.ticket.from_second) {
-            second_.deallocate({held.address, held.size, held.ticket.second});
+        if (held.metadata.from_second) {
+            second_.deallocate({held.address, held.size, held.metadata.second});
         } else {
-            first_.deallocate({held.address, held.size, held.ticket.first});
+            first_.deallocate({held.address, held.size, held.metadata.first});
         }
     }
 
     /// Whether exactly this block is live, as far as the one that it came from checks. A misuse is reported.
     [[nodiscard]] bool check(block_type held) const noexcept {
-        if (held.ticket.from_second) {
+        if (held.metadata.from_second) {
             if constexpr (requires { second_.check(second_block{}); })
-                return second_.check({held.address, held.size, held.ticket.second});
+                return second_.check({held.address, held.size, held.metadata.second});
         } else {
             if constexpr (requires { first_.check(first_block{}); })
-                return first_.check({held.address, held.size, held.ticket.first});
+                return first_.check({held.address, held.size, held.metadata.first});
         }
         return true;
     }
 
     /// True when the block came from the first allocator.
     [[nodiscard]] static constexpr bool is_from_first(const block_type& held) noexcept {
-        return held && !held.ticket.from_second;
+        return held && !held.metadata.from_second;
     }
 
     /// Why both would refuse: the second one's answer, with the largest hole of either.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const diagnosis first = first_.diagnose(wanted);
-        if (first.why == refusal::none) return first;
+        if (first.reason == refusal::none) return first;
         diagnosis second = second_.diagnose(wanted);
         if (first.largest_hole > second.largest_hole) second.largest_hole = first.largest_hole;
         return second;
@@ -118,10 +120,10 @@ public:
 
     explicit undo_point(allocator_type& of) noexcept : first_{of.first_}, second_{of.second_} {}
     void take_back(allocator_type& to, block_of<allocator_type> held) const noexcept {
-        if (held.ticket.from_second) {
-            second_.take_back(to.second_, {held.address, held.size, held.ticket.second});
+        if (held.metadata.from_second) {
+            second_.take_back(to.second_, {held.address, held.size, held.metadata.second});
         } else {
-            first_.take_back(to.first_, {held.address, held.size, held.ticket.first});
+            first_.take_back(to.first_, {held.address, held.size, held.metadata.first});
         }
     }
     void finish(allocator_type& of) const noexcept {
@@ -135,4 +137,5 @@ private:
 };
 }  // namespace detail
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

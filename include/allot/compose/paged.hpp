@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // paged: blocks in pieces. Rows of one size from one allocator, the table that names them from another.
 //
 //     allot::paged<row_arena&, table_arena&, allot::pointer_table<2048>> tensors{rows, tables};
@@ -5,23 +6,24 @@
 //     auto byte = allot::pointer_table<2048>::locate(tensor.address, 4711);
 //
 // An allocator is referred to when its type is a reference and owned otherwise. Rows may come from memory that the host
-// cannot touch; the table is written by the host. Where rows have tickets, these lie behind the entries.
+// cannot touch; the table is written by the host. Where rows have metadata, these lie behind the entries.
 //
 // Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
 // failure midway gives back what it took, with the regions that an arena acquired for it; among equal holes, a best_fit
 // may take another one afterwards. A block's rows go back in the order in which their allocator reclaims. A ring for rows
-// and a ring for tables have different types, so that they are not one ring. Memory: an entry, and a ticket where there is
+// and a ring for tables have different types, so that they are not one ring. Memory: an entry, and a metadata where there is
 // one, per row. Not synchronised.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
-#include <allot/compose/undo.hpp>
+#include <allot/compose/detail/undo.hpp>
 
 #include <new>
 #include <type_traits>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Rows, class Tables, class Table>
 class paged {
@@ -31,9 +33,9 @@ class paged {
     using rows_type = std::remove_reference_t<Rows>;
     using tables_type = std::remove_reference_t<Tables>;
     using row_block = block_of<Rows>;
-    using row_ticket = decltype(row_block::ticket);
+    using row_metadata = decltype(row_block::metadata);
     using value = typename Table::value;
-    static constexpr bool keeps_tickets = !std::is_empty_v<row_ticket>;
+    static constexpr bool keeps_metadata = !std::is_empty_v<row_metadata>;
 
     static_assert(std::same_as<typename rows_type::address_model, typename Table::row_model>,
                   "allot: the table names rows of another address model than its row allocator gives: state that model "
@@ -45,15 +47,15 @@ class paged {
                   "type");
     static_assert(Table::row_bytes != std::dynamic_extent,
                   "allot: paged cuts rows of one size: state it as the first parameter of pointer_table");
-    static_assert(std::is_trivially_copyable_v<row_ticket>);
+    static_assert(std::is_trivially_copyable_v<row_metadata>);
     static_assert(detail::undo_point<rows_type>::possible && detail::undo_point<tables_type>::possible,
                   "allot: paged takes everything back when a part is refused: use rows and tables that reclaim any block "
                   "or have mark and rollback, and synchronize the paged allocator, not its parts");
 
 public:
     using address_model = Table;
-    using ticket_type = block_of<Tables>;  // the block that holds the table
-    using block_type = block<row_table<Table>, ticket_type>;
+    using metadata_type = block_of<Tables>;  // the block that holds the table
+    using block_type = block<row_table<Table>, metadata_type>;
     static constexpr bool host_accessible = rows_type::host_accessible;
     static constexpr offset_use offsets = rows_type::offsets;
     static constexpr dl_device_type dl_device = rows_type::dl_device;
@@ -70,26 +72,26 @@ public:
     /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
         if (!held) return;
-        if constexpr (requires { tables_.check(held.ticket); }) {
-            if (!tables_.check(held.ticket)) return;  // nothing is read of a table that is not live
+        if constexpr (requires { tables_.check(held.metadata); }) {
+            if (!tables_.check(held.metadata)) return;  // nothing is read of a table that is not live
         }
         const std::size_t count = held.address.count;
         for (std::size_t i = 0; i != count; ++i) {
             const std::size_t row = rows_type::reclaims == reclaim::fifo ? i : count - 1 - i;
-            rows_.deallocate(row_at(held.ticket, row, count));
+            rows_.deallocate(row_at(held.metadata, row, count));
         }
-        tables_.deallocate(held.ticket);
+        tables_.deallocate(held.metadata);
     }
 
     /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. The
     /// trial is undone. Where the rows' strategy keeps what comes back for later (deferred), rows lie elsewhere the next time,
     /// and a block of many rows that a trial had room for may be refused when hardly more than its rows is free.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
-        diagnosis why;
+        diagnosis reason;
         const undo before{rows_, tables_};
-        if (const block_type trial = try_allocate(wanted, &why))
-            before.all(*this, trial.ticket, trial.address.count, trial.address.count);
-        return why;
+        if (const block_type trial = try_allocate(wanted, &reason))
+            before.all(*this, trial.metadata, trial.address.count, trial.address.count);
+        return reason;
     }
 
 private:
@@ -98,7 +100,7 @@ private:
     public:
         undo(rows_type& rows, tables_type& tables) noexcept : rows_{rows}, tables_{tables} {}
         /// All of a block, of which `written` rows are there.
-        void all(paged& of, const ticket_type& table, std::size_t written, std::size_t count) const noexcept {
+        void all(paged& of, const metadata_type& table, std::size_t written, std::size_t count) const noexcept {
             for (std::size_t row = written; row-- != 0;) rows_.take_back(of.rows_, of.row_at(table, row, count));
             tables_.take_back(of.tables_, table);
             rows_.finish(of.rows_);
@@ -114,27 +116,27 @@ private:
     [[nodiscard]] static layout table_layout(std::size_t rows) noexcept {
         layout whole{0, alignof(value)};
         if (!checked_multiply(rows, sizeof(value), whole.size)) return {};
-        if constexpr (keeps_tickets) {
-            std::size_t tickets = 0;
-            if (!checked_multiply(rows, sizeof(row_ticket), tickets) ||
-                !checked_align_up(whole.size, alignof(row_ticket), whole.size) ||
-                !checked_add(whole.size, tickets, whole.size))
+        if constexpr (keeps_metadata) {
+            std::size_t metadata = 0;
+            if (!checked_multiply(rows, sizeof(row_metadata), metadata) ||
+                !checked_align_up(whole.size, alignof(row_metadata), whole.size) ||
+                !checked_add(whole.size, metadata, whole.size))
                 return {};
-            if (whole.align < alignof(row_ticket)) whole.align = alignof(row_ticket);
+            if (whole.align < alignof(row_metadata)) whole.align = alignof(row_metadata);
         }
         return whole;
     }
-    [[nodiscard]] static value* entries(const ticket_type& table) noexcept {
+    [[nodiscard]] static value* entries(const metadata_type& table) noexcept {
         return static_cast<value*>(table.address);
     }
-    [[nodiscard]] static row_ticket* tickets(const ticket_type& table, std::size_t rows) noexcept {
-        const std::size_t behind = align_up(rows * sizeof(value), alignof(row_ticket));
-        return reinterpret_cast<row_ticket*>(static_cast<std::byte*>(table.address) + behind);
+    [[nodiscard]] static row_metadata* metadata(const metadata_type& table, std::size_t rows) noexcept {
+        const std::size_t behind = align_up(rows * sizeof(value), alignof(row_metadata));
+        return reinterpret_cast<row_metadata*>(static_cast<std::byte*>(table.address) + behind);
     }
 
-    [[nodiscard]] block_type try_allocate(layout wanted, diagnosis* why) noexcept {
-        const auto refuse = [why](diagnosis answer) {
-            if (why != nullptr) *why = answer;
+    [[nodiscard]] block_type try_allocate(layout wanted, diagnosis* reason) noexcept {
+        const auto refuse = [reason](diagnosis answer) {
+            if (reason != nullptr) *reason = answer;
             return block_type{};
         };
         if (const refusal bad = invalidity(wanted); bad != refusal::none) return refuse({bad});
@@ -142,22 +144,22 @@ private:
         const layout for_table = table_layout(count), for_row{Table::row_bytes, wanted.align};
         if (for_table.size == 0) return refuse({refusal::over_limit});
         const undo before{rows_, tables_};
-        const ticket_type table = tables_.allocate(for_table);
-        if (!table) return refuse(why == nullptr ? diagnosis{} : tables_.diagnose(for_table));
+        const metadata_type table = tables_.allocate(for_table);
+        if (!table) return refuse(reason == nullptr ? diagnosis{} : tables_.diagnose(for_table));
 
         for (std::size_t row = 0; row != count; ++row) {
             row_block given = rows_.allocate(for_row);
             value entry{};
             if (given && Table::entry::encode(origin_, given.address, Table::row_bytes, entry)) {
                 ::new (static_cast<void*>(entries(table) + row)) value{entry};
-                if constexpr (keeps_tickets)
-                    ::new (static_cast<void*>(tickets(table, count) + row)) row_ticket{given.ticket};
+                if constexpr (keeps_metadata)
+                    ::new (static_cast<void*>(metadata(table, count) + row)) row_metadata{given.metadata};
                 continue;
             }
             diagnosis answer{refusal::over_limit};  // a row that the entry cannot name
             if (given) {
                 before.row(*this, given);
-            } else if (why != nullptr) {
+            } else if (reason != nullptr) {
                 answer = rows_.diagnose(for_row);
             }
             before.all(*this, table, row, count);
@@ -166,9 +168,9 @@ private:
         return {{entries(table), count, origin_}, wanted.size, table};
     }
 
-    [[nodiscard]] row_block row_at(const ticket_type& table, std::size_t row, std::size_t count) const noexcept {
+    [[nodiscard]] row_block row_at(const metadata_type& table, std::size_t row, std::size_t count) const noexcept {
         row_block held{Table::entry::decode(origin_, entries(table)[row], Table::row_bytes), Table::row_bytes, {}};
-        if constexpr (keeps_tickets) held.ticket = tickets(table, count)[row];
+        if constexpr (keeps_metadata) held.metadata = metadata(table, count)[row];
         return held;
     }
 
@@ -177,4 +179,5 @@ private:
     typename Table::row_address origin_;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // symmetric: an arena of which every rank has one, in the same state: a block has the same offset on all ranks, so that
 // any of them reads and writes another's bytes without asking where they are.
 //
@@ -36,7 +37,8 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What `agree` found, the same on every rank.
 struct agreement {
@@ -74,8 +76,8 @@ enum class remote_refusal : unsigned char {
 };
 
 /// One sentence for a person.
-[[nodiscard]] constexpr const char* to_string(remote_refusal why) noexcept {
-    switch (why) {
+[[nodiscard]] constexpr const char* to_string(remote_refusal reason) noexcept {
+    switch (reason) {
         case remote_refusal::none: return "it may be used";
         case remote_refusal::empty_block: return "an empty block has no bytes on any rank";
         case remote_refusal::not_agreed: return "the ranks have not agreed since it was handed out: all of them call agree";
@@ -84,12 +86,12 @@ enum class remote_refusal : unsigned char {
     return "unknown";
 }
 
-/// The arena's ticket, and the agreement after which the block was handed out.
+/// The arena's metadata, and the agreement after which the block was handed out.
 template <class Ticket>
-struct symmetric_ticket {
+struct symmetric_metadata {
     [[no_unique_address]] Ticket of_arena{};
     std::uint32_t agreements = 0;
-    friend constexpr bool operator==(const symmetric_ticket&, const symmetric_ticket&) = default;
+    friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;
 };
 
 /// An allocator is referred to when its type is a reference and owned otherwise. The communicator outlives it.
@@ -111,8 +113,8 @@ class symmetric {
 
 public:
     using address_model = model;
-    using ticket_type = symmetric_ticket<decltype(arena_block::ticket)>;
-    using block_type = block<typename model::address, ticket_type>;
+    using metadata_type = symmetric_metadata<decltype(arena_block::metadata)>;
+    using block_type = block<typename model::address, metadata_type>;
     using remote_model = remote_offset<decltype(model::address::handle)>;
     using remote_address = typename remote_model::address;
     static constexpr bool host_accessible = arena_type::host_accessible;
@@ -134,14 +136,14 @@ public:
         }
         count(call::allocate, wanted.size, wanted.align);
         calls_.add(model::position(given.address));
-        return {given.address, given.size, {given.ticket, agreements_}};
+        return {given.address, given.size, {given.metadata, agreements_}};
     }
 
     /// Takes a block back, as it was handed out. An empty block is fine.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         count(call::deallocate, model::position(held.address), held.size);
-        arena_.deallocate({held.address, held.size, held.ticket.of_arena});
+        arena_.deallocate({held.address, held.size, held.metadata.of_arena});
     }
 
     /// Forgets every block at once, and every call: ranks that diverged agree again when all of them have done this.
@@ -171,7 +173,7 @@ public:
 
     /// True when all ranks have agreed since the block was handed out.
     [[nodiscard]] bool is_agreed(const block_type& held) const noexcept {
-        return held && held.ticket.agreements != agreements_;
+        return held && held.metadata.agreements != agreements_;
     }
 
     /// The block of another rank, or of this one.
@@ -212,4 +214,5 @@ private:
 template <class Arena, class Ranks>
 symmetric(Arena&&, Ranks&) -> symmetric<Arena, Ranks>;
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // synchronized: an allocator that several threads, cores or an interrupt share, one call at a time.
 //
 //     allot::synchronized<allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit<>>, allot::spin_lock> memory;
@@ -35,7 +36,8 @@
 #include <atomic>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Lock>
 concept lock = requires(Lock one) {
@@ -129,4 +131,5 @@ private:
     [[no_unique_address]] Lock lock_{};
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The address model: how a byte of memory is named.
 //
 //     model            base                 the byte n after it
@@ -13,7 +14,8 @@
 
 #include <type_traits>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// `locate(base, n)` names the byte `n` after `base`.
 template <class Model>
@@ -33,4 +35,5 @@ concept linear_address_model =
         { Model::position(address) } noexcept -> std::same_as<std::size_t>;
     };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The allocator concept: whatever hands out blocks, be it an arena or something made of arenas.
 //
 // `allocate` is noexcept and gives an empty block on failure; `deallocate` takes a block back as it was handed out;
@@ -9,7 +10,8 @@
 #include <allot/core/diagnosis.hpp>
 #include <allot/core/strategy.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// The block type of an allocator, also through a reference to one.
 template <class Allocator>
@@ -60,4 +62,5 @@ concept markable_allocator = allocator<Allocator> && requires(Allocator& allocat
     { allocator.rollback(allocator.mark()) } noexcept;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

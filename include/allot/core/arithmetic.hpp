@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Size arithmetic that cannot overflow: every sum or product of sizes that a caller can influence goes through here.
 //
 // Everything is constexpr, needs no heap and throws nothing. Thread safety: pure functions.
@@ -9,7 +10,8 @@
 #include <cstdint>
 #include <limits>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// True for 1, 2, 4, …: what an alignment must be. (std::has_single_bit calls a function where there is no such instruction.)
 template <std::unsigned_integral T>
@@ -82,4 +84,5 @@ template <std::unsigned_integral T>
     return value & static_cast<T>(~value + 1);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,19 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
 // block: what a caller gets, an address and a size. region: what a device hands up, with the alignment of its base.
 //
 // A block is a small value and owns nothing: give it back as it was handed out, or shrink the whole arena away.
-// With a pointer for its address and an empty ticket it is 16 bytes on a 64-bit machine and travels in two registers.
+// With a pointer for its address and an empty metadata it is 16 bytes on a 64-bit machine and travels in two registers.
 #pragma once
 
 #include <allot/core/extent.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
-/// `size` is what was asked for, in bytes; 0 means that nothing was to be had. The ticket belongs to the allocator.
+/// `size` is what was asked for, in bytes; 0 means that nothing was to be had. The metadata belongs to the allocator.
 template <class Address, class Ticket>
 struct block {
     Address address{};
     std::size_t size = 0;
-    [[no_unique_address]] Ticket ticket{};
+    [[no_unique_address]] Ticket metadata{};
 
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return size != 0; }
     friend constexpr bool operator==(const block&, const block&) = default;
@@ -31,4 +33,5 @@ struct region {
     friend constexpr bool operator==(const region&, const region&) = default;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // communicator: ranks that call together, and how they find out whether they all did the same.
 //
 //     struct my_ranks {
@@ -23,7 +24,8 @@
 #include <cstdint>
 #include <span>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Ranks>
 concept communicator = requires(Ranks& ranks, const Ranks& constant, std::span<std::uint64_t> values) {
@@ -60,4 +62,5 @@ template <communicator Ranks>
     return {0, values[0] == ~values[1], ~values[3], values[2]};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

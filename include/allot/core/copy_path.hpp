@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // copy_path: how bytes went from one memory to another; and the ways of copying that `copy_tensor` is given.
 //
 //     opencl::queue_copy{queue}        host ◄──► buffers ◄──► buffers      mapped where the host has them, or transferred
@@ -24,7 +25,8 @@
 
 #include <allot/core/device.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// From short to long. A copy whose runs went by different paths is said to have gone by the longest.
 enum class copy_path : unsigned char {
@@ -68,4 +70,5 @@ concept pointer_memory = std::convertible_to<typename Memory::address_model::add
 template <class Memory>
 concept host_memory = pointer_memory<Memory> && Memory::host_accessible;
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

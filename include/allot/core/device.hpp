@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The device concept: where regions come from, and what they are.
 //
 // A device is a small object that acquires and releases regions, rarely; an arena cuts them. Every trait is stated by
@@ -22,7 +23,8 @@
 #include <allot/core/address_model.hpp>
 #include <allot/core/result.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What a consumer of this memory may be given beside a base.
 enum class offset_use : unsigned char {
@@ -155,4 +157,5 @@ consteval bool device_requirements() {
     return true;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // diagnosis: why an allocator would refuse a layout, worked out when asked and never on the way.
 //
 //     if (auto block = arena.allocate(wanted); !block) log(arena.diagnose(wanted).what());
@@ -5,7 +6,8 @@
 
 #include <allot/core/layout.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class refusal : unsigned char {
     none,            // it would be served
@@ -21,8 +23,8 @@ enum class refusal : unsigned char {
 };
 
 /// One sentence for a person.
-[[nodiscard]] constexpr const char* to_string(refusal why) noexcept {
-    switch (why) {
+[[nodiscard]] constexpr const char* to_string(refusal reason) noexcept {
+    switch (reason) {
         case refusal::none: return "the request would be served";
         case refusal::empty_layout: return "a size of 0 was asked for";
         case refusal::bad_alignment: return "the alignment is not a power of two";
@@ -38,11 +40,11 @@ enum class refusal : unsigned char {
 }
 
 struct diagnosis {
-    refusal why = refusal::none;
+    refusal reason = refusal::none;
     std::uint64_t largest_hole = 0;  // bytes of the largest hole, whatever its alignment
-    long device_error = 0;           // the device's own code when `why` is `device_refused`
+    long device_error = 0;           // the device's own code when `reason` is `device_refused`
 
-    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(why); }
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
     friend constexpr bool operator==(const diagnosis&, const diagnosis&) = default;
 };
 
@@ -53,4 +55,5 @@ template <std::unsigned_integral Offset>
     return is_alignment(wanted.align) ? refusal::none : refusal::bad_alignment;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,4 +1,5 @@
-// extent: a run of offset space. grant: what a strategy gives, an extent and its ticket.
+// SPDX-License-Identifier: BSL-1.0
+// extent: a run of offset space. allocation: what a strategy gives, an extent and its metadata.
 //
 //     0        offset          offset + size
 //     ├──────────┼───────────────┼──────────────►  offset space
@@ -11,7 +12,8 @@
 
 #include <allot/core/layout.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// A run of `size` offsets from `offset` on; empty when `size` is 0.
 template <std::unsigned_integral Offset>
@@ -32,21 +34,22 @@ struct basic_extent {
 
 using extent = basic_extent<std::size_t>;
 
-/// The ticket of a strategy that wants nothing back. Each strategy names its own, so that two of them never meet in
+/// The metadata of a strategy that wants nothing back. Each strategy names its own, so that two of them never meet in
 /// one object: empty members of the same type must have different addresses, and a block would grow by it.
 template <class Strategy>
-struct no_ticket {
-    friend constexpr bool operator==(no_ticket, no_ticket) = default;
+struct no_metadata {
+    friend constexpr bool operator==(no_metadata, no_metadata) = default;
 };
 
 /// What a strategy gives and takes back: `where.size` is the size that was asked for. Empty on failure.
 template <std::unsigned_integral Offset, class Ticket>
-struct basic_grant {
+struct basic_allocation {
     basic_extent<Offset> where{};
-    [[no_unique_address]] Ticket ticket{};
+    [[no_unique_address]] Ticket metadata{};
 
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return where.size != 0; }
-    friend constexpr bool operator==(const basic_grant&, const basic_grant&) = default;
+    friend constexpr bool operator==(const basic_allocation&, const basic_allocation&) = default;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

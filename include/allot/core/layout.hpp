@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // layout: how many bytes are asked for, and how aligned.
 //
 //     allot::layout{.size = 4096, .align = 256}
@@ -8,7 +9,8 @@
 
 #include <allot/core/arithmetic.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Bytes and alignment, in the integer type of the offset space that they are asked of.
 template <std::unsigned_integral Offset>
@@ -26,4 +28,5 @@ using layout = basic_layout<std::size_t>;
 template <class T>
 inline constexpr layout layout_of{.size = sizeof(T), .align = alignof(T)};
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

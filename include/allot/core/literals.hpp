@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // `64_KiB`, `2_MiB`, `1_GiB`: sizes in bytes, as `std::size_t`. A size that does not fit the target does not compile.
 //
 // Digits are the template's, and the value a constant of its own: clang 14 leaves calls of consteval literals in
@@ -7,7 +8,8 @@
 #include <cstddef>
 #include <limits>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace detail {
 void size_does_not_fit_on_this_target();  // neither is constexpr: a literal that calls it does not compile
@@ -53,4 +55,5 @@ template <char... Digits>
 }
 
 }  // namespace literals
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Everything that an allocator can be configured by: one structural value for each part, with a default for every member.
 //
 //     inline constexpr allot::pool_options packets{.slot = 128, .count = 64, .store = allot::pool_store::atomic_bitmap};
@@ -12,7 +13,8 @@
 
 #include <cstddef>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 // ── which bytes ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -32,7 +34,7 @@ struct stack_options {
 enum class pool_store : unsigned char {
     automatic,      // in band where the host has pointers, an index stack otherwise; used on its own: an index stack
     in_band,        // a free list in the free slots
-    bitmap,         // a bit for each slot: the least memory beside, the lowest slot first, `claim`
+    bitmap,         // a bit for each slot: the least memory beside, the lowest slot first, `allocate_at`
     index_stack,    // where each slot lies, in 1 to 8 bytes: the fewest instructions beside the memory
     atomic_bitmap,  // a bit for each slot, for threads and interrupts at once, without a lock
 };
@@ -95,4 +97,5 @@ struct arena_options {
     std::size_t align = 1;  // what every region's base is asked to be aligned to, at least
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
 // result: a value, or the reason why there is none. For calls with more to say than an empty block.
 //
-//     if (auto table = allot::write_table<…>(…)) use(*table); else report(table.error().why);
+//     if (auto table = allot::write_table<…>(…)) use(*table); else report(table.error().reason);
 //
 // Both types must be default-constructible and cheap to keep side by side (addresses, sizes, enumerations): then a
 // result needs no union, works in constant expressions and is trivially copyable when they are.
@@ -8,7 +9,8 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Value, class Error>
 class [[nodiscard]] result {
@@ -38,4 +40,5 @@ private:
     bool has_value_ = false;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The strategy concept: which extent of a plain space of offsets a request gets.
 //
 // A strategy never touches the memory it manages, except through an in-band node store, and knows no device: it can be
@@ -12,7 +13,7 @@
 //
 //     trait             meaning
 //     offset_type       unsigned integer of the offset space
-//     ticket_type       what it wants back at deallocation; `no_ticket<Self>` when nothing
+//     metadata_type       what it wants back at deallocation; `no_metadata<Self>` when nothing
 //     memory_type       how an in-band store reaches the bytes: `at(offset)` for every offset_type; `no_memory` when it
 //                       touches none
 //     in_band           records live inside the free memory: in two words at a hole's start, in its last one, and in the
@@ -22,8 +23,8 @@
 //     several_extents   `insert` may be called again to manage more offsets
 //
 // Functions: `insert(extent, memory)` adds offsets to manage and refuses what it cannot; `allocate(layout)` gives a
-// grant, empty on failure, and then nothing has changed; `deallocate(grant)` takes one back, as it was handed out;
-// `capacity(grant)` is what the holder may use, at least the size asked for; `diagnose(layout)` says why `allocate`
+// allocation, empty on failure, and then nothing has changed; `deallocate(allocation)` takes one back, as it was handed out;
+// `capacity(allocation)` is what the holder may use, at least the size asked for; `diagnose(layout)` says why `allocate`
 // would refuse; `bytes_for(count, layout)` is the exact size of the smallest extent, aligned as the layout, that holds
 // `count` such allocations at once (0 when no extent does). One that manages several extents also has `can_insert()`:
 // whether it has the records to take one more and to cut a block from it.
@@ -34,7 +35,8 @@
 
 #include <type_traits>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class reclaim : unsigned char { never, lifo, fifo, any };
 
@@ -58,21 +60,21 @@ using layout_for = basic_layout<typename Strategy::offset_type>;
 template <class Strategy>
 using extent_of = basic_extent<typename Strategy::offset_type>;
 template <class Strategy>
-using grant_of = basic_grant<typename Strategy::offset_type, typename Strategy::ticket_type>;
+using allocation_of = basic_allocation<typename Strategy::offset_type, typename Strategy::metadata_type>;
 
 template <class Strategy>
 concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
     requires(Strategy strategy, const Strategy constant, layout_for<Strategy> wanted, extent_of<Strategy> where,
-             grant_of<Strategy> grant, typename Strategy::memory_type memory) {
+             allocation_of<Strategy> allocation, typename Strategy::memory_type memory) {
         requires std::same_as<decltype(Strategy::in_band), const bool>;
         requires std::same_as<decltype(Strategy::reclaims), const reclaim>;
         requires std::same_as<decltype(Strategy::exact), const bool>;
         requires std::same_as<decltype(Strategy::several_extents), const bool>;
         requires !Strategy::several_extents || requires { { constant.can_insert() } noexcept -> std::same_as<bool>; };
         { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
-        { strategy.allocate(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
-        { strategy.deallocate(grant) } noexcept;
-        { constant.capacity(grant) } noexcept -> std::same_as<typename Strategy::offset_type>;
+        { strategy.allocate(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
+        { strategy.deallocate(allocation) } noexcept;
+        { constant.capacity(allocation) } noexcept -> std::same_as<typename Strategy::offset_type>;
         { constant.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
         { Strategy::bytes_for(wanted.size, wanted) } noexcept -> std::same_as<typename Strategy::offset_type>;
     };
@@ -98,17 +100,17 @@ struct strategy_in {
 
 /// Gives exactly the extent that is asked for, when it is free, and says why it would not.
 template <class Strategy>
-concept claimable =
+concept positional =
     strategy<Strategy> && requires(Strategy strategy, const Strategy constant, extent_of<Strategy> wanted) {
-        { strategy.claim(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
-        { constant.diagnose_claim(wanted) } noexcept -> std::same_as<diagnosis>;
+        { strategy.allocate_at(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
+        { constant.diagnose_at(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
-/// Grows or shrinks a grant where it stands; false, and nothing changed, when it cannot. The grant carries its old size.
+/// Grows or shrinks an allocation where it stands; false, and nothing changed, when it cannot. The allocation carries its old size.
 template <class Strategy>
 concept resizable =
-    strategy<Strategy> && requires(Strategy strategy, grant_of<Strategy> grant, typename Strategy::offset_type size) {
-        { strategy.resize(grant, size) } noexcept -> std::same_as<bool>;
+    strategy<Strategy> && requires(Strategy strategy, allocation_of<Strategy> allocation, typename Strategy::offset_type size) {
+        { strategy.resize(allocation, size) } noexcept -> std::same_as<bool>;
     };
 
 /// Forgets every allocation at once and keeps what was inserted.
@@ -147,9 +149,9 @@ concept extendable = strategy<Strategy> && requires(Strategy strategy, const Str
     requires !Strategy::several_extents || requires {
         { constant.can_extend(inserted, layout_for<Strategy>{}) } noexcept -> std::same_as<bool>;
     };
-    requires !resizable<Strategy> || requires(grant_of<Strategy> grant) {
-        // The same for a `resize` of this grant.
-        { constant.size_for(inserted, grant, size) } noexcept -> std::same_as<typename Strategy::offset_type>;
+    requires !resizable<Strategy> || requires(allocation_of<Strategy> allocation) {
+        // The same for a `resize` of this allocation.
+        { constant.size_for(inserted, allocation, size) } noexcept -> std::same_as<typename Strategy::offset_type>;
     };
 };
 
@@ -166,9 +168,9 @@ template <class Strategy>
 consteval bool strategy_requirements() {
     if constexpr (!requires { requires std::unsigned_integral<typename Strategy::offset_type>; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its offset_type, an unsigned integer");
-    } else if constexpr (!requires { typename Strategy::ticket_type; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states its ticket_type; using ticket_type = "
-                                         "allot::no_ticket<Self> when it wants nothing back");
+    } else if constexpr (!requires { typename Strategy::metadata_type; }) {
+        static_assert(!sizeof(Strategy), "allot: a strategy states its metadata_type; using metadata_type = "
+                                         "allot::no_metadata<Self> when it wants nothing back");
     } else if constexpr (!requires { typename Strategy::memory_type; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its memory_type; using memory_type = "
                                          "allot::no_memory when it touches no memory");
@@ -191,19 +193,19 @@ consteval bool strategy_requirements() {
         static_assert(!sizeof(Strategy), "allot: a strategy takes offsets to manage: bool insert(extent, memory) "
                                          "noexcept");
     } else if constexpr (!requires(Strategy strategy, layout_for<Strategy> wanted) {
-                             { strategy.allocate(wanted) } noexcept -> std::same_as<grant_of<Strategy>>;
+                             { strategy.allocate(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy gives grants: allot::grant_of<Strategy> "
+        static_assert(!sizeof(Strategy), "allot: a strategy gives allocations: allot::allocation_of<Strategy> "
                                          "allocate(basic_layout) noexcept");
-    } else if constexpr (!requires(Strategy strategy, grant_of<Strategy> grant) {
-                             { strategy.deallocate(grant) } noexcept;
+    } else if constexpr (!requires(Strategy strategy, allocation_of<Strategy> allocation) {
+                             { strategy.deallocate(allocation) } noexcept;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy takes grants back: void deallocate(grant) noexcept");
-    } else if constexpr (!requires(const Strategy strategy, grant_of<Strategy> grant) {
-                             { strategy.capacity(grant) } noexcept -> std::same_as<typename Strategy::offset_type>;
+        static_assert(!sizeof(Strategy), "allot: a strategy takes allocations back: void deallocate(allocation) noexcept");
+    } else if constexpr (!requires(const Strategy strategy, allocation_of<Strategy> allocation) {
+                             { strategy.capacity(allocation) } noexcept -> std::same_as<typename Strategy::offset_type>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy says what a grant's holder may use: offset_type "
-                                         "capacity(grant) const noexcept");
+        static_assert(!sizeof(Strategy), "allot: a strategy says what an allocation's holder may use: offset_type "
+                                         "capacity(allocation) const noexcept");
     } else if constexpr (!requires(const Strategy strategy, layout_for<Strategy> wanted) {
                              { strategy.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
                          }) {
@@ -223,4 +225,5 @@ consteval bool strategy_requirements() {
     return true;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

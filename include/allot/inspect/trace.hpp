@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // trace: what a program asked of its allocator, in order: read from bytes, checked, as operations over slots; and written.
 //
 //     auto read = allot::read_trace(bytes);
@@ -40,7 +41,8 @@
 #include <utility>
 #include <vector>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class trace_action : unsigned char {
     allocate,
@@ -78,8 +80,8 @@ enum class trace_fault : unsigned char {
     trailing_bytes,   // more than the events that it says
 };
 
-[[nodiscard]] constexpr const char* to_string(trace_fault why) noexcept {
-    switch (why) {
+[[nodiscard]] constexpr const char* to_string(trace_fault reason) noexcept {
+    switch (reason) {
         case trace_fault::none: return "nothing is wrong";
         case trace_fault::no_trace: return "it does not begin with ALTR1 and a line feed";
         case trace_fault::truncated: return "it ends in the middle";
@@ -95,10 +97,10 @@ enum class trace_fault : unsigned char {
 }
 
 struct trace_error {
-    trace_fault why = trace_fault::none;
+    trace_fault reason = trace_fault::none;
     std::size_t position = 0;  // of the byte at which the event begins, or the number in front of the events
 
-    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(why); }
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
 };
 
 namespace detail {
@@ -136,11 +138,11 @@ private:
         std::uint8_t align_log2;
     };
 
-    [[nodiscard]] constexpr result<trace, trace_error> failure(trace_fault why) const {
-        return result<trace, trace_error>::failure({why, begin_});
+    [[nodiscard]] constexpr result<trace, trace_error> failure(trace_fault reason) const {
+        return result<trace, trace_error>::failure({reason, begin_});
     }
-    constexpr bool refuse(trace_fault why) noexcept {
-        why_ = why;
+    constexpr bool refuse(trace_fault reason) noexcept {
+        why_ = reason;
         return false;
     }
 
@@ -288,4 +290,5 @@ private:
     std::uint64_t count_ = 0, blocks_ = 0;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

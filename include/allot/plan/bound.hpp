@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // bound: the height below which no plan can be, and the step and the buffers that show it.
 //
 //     bytes                     ┌───┐               What lives at once must lie side by side: no plan is lower than the
@@ -20,12 +21,13 @@
 
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
-#include <allot/plan/clique.hpp>
-#include <allot/plan/reserved_ranges.hpp>
-#include <allot/plan/sizes.hpp>
+#include <allot/plan/detail/clique.hpp>
+#include <allot/plan/detail/reserved_ranges.hpp>
+#include <allot/plan/detail/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 struct plan_bound {
     std::uint64_t bytes = 0;
@@ -87,9 +89,9 @@ private:
 /// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or
 /// more live at once than 64 bits can count.
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
-                                                                const plan_sizes& sizes = {}) noexcept {
+                                                                const detail::plan_sizes& sizes = {}) noexcept {
     using answer = result<plan_bound, plan_error>;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
     const plan_buffer* const buffers = problem.buffers.data();
@@ -141,7 +143,7 @@ private:
                 if (align == 1) --live[sweep.buffer(life)];
                 if (is_aligned(life)) sum -= align_up(size_of(life), align);
             });
-        if (error.why != plan_refusal::none) return answer::failure(error);
+        if (error.reason != plan_refusal::none) return answer::failure(error);
         if (align == 1) {
             if (!fits) return answer::failure({plan_refusal::too_large, 0});
             most = highest;
@@ -189,4 +191,5 @@ private:
     return bound;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSL-1.0
 // check: whether a planner can work on a problem at all, and if not, why.
 //
-//     if (auto error = allot::check_problem(problem); error.why != allot::plan_refusal::none)
-//         report(error.why, error.which);
+//     if (auto error = allot::check_problem(problem); error.reason != allot::plan_refusal::none)
+//         report(error.reason, error.which);
 //
 // Every planner asks this first, so that no problem, however wrong, is undefined behaviour. What takes more than a look
 // at each number is found by whoever works on it: sums that do not fit, lifetimes of one buffer that overlap, fixed
@@ -10,7 +11,8 @@
 
 #include <allot/plan/problem.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class plan_refusal : unsigned char {
     none,
@@ -36,7 +38,7 @@ enum class plan_refusal : unsigned char {
 };
 
 struct plan_error {
-    plan_refusal why = plan_refusal::none;
+    plan_refusal reason = plan_refusal::none;
     std::size_t which = 0;
     friend constexpr bool operator==(plan_error, plan_error) = default;
 };
@@ -75,4 +77,5 @@ struct plan_error {
     return {};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // memories_problem: several memories, and buffers that live in one of them each: what a planner is asked, and what it
 // answers.
 //
@@ -17,7 +18,8 @@
 
 #include <allot/plan/plan.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Bytes that buffers can live in, at offsets that are multiples of `align`.
 struct plan_memory {
@@ -56,7 +58,7 @@ struct memories_summary {
     std::uint64_t cost = 0;
     std::uint64_t bound = 0;     // no plan costs less
     std::uint64_t spilled = 0;   // bytes that are not in the first memory
-    std::uint64_t homeless = 0;  // buffers that are nowhere
+    std::uint64_t unplaced = 0;  // buffers that are nowhere
     std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
                                  // there are: more is live at once, at `step`, than all memories hold, or than one does
                                  // that all of it must live in; or each choice of memories was tried
@@ -73,7 +75,7 @@ struct memories_plan : memories_summary {
 /// What is known while a plan is made.
 struct memories_progress {
     std::uint64_t cost = 0;      // of the best plan so far
-    std::uint64_t homeless = 0;  // its buffers that are nowhere
+    std::uint64_t unplaced = 0;  // its buffers that are nowhere
     std::uint64_t bound = 0;     // no plan costs less
 };
 
@@ -81,7 +83,7 @@ namespace detail {
 
 [[nodiscard]] constexpr plan_error check_memories(const memories_problem& problem) noexcept {
     const std::size_t count = problem.buffers.buffers.size(), memories = problem.memories.size();
-    if (const plan_error error = check_problem(problem.buffers); error.why != plan_refusal::none) return error;
+    if (const plan_error error = check_problem(problem.buffers); error.reason != plan_refusal::none) return error;
     if (!problem.buffers.reserved.empty()) return {plan_refusal::unsupported, 0};
     if (memories == 0 || memories > 64) return {plan_refusal::not_a_memory, memories};
     for (std::size_t m = 0; m != memories; ++m)
@@ -96,4 +98,5 @@ namespace detail {
 }
 
 }  // namespace detail
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

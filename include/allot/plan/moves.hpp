@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // moves: where each buffer lives when there are several memories, and a buffer may leave the fast one and come back.
 //
 //     // fast; slow and unbounded
@@ -23,13 +24,14 @@
 // only when they are made. Thread safety: pure.
 #pragma once
 
-#include <allot/plan/pieces.hpp>
-#include <allot/plan/spill.hpp>
-#include <allot/plan/visits.hpp>
+#include <allot/plan/detail/pieces.hpp>
+#include <allot/plan/detail/visits.hpp>
+#include <allot/plan/memories.hpp>
 
 #include <bit>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 namespace detail {
 
 /// Keeps the best plan it knows, beginning with whole lives.
@@ -51,7 +53,7 @@ public:
         if (!made) return made.error();
         facts_.whole = made->places;
         begin_with(*made);
-        if (best_.cost <= best_.bound && best_.homeless == 0) return {};
+        if (best_.cost <= best_.bound && best_.unplaced == 0) return {};
         if (!find_what_moves()) return {};
         if (!stopped_) solve(decided_);  // those alone whose contents are of no use at times
         for (std::uint32_t fast = 0; fast + 1 < facts_.given.memories.size() && !stopped_; ++fast) improve(fast);
@@ -62,20 +64,20 @@ public:
 private:
     [[nodiscard]] std::span<const plan_buffer> buffers() const noexcept { return facts_.buffers(); }
     [[nodiscard]] const plan_memory& memory(std::size_t m) const { return facts_.given.memories[m]; }
-    [[nodiscard]] const std::vector<access_value>& values() const noexcept { return facts_.contents.values(); }
+    [[nodiscard]] const std::vector<detail::access_value>& values() const noexcept { return facts_.contents.values(); }
 
     // ---- whole lives -----------------------------------------------------------------------------------------------
 
     void begin_with(const memories_plan& made) {
         const std::size_t memories = facts_.given.memories.size();
         best_.cost = best_.whole_cost = made.cost;
-        best_.homeless = made.homeless;
+        best_.unplaced = made.unplaced;
         best_.which = made.which;
         best_.needs = made.needs;
         for (std::size_t i = 0; i != buffers().size(); ++i) {
             std::uint64_t fits = 0;
             for (std::size_t m = 0; m != memories; ++m)
-                if (buffers()[i].size <= memory(m).capacity) fits |= move_facts::bit(m);
+                if (buffers()[i].size <= memory(m).capacity) fits |= detail::move_facts::bit(m);
             if (!facts_.given.allowed.empty()) fits &= facts_.given.allowed[i];
             facts_.allowed.push_back(fits);
             if (fits != 0)
@@ -86,8 +88,8 @@ private:
         for (std::size_t i = 0; i != buffers().size(); ++i) pieces.push_back({i, buffers()[i].live, made.places[i]});
         for (const plan_revival& each : facts_.given.buffers.revivals)
             pieces.push_back({each.buffer, each.live, made.places[each.buffer]});
-        sort_stably(pieces, comes_before);
-        for (const plan_access& access : facts_.accesses) best_.piece_of.push_back(piece_at(pieces, access));
+        sort_stably(pieces, detail::comes_before);
+        for (const plan_access& access : facts_.accesses) best_.piece_of.push_back(detail::piece_at(pieces, access));
         sum_up(best_);
     }
 
@@ -103,10 +105,10 @@ private:
             for (const plan_pair& each : pairs) facts_.moves[each.first] = facts_.moves[each.second] = false;
         for (std::size_t i = 0; i != buffers().size(); ++i)
             if (!facts_.moves[i] && facts_.whole[i].memory == memory_place::nowhere) return false;
-        facts_.contents = buffer_contents{buffers(), facts_.accesses, facts_.moves};
+        facts_.contents = detail::buffer_contents{buffers(), facts_.accesses, facts_.moves};
         raise_bound();
         const std::size_t events = facts_.contents.events().size();
-        decided_ = {std::vector(events, event_place::home), std::vector<memory_place>(events),
+        decided_ = {std::vector(events, detail::event_place::home), std::vector<memory_place>(events),
                     std::vector<memory_place>(values().size())};
         return !values().empty();
     }
@@ -114,15 +116,15 @@ private:
     /// Contents that are not in the first memories all the time from behind one event to the next cost as much as one
     /// access elsewhere at least: there, or a copy from there. At the step of an event they cost that for each access.
     void raise_bound() {
-        piece_problem problem;
+        detail::piece_problem problem;
         std::uint64_t sum = 0;  // of what is not in the problem
         const auto least_cost = [&](std::size_t i) {
             const std::uint64_t allowed = facts_.allowed[i];
             return allowed == 0 ? 0 : memory(static_cast<std::size_t>(std::countr_zero(allowed))).cost;
         };
-        for (const access_value& value : values())
+        for (const detail::access_value& value : values())
             for (std::size_t e = value.first; e <= value.last; ++e) {
-                const access_event& event = facts_.contents.events()[e];
+                const detail::access_event& event = facts_.contents.events()[e];
                 const bool first = e == value.first;
                 const lifetime live{first ? value.live.from : facts_.contents.events()[e - 1].step + 1, event.step + 1};
                 const std::uint64_t uses = live.from == event.step ? event.count : 1;
@@ -145,19 +147,19 @@ private:
         constexpr share rounds[]{{1, 1}, {3, 4}, {1, 2}, {5, 4}, {1, 4}}, leftovers[]{{1, 1}, {2, 1}, {4, 1}, {8, 1}};
         const std::uint64_t slowest = memory(facts_.given.memories.size() - 1).cost;
         std::vector<std::size_t> wanted;  // values
-        std::vector<visit_costs> costs(values().size());
+        std::vector<detail::visit_costs> costs(values().size());
         for (std::size_t v = 0; v != values().size(); ++v) {
             const std::size_t buffer = values()[v].buffer;
-            if ((facts_.allowed[buffer] & move_facts::bit(fast)) == 0 || is_placed(decided_, v)) continue;
+            if ((facts_.allowed[buffer] & detail::move_facts::bit(fast)) == 0 || is_placed(decided_, v)) continue;
             const std::size_t home = home_of(buffer, fast);
             costs[v] = {memory(fast).cost, home != fast ? memory(home).cost : std::max<std::uint64_t>(slowest, 1)};
             if (costs[v].home > costs[v].fast) wanted.push_back(v);
         }
         if (wanted.empty()) return;
-        visit_prices prices{facts_.contents};
+        detail::visit_prices prices{facts_.contents};
         prices.scale_to(slowest);
-        const move_decision before = decided_;
-        const auto try_from = [&](move_decision trial, share now) {
+        const detail::move_decision before = decided_;
+        const auto try_from = [&](detail::move_decision trial, share now) {
             for (const share& left : leftovers) {
                 const std::int64_t numerator = now.numerator * left.numerator;
                 const std::int64_t denominator = now.denominator * left.denominator;
@@ -170,7 +172,7 @@ private:
             try_from(before, now);
             if (!goes_on()) return;
             if (&now != rounds) continue;
-            move_decision whole = before;  // whole lives, and visits in the holes that they leave
+            detail::move_decision whole = before;  // whole lives, and visits in the holes that they leave
             for (const std::size_t v : wanted)
                 if (const memory_place place = facts_.whole[values()[v].buffer]; place.memory == fast)
                     whole.home[v] = place;
@@ -181,10 +183,10 @@ private:
     [[nodiscard]] bool goes_on() const noexcept {
         return !stopped_ && spent_ / 5 < options_.effort && best_.cost > best_.bound;
     }
-    [[nodiscard]] bool is_placed(const move_decision& of, std::size_t v) const {
+    [[nodiscard]] bool is_placed(const detail::move_decision& of, std::size_t v) const {
         if (of.home[v].memory != memory_place::nowhere) return true;
         for (std::size_t e = values()[v].first; e <= values()[v].last; ++e)
-            if (of.how[e] == event_place::arrives) return true;
+            if (of.how[e] == detail::event_place::arrives) return true;
         return false;
     }
     /// The memory that a buffer would be at home in, if `fast` were for visits: where it was, or the next that it fits;
@@ -197,18 +199,18 @@ private:
     }
 
     /// Which of the cheapest visits there is room for, and where; whether for any. What was chosen before stays.
-    [[nodiscard]] bool choose(move_decision& trial, visit_prices& prices, const std::vector<std::size_t>& wanted,
-                              const std::vector<visit_costs>& costs, std::uint32_t fast, std::int64_t numerator,
+    [[nodiscard]] bool choose(detail::move_decision& trial, detail::visit_prices& prices, const std::vector<std::size_t>& wanted,
+                              const std::vector<detail::visit_costs>& costs, std::uint32_t fast, std::int64_t numerator,
                               std::int64_t denominator) {
-        const buffer_contents& contents = facts_.contents;
-        piece_problem problem;
+        const detail::buffer_contents& contents = facts_.contents;
+        detail::piece_problem problem;
         problem.add_whole(facts_, [&](std::size_t i) { return facts_.whole[i].memory == fast; });
         for (std::size_t v = 0; v != values().size(); ++v) {
-            const access_value& value = values()[v];
+            const detail::access_value& value = values()[v];
             const plan_buffer& buffer = buffers()[value.buffer];
             if (trial.home[v].memory == fast) problem.add(buffer, value.live, 1, 1, trial.home[v].offset);
             for (std::size_t e = value.first; e <= value.last; ++e)
-                if (trial.how[e] == event_place::arrives && trial.visit[e].memory == fast)
+                if (trial.how[e] == detail::event_place::arrives && trial.visit[e].memory == fast)
                     problem.add(buffer, contents.life_of_visit(e, trial.last_of(value, e)), 1, 1,
                                 trial.visit[e].offset);
         }
@@ -221,7 +223,7 @@ private:
         std::vector<candidate> candidates;
         for (const std::size_t v : wanted) {
             if (is_placed(trial, v)) continue;
-            const access_value& value = values()[v];
+            const detail::access_value& value = values()[v];
             const bool must = home_of(value.buffer, fast) == fast;
             const auto add = [&](std::size_t first, std::size_t last, bool whole) {
                 const std::uint64_t saved = contents.accesses_of(first, last) * (costs[v].home - costs[v].fast);
@@ -252,7 +254,7 @@ private:
             }
             trial.visit[first] = place;
             for (std::size_t e = first; e <= last; ++e)
-                trial.how[e] = e == first ? event_place::arrives : event_place::stays;
+                trial.how[e] = e == first ? detail::event_place::arrives : detail::event_place::stays;
         }
         return any;
     }
@@ -260,24 +262,24 @@ private:
     // ---- all pieces ------------------------------------------------------------------------------------------------
 
     /// Plans what a decision leaves open, and keeps that where it is the best plan; whether it is.
-    bool solve(const move_decision& decided) {
-        decided_pieces pieces{facts_, decided};
+    bool solve(const detail::move_decision& decided) {
+        detail::decided_pieces pieces{facts_, decided};
         const auto plan = plan_pieces(pieces.problem(), facts_.given.memories);
-        if (!plan || plan->homeless != 0 || (best_.homeless == 0 && plan->cost >= best_.cost)) return false;
+        if (!plan || plan->unplaced != 0 || (best_.unplaced == 0 && plan->cost >= best_.cost)) return false;
         moves_plan made{best_, {}, {}, {}, plan->needs};
         made.cost = plan->cost;
-        made.homeless = 0;
+        made.unplaced = 0;
         std::move(pieces).write(made, plan->places);
         sum_up(made);
         best_ = std::move(made);
         return true;
     }
-    [[nodiscard]] auto plan_pieces(const piece_problem& problem, std::span<const plan_memory> memories) {
+    [[nodiscard]] auto plan_pieces(const detail::piece_problem& problem, std::span<const plan_memory> memories) {
         memories_options options = options_;
         options.effort /= 8;
         spent_ += options.effort + problem.size() * problem.size() / 1000;  // the steps that take no trying too
         return plan_memories(problem.in(memories), options, [this](const memories_progress&) {
-            return stopped_ = stopped_ || (*watch_)(memories_progress{best_.cost, best_.homeless, best_.bound});
+            return stopped_ = stopped_ || (*watch_)(memories_progress{best_.cost, best_.unplaced, best_.bound});
         });
     }
     void sum_up(moves_plan& made) const {
@@ -292,10 +294,10 @@ private:
         }
     }
 
-    move_facts facts_;
+    detail::move_facts facts_;
     memories_options options_;
     Watch* watch_;
-    move_decision decided_;
+    detail::move_decision decided_;
     moves_plan best_;
     std::uint64_t spent_ = 0;  // of the effort
     bool stopped_ = false;
@@ -310,15 +312,16 @@ template <class Watch = unwatched>
 [[nodiscard]] result<moves_plan, plan_error> plan_moves(const moves_problem& problem,
                                                         const memories_options& options = {}, Watch watch = {}) {
     using answer = result<moves_plan, plan_error>;
-    if (const plan_error error = detail::check_moves(problem); error.why != plan_refusal::none)
+    if (const plan_error error = detail::check_moves(problem); error.reason != plan_refusal::none)
         return answer::failure(error);
     detail::move_planner<Watch> planner{problem, options, watch};
-    if (const plan_error error = planner.run(); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = planner.run(); error.reason != plan_refusal::none) return answer::failure(error);
     moves_plan& made = planner.best();
     const bool fits_none = made.which != problem.memories.buffers.buffers.size();
-    if (made.homeless == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
+    if (made.unplaced == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
     else made.status = fits_none ? plan_status::infeasible : plan_status::out_of_budget;
     return std::move(made);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

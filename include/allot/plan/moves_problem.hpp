@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // moves_problem: buffers that may leave a fast memory and come back: what `plan_moves` is asked, and what it answers.
 //
 //     accesses   w  r                r  r       A buffer is one piece for its life; or it has a home in a slower
@@ -22,7 +23,8 @@
 
 #include <allot/plan/memories_problem.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 struct plan_access {
     std::size_t buffer = 0;
@@ -63,7 +65,7 @@ struct moves_summary {
     std::uint64_t whole_cost = 0;  // of the plan in which each buffer stays where it is all of its life
     std::uint64_t copied = 0;      // bytes, of all copies
     std::uint64_t spilled = 0;     // bytes of buffers that are not always in the first memory
-    std::uint64_t homeless = 0;    // buffers that are nowhere
+    std::uint64_t unplaced = 0;    // buffers that are nowhere
     std::size_t which = 0;         // infeasible: a buffer that fits no memory that is allowed; otherwise their number
     friend constexpr bool operator==(const moves_summary&, const moves_summary&) = default;
 };
@@ -79,7 +81,7 @@ namespace detail {
 
 [[nodiscard]] constexpr plan_error check_moves(const moves_problem& problem) noexcept {
     const memories_problem& given = problem.memories;
-    if (const plan_error error = check_memories(given); error.why != plan_refusal::none) return error;
+    if (const plan_error error = check_memories(given); error.reason != plan_refusal::none) return error;
     if (!given.uses.empty()) return {plan_refusal::unsupported, 0};
     for (std::size_t a = 0; a != problem.accesses.size(); ++a) {
         const plan_access& access = problem.accesses[a];
@@ -94,4 +96,5 @@ namespace detail {
 }
 
 }  // namespace detail
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // pages: buffers in pages of one size, wherever the pages lie, in the least number of pages there can be.
 //
 //     page                               Lifetimes are intervals, and intervals can be coloured with as many colours as
@@ -20,7 +21,8 @@
 
 #include <allot/plan/bound.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What `plan_pages` works in.
 [[nodiscard]] constexpr plan_space pages_space(const plan_problem& problem) noexcept {
@@ -31,7 +33,7 @@ namespace allot::inline v1 {
 [[nodiscard]] constexpr result<std::size_t, plan_error> pages_in_all(const plan_problem& problem,
                                                                      std::uint64_t page_size) noexcept {
     using answer = result<std::size_t, plan_error>;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() ||
         !problem.apart.empty() || !problem.reserved.empty())
         return answer::failure({plan_refusal::unsupported, 0});
@@ -92,4 +94,5 @@ namespace allot::inline v1 {
     return used;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // plan: where each buffer lives, decided before anything runs.
 //
 //     allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}, .align = 64}, …};
@@ -23,14 +24,15 @@
 // most `search_at_most`. Thread safety: pure but for the workspace.
 #pragma once
 
-#include <allot/plan/greedy.hpp>
-#include <allot/plan/merge.hpp>
+#include <allot/plan/detail/greedy.hpp>
+#include <allot/plan/detail/merge.hpp>
+#include <allot/plan/detail/search.hpp>
 #include <allot/plan/planned.hpp>
-#include <allot/plan/search.hpp>
 
 #include <vector>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 struct plan_options {
     std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
@@ -93,12 +95,12 @@ namespace detail {
 
 /// What `plan_into` works in.
 [[nodiscard]] constexpr plan_space space_of_plan(const plan_problem& problem, const plan_options& options) noexcept {
-    plan_space work = max(bound_space(problem), greedy_space(problem));
+    plan_space work = max(bound_space(problem), detail::greedy_space(problem));
     if (detail::is_searched(problem, options)) {
-        const search_counts counts = search_counts::of(problem, options.remember);
+        const detail::search_counts counts = detail::search_counts::of(problem, options.remember);
         work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
     }
-    plan_space kept = merge_space(problem);
+    plan_space kept = detail::merge_space(problem);
     kept.longs += 2 * problem.buffers.size();
     return kept + work;
 }
@@ -114,11 +116,11 @@ template <class Watch = unwatched>
                                                                    Watch watch = {}) noexcept {
     using answer = result<plan_summary, plan_error>;
     const std::size_t all = problem.buffers.size();
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     if (!workspace.holds(space_of_plan(problem, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
-    plan_sizes sizes;
-    const auto merged = merge_together(problem, workspace, sizes);
+    detail::plan_sizes sizes;
+    const auto merged = detail::merge_together(problem, workspace, sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
     const std::size_t count = work.buffers.size();
@@ -147,7 +149,7 @@ template <class Watch = unwatched>
     const auto try_greedy = [&](std::uint64_t placements) {
         plan_bound enough = *bound;
         enough.bytes = goal();
-        const auto found = greedy_plan(work, enough, trial, workspace, {placements}, stop, sizes);
+        const auto found = detail::greedy_plan(work, enough, trial, workspace, {placements}, stop, sizes);
         if (found) keep_lower(found->height);
         spent += placements;
         return found.error();
@@ -157,9 +159,9 @@ template <class Watch = unwatched>
     // more may be: they leap ahead of the bound, by twice as much each time, so that no gap takes many steps.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
-        const search_counts counts = search_counts::of(work, options.remember);
-        const plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
-        packing_search search{work, {arrays, options.remember}, sizes};
+        const detail::search_counts counts = detail::search_counts::of(work, options.remember);
+        const detail::plan_arrays arrays{workspace.longs.first(counts.wide()), workspace.words.first(counts.narrow())};
+        detail::packing_search search{work, {arrays, options.remember}, sizes};
         std::uint64_t leap = 0;  // granules
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
             // From the bound to just below the lowest plan; or, where a capacity that may be enough is all that is
@@ -171,14 +173,14 @@ template <class Watch = unwatched>
             const std::uint64_t height = upwards ? made.bound + above : goal() - above;
             const std::uint64_t nodes =
                 std::min(above == 0 ? patience : patience / 4 + 1, options.effort - spent);
-            const search_result found = search.find(height, trial, nodes, stop);
+            const detail::search_result found = search.find(height, trial, nodes, stop);
             spent += std::max<std::uint64_t>(found.nodes, 1);
-            if (found.answer == search_answer::found) keep_lower(found.height);
-            if (found.answer == search_answer::infeasible) {
+            if (found.answer == detail::search_answer::found) keep_lower(found.height);
+            if (found.answer == detail::search_answer::infeasible) {
                 made.bound = std::max(made.bound, found.bound);
                 leap = 2 * leap + 1;
             }
-            const bool decided = found.answer == search_answer::found || found.answer == search_answer::infeasible;
+            const bool decided = found.answer == detail::search_answer::found || found.answer == detail::search_answer::infeasible;
             if (!decided && leap != 0) leap /= 4;
             else i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
         }
@@ -186,7 +188,7 @@ template <class Watch = unwatched>
 
     // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with
     // four times the patience each time. Many buffers are for greedy alone.
-    if (const plan_error error = try_greedy(0); error.why != plan_refusal::none)
+    if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none)
         return answer::failure(merged->as_given(error));
     const bool searched = detail::is_searched(problem, options);
     if (may_go_on() && !stop())
@@ -215,7 +217,7 @@ template <class Watch = unwatched>
 [[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {},
                                                    Watch watch = {}) {
     using answer = result<memory_plan, plan_error>;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     plan_heap workspace{space_of_plan(problem, options)};
     memory_plan made;
     made.places.resize(problem.buffers.size());
@@ -273,10 +275,11 @@ template <const plan_problem& Problem, plan_options Options>
 template <const auto& Given, plan_options Options = at_compile_time>
 [[nodiscard]] consteval auto plan() noexcept {
     constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();
-    static_assert(detail::plan_refused<made.error.why, made.error.which>::never);
-    if constexpr (made.error.why == plan_refusal::none)
+    static_assert(detail::plan_refused<made.error.reason, made.error.which>::never);
+    if constexpr (made.error.reason == plan_refusal::none)
         static_assert(plan_shortfall<(made.plan.peak > Options.capacity ? made.plan.peak - Options.capacity : 0)>::none);
     return made.plan;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

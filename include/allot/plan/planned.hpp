@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // planned: the strategy of an arena whose every block was placed before anything ran. Nothing is searched, recorded or
 // given back: a block is its plan's offset away from the base.
 //
@@ -20,11 +21,12 @@
 // Complexity: O(1). Memory: the region, and a view of a plan made at run time. Thread safety: none is needed to read.
 #pragma once
 
-#include <allot/arena.hpp>
+#include <allot/arena/arena.hpp>
 
 #include <span>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Where a plan puts a buffer.
 struct plan_place {
@@ -84,7 +86,7 @@ class planned_region : public traits_of<Device> {
     using model = typename Device::address_model;
 
 public:
-    using block_type = block<typename model::address, no_ticket<planned<>>>;
+    using block_type = block<typename model::address, no_metadata<planned<>>>;
 
     planned_region(planned_region&& other) noexcept
         requires std::is_nothrow_move_constructible_v<Device>
@@ -145,7 +147,7 @@ class embedded_planned_region : public traits_of<Device> {
     using model = typename Device::address_model;
 
 public:
-    using block_type = block<typename model::address, no_ticket<planned<>>>;
+    using block_type = block<typename model::address, no_metadata<planned<>>>;
 
     embedded_planned_region(embedded_planned_region&&) = delete;
     embedded_planned_region& operator=(embedded_planned_region&&) = delete;
@@ -265,7 +267,7 @@ public:
     /// The next block, when it is as large and as aligned as asked; otherwise none, and it is still the next.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         block_type given = next_that_has_bytes();
-        if (why_not(given, wanted).why != refusal::none) return {};
+        if (why_not(given, wanted).reason != refusal::none) return {};
         ++next_;
         given.size = wanted.size;
         return given;
@@ -282,12 +284,12 @@ public:
 
 private:
     [[nodiscard]] block_type next_that_has_bytes() noexcept {
-        while (next_ != arena_->count() && !arena_->at(next_) && arena_->diagnose().why == refusal::none) ++next_;
+        while (next_ != arena_->count() && !arena_->at(next_) && arena_->diagnose().reason == refusal::none) ++next_;
         return arena_->at(next_);
     }
     [[nodiscard]] diagnosis why_not(const block_type& given, layout wanted) const noexcept {
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why};
-        if (arena_->diagnose().why != refusal::none) return arena_->diagnose();
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
+        if (arena_->diagnose().reason != refusal::none) return arena_->diagnose();
         if (!given) return {refusal::exhausted};
         if (wanted.size > given.size) return {refusal::over_limit, given.size};
         const bool aligned = (model::position(given.address) & (wanted.align - 1)) == 0;
@@ -298,4 +300,5 @@ private:
     std::size_t next_ = 0;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

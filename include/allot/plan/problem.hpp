@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // problem: what a planner is given: buffers with sizes, alignments and lifetimes, and what else is known of them.
 //
 //     offset                                       time goes to the right, in steps of the caller's, such as the
@@ -18,7 +19,8 @@
 
 #include <span>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Steps [from, until).
 struct lifetime {
@@ -72,4 +74,5 @@ struct plan_problem {
     std::span<const plan_reserved> reserved{};
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

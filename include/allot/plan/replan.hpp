@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // replan: a plan again, after a buffer or a few have changed, that moves at most so many of the others.
 //
 //     auto made = allot::plan(problem);                      // and later, when buffers[7] has grown:
@@ -26,10 +27,11 @@
 // `plan` needs if that is more. Thread safety: pure but for the workspace.
 #pragma once
 
-#include <allot/plan/ejection.hpp>
+#include <allot/plan/detail/ejection.hpp>
 #include <allot/plan/plan.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// The place of a buffer that is new, or may move.
 inline constexpr plan_place unplaced{std::numeric_limits<std::uint64_t>::max(), 0};
@@ -65,7 +67,7 @@ namespace detail {
 
 /// Where most of each group of buffers were that have not changed, and how many these are. It works in a part of the
 /// memory that `ejection_search` needs.
-constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const merged_problem& merged,
+constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const detail::merged_problem& merged,
                           std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
                           plan_workspace workspace) noexcept {
     const plan_buffer* const groups = merged.problem.buffers.data();
@@ -101,7 +103,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
             home[group] = before[i].offset;
     for (const plan_fixed& fixed : merged.problem.fixed) {
         home[fixed.buffer] = fixed.offset;
-        cost[fixed.buffer] = ejection_search::never;
+        cost[fixed.buffer] = detail::ejection_search::never;
     }
 }
 
@@ -115,7 +117,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
 /// What `replan_into` works in.
 [[nodiscard]] constexpr plan_space space_of_replan(const plan_problem& problem, std::span<const plan_place> before,
                                                    std::size_t at_most, const plan_options& options) noexcept {
-    plan_space space = merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
+    plan_space space = detail::merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
     space.longs += problem.buffers.size();
     space.words += 2 * problem.buffers.size();
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
@@ -131,7 +133,7 @@ template <class Watch = unwatched>
     plan_workspace workspace, const plan_options& options = {}, Watch watch = {}) noexcept {
     using answer = result<replan_summary, plan_error>;
     const std::size_t all = problem.buffers.size();
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     if (before.size() > all) return answer::failure({plan_refusal::no_such_buffer, all});
     if (!workspace.holds(space_of_replan(problem, before, at_most, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
@@ -143,14 +145,14 @@ template <class Watch = unwatched>
     const bool may_all_move = detail::may_all_move(problem, before, at_most);
     if (may_all_move) {
         const auto from_scratch = plan_into(problem, places, workspace, options, watched);
-        if (!from_scratch && from_scratch.error().why != plan_refusal::too_large)
+        if (!from_scratch && from_scratch.error().reason != plan_refusal::too_large)
             return answer::failure(from_scratch.error());
         if (from_scratch) static_cast<plan_summary&>(made) = *from_scratch;
         found = static_cast<bool>(from_scratch);
     }
 
-    plan_sizes sizes;
-    const auto merged = merge_together(problem, workspace, sizes);
+    detail::plan_sizes sizes;
+    const auto merged = detail::merge_together(problem, workspace, sizes);
     if (!merged) return answer::failure(merged.error());
     const plan_problem& work = merged->problem;
     const auto bound = bound_of(work, workspace, sizes);
@@ -257,7 +259,7 @@ template <class Watch = unwatched>
                                                        std::size_t at_most, const plan_options& options = {},
                                                        Watch watch = {}) {
     using answer = result<memory_replan, plan_error>;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
     plan_heap workspace{space_of_replan(problem, before, at_most, options)};
     memory_replan made;
     made.places.resize(problem.buffers.size());
@@ -268,4 +270,5 @@ template <class Watch = unwatched>
     return made;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

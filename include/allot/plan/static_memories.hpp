@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // static_memories: the compiler decides which memory each buffer lives in, and where; an arena for each memory follows.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 9216, .live = {1, 3}}};
@@ -17,10 +18,11 @@
 // constant expression: clang by -fconstexpr-steps, g++ by -fconstexpr-ops-limit; `effort` reaches the first limit soon.
 #pragma once
 
+#include <allot/plan/memories.hpp>
 #include <allot/plan/planned.hpp>
-#include <allot/plan/spill.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What lives in one memory, for an arena there; the others' places have no bytes.
 template <std::size_t Count>
@@ -85,7 +87,7 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
         return Fits;
     } else {
         constexpr std::uint64_t next = Fits == 0 ? 2 * Fails + 1 : Fails + (Fits - Fails) / 2;
-        if constexpr (plan_memories_statically<Problem, Options, next>().plan.homeless == 0)
+        if constexpr (plan_memories_statically<Problem, Options, next>().plan.unplaced == 0)
             return missing_bytes<Problem, Options, Fails, next>();
         else return missing_bytes<Problem, Options, next, Fits>();
     }
@@ -98,20 +100,21 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
 template <const memories_problem& Problem, memories_options Options = memories_at_compile_time>
 [[nodiscard]] consteval auto plan_memories() noexcept {
     constexpr auto made = detail::plan_memories_statically<Problem, Options, 0>();
-    static_assert(detail::plan_refused<made.error.why, made.error.which>::never);
-    if constexpr (made.error.why == plan_refusal::none && made.plan.homeless != 0) {
+    static_assert(detail::plan_refused<made.error.reason, made.error.which>::never);
+    if constexpr (made.error.reason == plan_refusal::none && made.plan.unplaced != 0) {
         constexpr auto without_end = detail::plan_memories_statically<Problem, Options, ~std::uint64_t{0}>();
         constexpr bool all_fit_alone = without_end.plan.which == Problem.buffers.buffers.size();
         static_assert(
             all_fit_alone,
             "allot: a buffer is allowed in no memory that is large enough for it: allow it in another, or enlarge one");
         static_assert(
-            !all_fit_alone || without_end.plan.homeless == 0,
+            !all_fit_alone || without_end.plan.unplaced == 0,
             "allot: what may not live in the last memory has no room in the others: enlarge them, or plan with effort");
-        if constexpr (without_end.plan.homeless == 0)
+        if constexpr (without_end.plan.unplaced == 0)
             static_assert(plan_shortfall<detail::missing_bytes<Problem, Options>()>::none);
     }
     return made.plan;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

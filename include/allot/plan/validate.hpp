@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // validate: whether a plan keeps what its problem asks. It shares nothing with those who make plans but a sort.
 //
 //     offset                              A sweep over time keeps the buffers that are live now, in order of offsets.
@@ -20,7 +21,8 @@
 
 #include <bit>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class plan_violation_kind : unsigned char {
     none,
@@ -254,11 +256,12 @@ private:
 /// The first violation found; of kind `none` when the plan is right.
 [[nodiscard]] constexpr plan_violation validate(const plan_problem& problem, std::span<const std::uint64_t> offsets,
                                                 std::uint64_t capacity, plan_workspace workspace) noexcept {
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none)
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
         return {plan_violation_kind::bad_problem, error.which, 0};
     if (offsets.size() != problem.buffers.size()) return {plan_violation_kind::offsets_missing, offsets.size(), 0};
     if (!workspace.holds(validate_space(problem))) return {plan_violation_kind::workspace_too_small, 0, 0};
     return detail::validator{problem, offsets.data(), workspace}.run(capacity);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

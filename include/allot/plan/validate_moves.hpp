@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // validate_moves: whether a plan with moves keeps what its problem asks, and whether each access reads what was written
 // last. It shares nothing with `plan_moves` but the look at a problem.
 //
@@ -18,7 +19,8 @@
 
 #include <tuple>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class moves_violation_kind : unsigned char {
     none,
@@ -218,8 +220,9 @@ private:
 
 /// The first violation found; of kind `none` when the plan is right. A plan that leaves buffers nowhere is not.
 [[nodiscard]] inline moves_violation validate_moves(const moves_problem& problem, const moves_plan& plan) {
-    if (detail::check_moves(problem).why != plan_refusal::none) return {moves_violation_kind::bad_problem, 0};
+    if (detail::check_moves(problem).reason != plan_refusal::none) return {moves_violation_kind::bad_problem, 0};
     return detail::moves_validator{problem, plan}.run();
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // validate_pages: whether buffers in pages keep what their problem asks. It shares nothing with `plan_pages` but a
 // sort.
 //
@@ -16,7 +17,8 @@
 #include <allot/plan/check.hpp>
 #include <allot/plan/workspace.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class pages_violation_kind : unsigned char {
     none,
@@ -52,7 +54,7 @@ struct pages_violation {
                                                        std::span<const std::uint32_t> pages, std::uint32_t count,
                                                        plan_workspace workspace) noexcept {
     using enum pages_violation_kind;
-    if (const plan_error error = check_problem(problem); error.why != plan_refusal::none)
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
         return {bad_problem, error.which, 0};
     if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() ||
         !problem.apart.empty() || !problem.reserved.empty())
@@ -88,4 +90,5 @@ struct pages_violation {
     return {};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

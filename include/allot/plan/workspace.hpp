@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // workspace: the arrays that the planner works in. They are the caller's: nothing here asks for memory of its own.
 //
 //     allot::plan_heap memory{allot::greedy_space(problem)};                 // on the heap
@@ -21,7 +22,8 @@
 #include <span>
 #include <vector>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Bytes that are in use while a plan is made, for some steps.
 struct plan_extent {
@@ -170,4 +172,5 @@ constexpr void sort_by(T* items, T* scratch, std::size_t count, Key key) noexcep
 }
 
 }  // namespace detail
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

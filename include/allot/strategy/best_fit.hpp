@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // best_fit: blocks of any size and alignment, given back in any order; neighbouring holes always join.
 //
 // Holes lie in bins by size (size_bins): small sizes have one each, larger ones share eight to every power of two. A request
@@ -10,23 +11,24 @@
 //
 // Complexity: allocate and deallocate are O(1) as long as there is a hole in a bin where all fit. When there is none, those
 // that may be too small or too badly aligned are looked through, at most `probes`, so that by default a request is refused
-// only when no hole fits. Alignments up to the granule's (two words in band) never fail for alignment. `claim`, `remove` and
+// only when no hole fits. Alignments up to the granule's (two words in band) never fail for alignment. `allocate_at`, `remove` and
 // `diagnose` look through the holes. Measured on a Cortex-M4, -Os, in an arena of 1 KiB: at most 281 instructions to allocate
 // and 158 to deallocate in band, 360 and 245 with a side table; 971 to look in vain for an alignment of 64 (./dev size).
 // Memory: 4.1 KiB of bins in band, 2.2 KiB with a side table, 1.1 KiB for 32-bit offsets, and less where the largest extent
 // is known: 320 bytes for 4 KiB on a Cortex-M; beside what the node store says. Not synchronised.
 #pragma once
 
-#include <allot/core/inlining.hpp>
+#include <allot/core/detail/inlining.hpp>
 #include <allot/core/options.hpp>
-#include <allot/strategy/in_band.hpp>
-#include <allot/strategy/placement.hpp>
-#include <allot/strategy/side_table.hpp>
-#include <allot/strategy/size_bins.hpp>
+#include <allot/strategy/detail/in_band.hpp>
+#include <allot/strategy/detail/placement.hpp>
+#include <allot/strategy/detail/side_table.hpp>
+#include <allot/strategy/detail/size_bins.hpp>
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace detail {
 /// The options that best_fit refuses. Outside the class: after a static_assert fails inside it, clang++ knows none of its
@@ -67,8 +69,8 @@ public:
     static constexpr bool in_band = Options.store == node_store::in_band;
 
 private:
-    using nodes_type = std::conditional_t<in_band, in_band_nodes<Offset, Memory>,
-                                          side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
+    using nodes_type = std::conditional_t<in_band, detail::in_band_nodes<Offset, Memory>,
+                                          detail::side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
@@ -80,11 +82,11 @@ private:
 
 public:
     using offset_type = Offset;
-    using ticket_type = typename nodes_type::ticket_type;
+    using metadata_type = typename nodes_type::metadata_type;
     using memory_type = typename nodes_type::memory_type;
     using layout_type = basic_layout<Offset>;
     using extent_type = basic_extent<Offset>;
-    using grant_type = basic_grant<Offset, ticket_type>;
+    using allocation_type = basic_allocation<Offset, metadata_type>;
     static constexpr reclaim reclaims = reclaim::any;
     static constexpr bool exact = Options.probes == all_holes;
     static constexpr bool several_extents = true;
@@ -176,10 +178,10 @@ public:
         return nodes_.has_room((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U);
     }
     /// The same for a `resize` of the last block.
-    [[nodiscard]] constexpr Offset size_for(extent_type inserted, grant_type grant, Offset size) const noexcept {
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, allocation_type allocation, Offset size) const noexcept {
         const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(size);
-        const node held = nodes_.find(grant), above = nodes_.hole_after(held);
+        const node held = nodes_.find(allocation), above = nodes_.hole_after(held);
         const auto end = static_cast<Offset>(nodes_.offset(held) + nodes_.size(held));
         if (need == 0) return 0;
         if (above == none ? end != had.end() || !nodes_.has_room(1) : above != nodes_.last_hole(had)) return 0;
@@ -187,7 +189,7 @@ public:
     }
 
     template <bool Small = detail::small_code>
-    constexpr grant_type allocate(layout_type wanted) noexcept {
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
         const Offset need = size_of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
         if constexpr (Small) return give<Small>(find<Small>(wanted, need), need, wanted.size);  // which finds the same
@@ -198,7 +200,7 @@ public:
             const node hole = bins_.head(own);
             pop(own, hole);
             nodes_.mark_used(hole, need);
-            return grant_of_node(hole, wanted.size);
+            return allocation_of_node(hole, wanted.size);
         }
         bin from = bins_.next(own);
         if (from == bins::count) [[unlikely]] return {};
@@ -210,8 +212,8 @@ public:
         return cut_front(hole, from, nodes_.size(hole), need, wanted.size);
     }
 
-    constexpr void deallocate(grant_type grant) noexcept {
-        node freed = nodes_.find(grant);
+    constexpr void deallocate(allocation_type allocation) noexcept {
+        node freed = nodes_.find(allocation);
         Offset size = nodes_.size(freed);
         const node below = nodes_.hole_before(freed);
         size = static_cast<Offset>(size + absorb_above(freed));
@@ -228,23 +230,23 @@ public:
     /// Gives exactly this extent, if it is free. Its offset is a multiple of the granule. In band, the offset is a multiple
     /// of two words, the word before it is free too, for the header, and what is free in front of that is nothing or at
     /// least four words: less is no hole. O(holes).
-    constexpr grant_type claim(extent_type wanted) noexcept {
+    constexpr allocation_type allocate_at(extent_type wanted) noexcept {
         return give(around(wanted), size_of_node(wanted.size), wanted.size);
     }
 
-    /// Why `claim` would refuse. O(holes).
-    [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept {
+    /// Why `allocate_at` would refuse. O(holes).
+    [[nodiscard]] constexpr diagnosis diagnose_at(extent_type wanted) const noexcept {
         if (wanted.size == 0) return {refusal::empty_layout};
         const place found = around(wanted);
         if (found.hole == none) return {refusal::not_free};
         return {has_room(found, size_of_node(wanted.size)) ? refusal::none : refusal::out_of_records};
     }
 
-    /// Grows or shrinks a grant where it stands; afterwards its holder gives it back with the new size.
+    /// Grows or shrinks an allocation where it stands; afterwards its holder gives it back with the new size.
     /// False, and nothing changed, when the space above is taken, `size` is 0 or no record is left.
-    constexpr bool resize(grant_type grant, Offset size) noexcept {
+    constexpr bool resize(allocation_type allocation, Offset size) noexcept {
         const Offset need = size_of_node(size);
-        const node held = nodes_.find(grant);
+        const node held = nodes_.find(allocation);
         const Offset had = nodes_.size(held);
         if (need == 0) return false;
         const node above = nodes_.hole_after(held);
@@ -260,35 +262,35 @@ public:
 
     // For `deferred`: a block in use may be marked as waiting, where a record in band has a bit for it.
     static constexpr bool can_wait = in_band && sizeof(Offset) > 2;
-    ALLOT_INLINE void set_waiting(grant_type grant) noexcept
+    ALLOT_INLINE void set_waiting(allocation_type allocation) noexcept
         requires can_wait
     {
-        nodes_.set_waiting(nodes_.find(grant));
+        nodes_.set_waiting(nodes_.find(allocation));
     }
-    ALLOT_INLINE void clear_waiting(grant_type grant) noexcept
+    ALLOT_INLINE void clear_waiting(allocation_type allocation) noexcept
         requires can_wait
     {
-        nodes_.clear_waiting(nodes_.find(grant));
+        nodes_.clear_waiting(nodes_.find(allocation));
     }
     /// The first block above, with all of its bytes, when it waits. A hole may lie between.
-    [[nodiscard]] grant_type waiting_above(grant_type grant) const noexcept
+    [[nodiscard]] allocation_type waiting_above(allocation_type allocation) const noexcept
         requires can_wait
     {
-        const node held = nodes_.find(grant), hole = nodes_.hole_after(held);
+        const node held = nodes_.find(allocation), hole = nodes_.hole_after(held);
         const node above = nodes_.waiting_after(hole == none ? held : hole);
-        return above == none ? grant_type{} : grant_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
+        return above == none ? allocation_type{} : allocation_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
     }
 
-    /// What the holder of a grant may use: at least the size asked for.
-    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept {
-        return nodes_.size(nodes_.find(grant)) - header;
+    /// What the holder of an allocation may use: at least the size asked for.
+    [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept {
+        return nodes_.size(nodes_.find(allocation)) - header;
     }
 
-    /// Whether the records in band around a grant are as they were written. `inside`: the extent in which it lies.
-    [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
+    /// Whether the records in band around an allocation are as they were written. `inside`: the extent in which it lies.
+    [[nodiscard]] bool is_sound(allocation_type allocation, extent_type inside) const noexcept
         requires in_band
     {
-        return nodes_.is_sound(nodes_.find(grant), inside);
+        return nodes_.is_sound(nodes_.find(allocation), inside);
     }
 
     /// Why `allocate` would refuse. O(holes).
@@ -301,7 +303,7 @@ public:
                 if (usable > largest) largest = usable;
             }
         }
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, largest};
         if (const Offset need = size_of_node(wanted.size); need != 0)
             if (const place found = find(wanted, need); found.hole != none)
                 return {has_room(found, need) ? refusal::none : refusal::out_of_records, largest};
@@ -342,9 +344,9 @@ private:
         return nodes_type::usable(where);
     }
 
-    using bins = size_bins<Offset, node, none, largest_node / nodes_type::granule>;
+    using bins = detail::size_bins<Offset, node, none, largest_node / nodes_type::granule>;
     using bin = typename bins::bin;
-    using places = placement<nodes_type, Offset>;
+    using places = detail::placement<nodes_type, Offset>;
     static constexpr Offset nowhere = places::nowhere;
 
     /// Where the hole at the end of an extent begins; its end, when there is none.
@@ -485,17 +487,17 @@ private:
         return nodes_.has_room((found.at != low ? 1U : 0U) + (end - found.at - need >= nodes_type::min_hole ? 1U : 0U));
     }
 
-    [[nodiscard]] constexpr grant_type grant_of_node(node n, Offset size) const noexcept {
-        return {{static_cast<Offset>(nodes_.offset(n) + header), size}, nodes_.ticket(n)};
+    [[nodiscard]] constexpr allocation_type allocation_of_node(node n, Offset size) const noexcept {
+        return {{static_cast<Offset>(nodes_.offset(n) + header), size}, nodes_.metadata(n)};
     }
     /// Apart, so that `allocate` needs no registers for it.
     template <bool Small>
-    [[gnu::noinline]] constexpr grant_type allocate_placed(layout_type wanted, Offset need) noexcept {
+    [[gnu::noinline]] constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
         return give<Small>(find<Small>(wanted, need), need, wanted.size);
     }
     /// Cuts a used node out of a hole; what is left on either side stays a hole. Nothing without records for these.
     template <bool Small = detail::small_code>
-    constexpr grant_type give(place found, Offset need, Offset size) noexcept {
+    constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
         const node hole = found.hole;
         if (hole == none) return {};
         const Offset had = nodes_.size(hole);
@@ -511,15 +513,15 @@ private:
             link(hole, front);
         }
         keep_front(block, static_cast<Offset>(need + behind), need);
-        return grant_of_node(block, size);
+        return allocation_of_node(block, size);
     }
     /// The same from the front of a hole of the size `had`.
-    ALLOT_INLINE constexpr grant_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr allocation_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
         const auto behind = static_cast<Offset>(had - need);
         if (behind < nodes_type::min_hole) {
             unlink(hole, [&] { return from; });
             nodes_.mark_used(hole, had);
-            return grant_of_node(hole, size);
+            return allocation_of_node(hole, size);
         }
         if (!nodes_.room(1)) return {};
         const bin to = bin_of(behind);
@@ -528,7 +530,7 @@ private:
             unlink(hole, [&] { return from; });
             put(rest, to);
         }
-        return grant_of_node(block, size);
+        return allocation_of_node(block, size);
     }
     /// Marks a node that is no hole as used, and makes a hole of what is over `need`.
     constexpr void keep_front(node n, Offset size, Offset need) noexcept {
@@ -613,8 +615,9 @@ struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     using type = best_fit<settle(Options), Offset, Memory>;
 };
 
-static_assert(strategy<best_fit<>> && claimable<best_fit<>> && resizable<best_fit<>> && removable<best_fit<>> &&
+static_assert(strategy<best_fit<>> && positional<best_fit<>> && resizable<best_fit<>> && removable<best_fit<>> &&
               extendable<best_fit<>>);
 static_assert(!resettable<best_fit<>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

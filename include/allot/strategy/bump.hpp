@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // bump: blocks one after the other, given back all at once.
 //
 //     up     │ block │ block │ block │►  free        │
@@ -13,13 +14,14 @@
 // alignment skips. Not synchronised.
 #pragma once
 
-#include <allot/core/inlining.hpp>
+#include <allot/core/detail/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <bump_options Options = bump_options{}, std::unsigned_integral Offset = std::size_t>
 class bump {
@@ -28,11 +30,11 @@ class bump {
 
 public:
     using offset_type = Offset;
-    using ticket_type = no_ticket<bump>;
+    using metadata_type = no_metadata<bump>;
     using memory_type = no_memory;
     using layout_type = basic_layout<Offset>;
     using extent_type = basic_extent<Offset>;
-    using grant_type = basic_grant<Offset, ticket_type>;
+    using allocation_type = basic_allocation<Offset, metadata_type>;
     static constexpr bool in_band = false;
     static constexpr reclaim reclaims = reclaim::never;
     static constexpr bool exact = false;  // what alignment skipped is not looked at again
@@ -91,7 +93,7 @@ public:
         return size_up_to(inserted, end);
     }
 
-    constexpr grant_type allocate(layout_type wanted) noexcept {
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
         if (!is_alignment(wanted.align)) return {};
         const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps, and is refused with the too large
         Offset room = room_;
@@ -109,7 +111,7 @@ public:
     }
 
     /// Nothing: `reset` and `rollback` give back.
-    constexpr void deallocate(grant_type) noexcept {}
+    constexpr void deallocate(allocation_type) noexcept {}
 
     constexpr void reset() noexcept { room_ = size_; }
 
@@ -123,10 +125,10 @@ public:
         room_ = static_cast<Offset>(up ? limit_ - mark.cursor : mark.cursor - limit_);
     }
 
-    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
+    [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept { return allocation.where.size; }
 
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, room_};
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, room_};
         if (bump trial = *this; trial.allocate(wanted)) return {refusal::none, room_};
         return {room_ < wanted.size ? refusal::exhausted : refusal::fragmented, room_};
     }
@@ -194,7 +196,8 @@ struct strategy_in<bump<Options, Offset>, Where> {
 };
 
 static_assert(strategy<bump<>> && markable<bump<>>);
-static_assert(!claimable<bump<>> && !resizable<bump<>> && !removable<bump<>> && !extendable<bump<>>);
+static_assert(!positional<bump<>> && !resizable<bump<>> && !removable<bump<>> && !extendable<bump<>>);
 static_assert(extendable<bump<bump_options{.direction = direction::up}>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

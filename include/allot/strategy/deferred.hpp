@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // deferred: a strategy in band whose small blocks join later: what is given back waits as it is for the next of its size.
 //
 //     using fast = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>>;
@@ -19,24 +20,25 @@
 // ("Quick Fit").
 #pragma once
 
-#include <allot/core/inlining.hpp>
+#include <allot/core/detail/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <cstring>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <class Strategy, deferred_options Options = deferred_options{}>
 class deferred {
 public:
     using offset_type = typename Strategy::offset_type;
-    using ticket_type = typename Strategy::ticket_type;
+    using metadata_type = typename Strategy::metadata_type;
     using memory_type = typename Strategy::memory_type;
     using layout_type = layout_for<Strategy>;
     using extent_type = extent_of<Strategy>;
-    using grant_type = grant_of<Strategy>;
+    using allocation_type = allocation_of<Strategy>;
     static constexpr bool in_band = Strategy::in_band;
     static constexpr reclaim reclaims = reclaim::any;
     static constexpr bool exact = Strategy::exact;
@@ -92,58 +94,58 @@ public:
     {
         return strategy_.can_extend(inserted, wanted);
     }
-    [[nodiscard]] offset_type size_for(extent_type inserted, grant_type grant, offset_type size) const noexcept
+    [[nodiscard]] offset_type size_for(extent_type inserted, allocation_type allocation, offset_type size) const noexcept
         requires extendable<Strategy> && resizable<Strategy>
     {
-        return strategy_.size_for(inserted, grant, size);
+        return strategy_.size_for(inserted, allocation, size);
     }
 
-    grant_type allocate(layout_type wanted) noexcept {
+    allocation_type allocate(layout_type wanted) noexcept {
         if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
             offset_type& first = waiting_.first[list_for(wanted.size)];
             if (first != none) {
-                const grant_type given{{take(first), wanted.size}, {}};
+                const allocation_type given{{take(first), wanted.size}, {}};
                 if constexpr (marks) strategy_.clear_waiting(given);
                 return given;
             }
         }
         return or_joined([&] { return strategy_.allocate(wanted); });
     }
-    void deallocate(grant_type grant) noexcept {
-        const offset_type size = strategy_.capacity(grant);
-        if (size > largest) return strategy_.deallocate(grant);
+    void deallocate(allocation_type allocation) noexcept {
+        const offset_type size = strategy_.capacity(allocation);
+        if (size > largest) return strategy_.deallocate(allocation);
         offset_type& first = waiting_.first[(size + word) / granule];
-        if constexpr (marks) strategy_.set_waiting(grant);
-        std::memcpy(at(grant.where.offset), &first, sizeof first);
-        first = grant.where.offset;
+        if constexpr (marks) strategy_.set_waiting(allocation);
+        std::memcpy(at(allocation.where.offset), &first, sizeof first);
+        first = allocation.where.offset;
     }
 
-    grant_type claim(extent_type wanted) noexcept
-        requires claimable<Strategy>
+    allocation_type allocate_at(extent_type wanted) noexcept
+        requires positional<Strategy>
     {
-        return or_joined([&] { return strategy_.claim(wanted); });
+        return or_joined([&] { return strategy_.allocate_at(wanted); });
     }
-    [[nodiscard]] diagnosis diagnose_claim(extent_type wanted) const noexcept
-        requires claimable<Strategy>
+    [[nodiscard]] diagnosis diagnose_at(extent_type wanted) const noexcept
+        requires positional<Strategy>
     {
         join_all();
-        return strategy_.diagnose_claim(wanted);
+        return strategy_.diagnose_at(wanted);
     }
-    bool resize(grant_type grant, offset_type size) noexcept
+    bool resize(allocation_type allocation, offset_type size) noexcept
         requires resizable<Strategy>
     {
-        bool done = strategy_.resize(grant, size);
+        bool done = strategy_.resize(allocation, size);
         if constexpr (marks) {
-            for (grant_type above; !done && (above = strategy_.waiting_above(grant)); done = strategy_.resize(grant, size))
+            for (allocation_type above; !done && (above = strategy_.waiting_above(allocation)); done = strategy_.resize(allocation, size))
                 join(above);
         }
         return done;
     }
-    [[nodiscard]] offset_type capacity(grant_type grant) const noexcept { return strategy_.capacity(grant); }
-    [[nodiscard]] bool is_sound(grant_type grant, extent_type inside) const noexcept
-        requires requires(const Strategy strategy) { strategy.is_sound(grant, inside); }
+    [[nodiscard]] offset_type capacity(allocation_type allocation) const noexcept { return strategy_.capacity(allocation); }
+    [[nodiscard]] bool is_sound(allocation_type allocation, extent_type inside) const noexcept
+        requires requires(const Strategy strategy) { strategy.is_sound(allocation, inside); }
     {
-        return strategy_.is_sound(grant, inside);
+        return strategy_.is_sound(allocation, inside);
     }
     [[nodiscard]] diagnosis diagnose(layout_type wanted) const noexcept {
         join_all();
@@ -179,8 +181,8 @@ private:
     }
 
     /// Whether a block above that waits is told from one in use.
-    static constexpr bool marks = resizable<Strategy> && requires(const Strategy strategy, grant_type grant) {
-        { strategy.waiting_above(grant) } -> std::same_as<grant_type>;
+    static constexpr bool marks = resizable<Strategy> && requires(const Strategy strategy, allocation_type allocation) {
+        { strategy.waiting_above(allocation) } -> std::same_as<allocation_type>;
     };
 
     /// Takes the block out of a list that follows another one there.
@@ -200,7 +202,7 @@ private:
 
     /// Gives one block that waits to the strategy. It is soon found among the last that came back; those in front of one
     /// that lies deeper in its list join with it, so that no block is passed again and again.
-    void join(grant_type waits) noexcept {
+    void join(allocation_type waits) noexcept {
         offset_type& first = waiting_.first[(waits.where.size + word) / granule];
         offset_type before = none, each = first;
         for (unsigned left = 32; left != 0 && each != waits.where.offset; --left) {
@@ -252,4 +254,5 @@ struct strategy_in<deferred<Strategy, Options>, Where> {
     using type = deferred<typename strategy_in<Strategy, Where>::type, Options>;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // pool: slots of one size, given back in any order, with nothing to search and nothing to fragment.
 //
 //     using packets = allot::pool<allot::pool_options{.slot = 128}>;
@@ -15,9 +16,10 @@
 #pragma once
 
 #include <allot/core/options.hpp>
-#include <allot/strategy/slot_stores.hpp>
+#include <allot/strategy/detail/slot_stores.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 template <pool_options Options, std::unsigned_integral Offset = std::size_t>
 class pool {
@@ -37,21 +39,21 @@ private:
     static constexpr std::size_t beside = Options.count > 0 ? Options.count : 1;
     // Chosen before it is instantiated: a core without atomic operations has the others.
     static constexpr auto choose_store() noexcept {
-        if constexpr (in_band) return std::type_identity<slot_free_list<Offset, slot, align>>{};
-        else if constexpr (Options.store == pool_store::bitmap) return std::type_identity<slot_bitmap<Offset, slot, beside>>{};
-        else if constexpr (concurrent) return std::type_identity<slot_atomic_bitmap<Offset, slot, beside>>{};
-        else return std::type_identity<slot_index_stack<Offset, slot, beside>>{};
+        if constexpr (in_band) return std::type_identity<detail::slot_free_list<Offset, slot, align>>{};
+        else if constexpr (Options.store == pool_store::bitmap) return std::type_identity<detail::slot_bitmap<Offset, slot, beside>>{};
+        else if constexpr (concurrent) return std::type_identity<detail::slot_atomic_bitmap<Offset, slot, beside>>{};
+        else return std::type_identity<detail::slot_index_stack<Offset, slot, beside>>{};
     }
     using store_type = typename decltype(choose_store())::type;
     static constexpr bool can_claim = Options.store == pool_store::bitmap || concurrent;
 
 public:
     using offset_type = Offset;
-    using ticket_type = no_ticket<pool>;
+    using metadata_type = no_metadata<pool>;
     using memory_type = typename store_type::memory_type;
     using layout_type = basic_layout<Offset>;
     using extent_type = basic_extent<Offset>;
-    using grant_type = basic_grant<Offset, ticket_type>;
+    using allocation_type = basic_allocation<Offset, metadata_type>;
     static constexpr reclaim reclaims = reclaim::any;
     static constexpr bool exact = false;  // a hole that is no slot is not used
     static constexpr bool several_extents = store_type::several_extents;
@@ -76,23 +78,23 @@ public:
         return slots && store_.remove(slots);
     }
 
-    constexpr grant_type allocate(layout_type wanted) noexcept {
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
         Offset at = 0;
         if (!wanted.is_valid() || wanted.size > slot || wanted.align > align || !store_.take(at)) return {};
         return {{at, wanted.size}, {}};
     }
-    constexpr void deallocate(grant_type grant) noexcept { store_.give(grant.where.offset); }
+    constexpr void deallocate(allocation_type allocation) noexcept { store_.give(allocation.where.offset); }
 
     /// Gives the slot that begins with exactly this extent, if it is free. With a bitmap; other stores would have to search.
-    constexpr grant_type claim(extent_type wanted) noexcept
+    constexpr allocation_type allocate_at(extent_type wanted) noexcept
         requires can_claim
     {
         if (!wanted || wanted.size > slot || !store_.take_at(wanted.offset)) return {};
         return {wanted, {}};
     }
 
-    /// Why `claim` would refuse.
-    [[nodiscard]] constexpr diagnosis diagnose_claim(extent_type wanted) const noexcept
+    /// Why `allocate_at` would refuse.
+    [[nodiscard]] constexpr diagnosis diagnose_at(extent_type wanted) const noexcept
         requires can_claim
     {
         const Offset largest = store_.empty() ? 0 : slot;
@@ -100,11 +102,11 @@ public:
         return {wanted.size <= slot && store_.is_free(wanted.offset) ? refusal::none : refusal::not_free, largest};
     }
 
-    [[nodiscard]] constexpr Offset capacity(grant_type) const noexcept { return slot; }
+    [[nodiscard]] constexpr Offset capacity(allocation_type) const noexcept { return slot; }
 
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         const Offset largest = store_.empty() ? 0 : slot;
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, largest};
         if (wanted.size > slot) return {refusal::over_limit, largest};
         if (wanted.align > align) return {refusal::misaligned, largest};
         return {largest == 0 ? refusal::exhausted : refusal::none, largest};
@@ -142,4 +144,5 @@ struct strategy_in<pool<Options, Offset>, Where> {
     using type = pool<settle(Options), Offset>;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

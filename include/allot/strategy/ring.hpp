@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // ring: blocks given back in the order in which they were allocated, as in a queue of messages or frames.
 //
 //     │ free │ oldest │ … │ newest │►  free   │       the newest end runs ahead of the oldest,
@@ -13,24 +14,25 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Where the block's own room begins, with what alignment skipped before it: what must be the oldest to be taken back.
 template <std::unsigned_integral Offset>
-struct ring_ticket {
+struct ring_metadata {
     Offset from = 0;
-    friend constexpr bool operator==(ring_ticket, ring_ticket) = default;
+    friend constexpr bool operator==(ring_metadata, ring_metadata) = default;
 };
 
 template <std::unsigned_integral Offset = std::size_t>
 class ring {
 public:
     using offset_type = Offset;
-    using ticket_type = ring_ticket<Offset>;
+    using metadata_type = ring_metadata<Offset>;
     using memory_type = no_memory;
     using layout_type = basic_layout<Offset>;
     using extent_type = basic_extent<Offset>;
-    using grant_type = basic_grant<Offset, ticket_type>;
+    using allocation_type = basic_allocation<Offset, metadata_type>;
     static constexpr bool in_band = false;
     static constexpr reclaim reclaims = reclaim::fifo;
     static constexpr bool exact = false;  // what alignment and the end skipped is not looked at until it comes round
@@ -62,12 +64,12 @@ public:
         return true;
     }
 
-    constexpr grant_type allocate(layout_type wanted) noexcept {
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
         if (!wanted.is_valid()) return {};
         if (wrapped_) return cut(newest_, oldest_, wanted);
-        if (const grant_type given = cut(newest_, whole_.end(), wanted)) return given;
+        if (const allocation_type given = cut(newest_, whole_.end(), wanted)) return given;
         const Offset upper_end = newest_;
-        const grant_type given = cut(whole_.offset, oldest_, wanted);
+        const allocation_type given = cut(whole_.offset, oldest_, wanted);
         if (given) {
             upper_end_ = upper_end;
             wrapped_ = true;
@@ -76,10 +78,10 @@ public:
     }
 
     /// Takes the oldest block back; any other is left where it is.
-    constexpr void deallocate(grant_type grant) noexcept {
-        if (grant.ticket.from != oldest_ || live_ == 0) return;
+    constexpr void deallocate(allocation_type allocation) noexcept {
+        if (allocation.metadata.from != oldest_ || live_ == 0) return;
         if (--live_ == 0) return reset();
-        oldest_ = grant.where.end();
+        oldest_ = allocation.where.end();
         if (wrapped_ && oldest_ == upper_end_) {
             oldest_ = whole_.offset;
             wrapped_ = false;
@@ -87,8 +89,8 @@ public:
     }
 
     /// Whether a block is the oldest, which is taken back.
-    [[nodiscard]] constexpr bool takes_back(grant_type grant) const noexcept {
-        return grant.ticket.from == oldest_ && live_ != 0;
+    [[nodiscard]] constexpr bool takes_back(allocation_type allocation) const noexcept {
+        return allocation.metadata.from == oldest_ && live_ != 0;
     }
 
     /// Forgets every block at once.
@@ -115,13 +117,13 @@ public:
         wrapped_ = mark.wrapped;
     }
 
-    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
+    [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept { return allocation.where.size; }
 
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         const auto above = static_cast<Offset>((wrapped_ ? oldest_ : whole_.end()) - newest_);
         const auto below = static_cast<Offset>(wrapped_ ? 0 : oldest_ - whole_.offset);
         const Offset largest = above > below ? above : below;
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, largest};
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, largest};
         if (ring trial = *this; trial.allocate(wanted)) return {refusal::none, largest};
         return {above + below < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
@@ -140,7 +142,7 @@ private:
     constexpr ring& operator=(const ring&) noexcept = default;
 
     /// The newest block, cut from the start of [from, to).
-    constexpr grant_type cut(Offset from, Offset to, layout_type wanted) noexcept {
+    constexpr allocation_type cut(Offset from, Offset to, layout_type wanted) noexcept {
         const Offset skipped = static_cast<Offset>(0 - from) & static_cast<Offset>(wanted.align - 1);
         const auto room = static_cast<Offset>(to - from);
         if (skipped > room || wanted.size > room - skipped) return {};
@@ -158,6 +160,7 @@ private:
 };
 
 static_assert(strategy<ring<>> && markable<ring<>>);
-static_assert(!claimable<ring<>> && !removable<ring<>>);
+static_assert(!positional<ring<>> && !removable<ring<>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

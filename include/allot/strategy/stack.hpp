@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
 // stack: blocks given back in the opposite order, each at once reusable. With `large`, a second stack grows down from
 // the top for sizes from that on.
 //
 //     │ block │ block │►         free         ◄│ large block │
 //
-// A block's ticket is where its end stood before, so that what alignment skipped comes back too. A block that is not
+// A block's metadata is where its end stood before, so that what alignment skipped comes back too. A block that is not
 // the newest of its end is not taken back: it stays until `rollback` or `reset`, and nothing is corrupted. Every
 // operation is O(1); measured on a Cortex-M4, -Os, in an arena: at most 23 instructions (./dev size). Memory: four offsets,
-// and one in every ticket. Not synchronised.
+// and one in every metadata. Not synchronised.
 #pragma once
 
 #include <allot/core/options.hpp>
@@ -14,13 +15,14 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Where the end of the stack stood before this block.
 template <std::unsigned_integral Offset>
-struct stack_ticket {
+struct stack_metadata {
     Offset before = 0;
-    friend constexpr bool operator==(stack_ticket, stack_ticket) = default;
+    friend constexpr bool operator==(stack_metadata, stack_metadata) = default;
 };
 
 template <stack_options Options = stack_options{}, std::unsigned_integral Offset = std::size_t>
@@ -30,11 +32,11 @@ class stack {
 
 public:
     using offset_type = Offset;
-    using ticket_type = stack_ticket<Offset>;
+    using metadata_type = stack_metadata<Offset>;
     using memory_type = no_memory;
     using layout_type = basic_layout<Offset>;
     using extent_type = basic_extent<Offset>;
-    using grant_type = basic_grant<Offset, ticket_type>;
+    using allocation_type = basic_allocation<Offset, metadata_type>;
     static constexpr bool in_band = false;
     static constexpr reclaim reclaims = reclaim::lifo;
     static constexpr bool exact = false;  // what alignment skipped is not looked at until its block is gone
@@ -65,7 +67,7 @@ public:
         return true;
     }
 
-    constexpr grant_type allocate(layout_type wanted) noexcept {
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
         if (!wanted.is_valid() || wanted.size > high_ - low_) return {};
         const auto mask = static_cast<Offset>(wanted.align - 1);
         if (is_large(wanted.size)) {
@@ -80,17 +82,17 @@ public:
     }
 
     /// Takes the newest block of its end back; any other is left where it is.
-    constexpr void deallocate(grant_type grant) noexcept {
-        if (is_large(grant.where.size)) {
-            if (grant.where.offset == high_) high_ = grant.ticket.before;
-        } else if (grant.where.end() == low_) {
-            low_ = grant.ticket.before;
+    constexpr void deallocate(allocation_type allocation) noexcept {
+        if (is_large(allocation.where.size)) {
+            if (allocation.where.offset == high_) high_ = allocation.metadata.before;
+        } else if (allocation.where.end() == low_) {
+            low_ = allocation.metadata.before;
         }
     }
 
     /// Whether a block is the newest of its end, which is taken back.
-    [[nodiscard]] constexpr bool takes_back(grant_type grant) const noexcept {
-        return is_large(grant.where.size) ? grant.where.offset == high_ : grant.where.end() == low_;
+    [[nodiscard]] constexpr bool takes_back(allocation_type allocation) const noexcept {
+        return is_large(allocation.where.size) ? allocation.where.offset == high_ : allocation.where.end() == low_;
     }
 
     constexpr void reset() noexcept {
@@ -109,11 +111,11 @@ public:
         high_ = mark.high;
     }
 
-    [[nodiscard]] constexpr Offset capacity(grant_type grant) const noexcept { return grant.where.size; }
+    [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept { return allocation.where.size; }
 
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         const auto free = static_cast<Offset>(high_ - low_);
-        if (const refusal why = invalidity(wanted); why != refusal::none) return {why, free};
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, free};
         if (stack trial = *this; trial.allocate(wanted)) return {refusal::none, free};
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, free};
     }
@@ -140,6 +142,7 @@ private:
 };
 
 static_assert(strategy<stack<>> && markable<stack<>>);
-static_assert(!claimable<stack<>> && !removable<stack<>>);
+static_assert(!positional<stack<>> && !removable<stack<>>);
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

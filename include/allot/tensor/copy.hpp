@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // copy_tensor: the elements of one tensor to another, contiguous or discontiguous, whole or a slice, between any two
 // memories.
 //
@@ -31,7 +32,8 @@
 #include <span>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace detail {
 
@@ -90,7 +92,7 @@ template <class From, class To>
         return sharing::nothing;
     } else {
         using model = typename From::address_model;
-        if (are_apart(from.claim(), to.claim())) return sharing::nothing;
+        if (are_apart(from.lease(), to.lease())) return sharing::nothing;
         const long moved = for_each_run(from, to, [](auto a, auto b, std::size_t) -> long { return a == b ? 0 : 1; });
         if (moved == 0) return sharing::everything;
         auto sources = runs_of(from);
@@ -244,12 +246,12 @@ template <tensor_with_runs From, tensor_with_runs To, class... Ways>
     static_assert((detail::way_between<Ways, From, To> || ...) || (host_memory<From> && host_memory<To>),
                   "allot: the host cannot touch this memory: give copy_tensor a way of copying between the two, such as "
                   "opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
-    const auto refuse = [](tensor_refusal why) { return answer::failure({why}); };
+    const auto refuse = [](tensor_refusal reason) { return answer::failure({reason}); };
     if (!from || !to) return refuse(tensor_refusal::killed);
     if (from.dtype() != to.dtype()) return refuse(tensor_refusal::dtype_mismatch);
     if (from.size() != to.size()) return refuse(tensor_refusal::shape_mismatch);
-    if (const tensor_refusal why = detail::check_runs(from, false); why != tensor_refusal::none) return refuse(why);
-    if (const tensor_refusal why = detail::check_runs(to, true); why != tensor_refusal::none) return refuse(why);
+    if (const tensor_refusal reason = detail::check_runs(from, false); reason != tensor_refusal::none) return refuse(reason);
+    if (const tensor_refusal reason = detail::check_runs(to, true); reason != tensor_refusal::none) return refuse(reason);
     const detail::sharing shared = detail::shared_bytes(from, to);
     if (shared == detail::sharing::something) return refuse(tensor_refusal::overlapping);
     if (shared == detail::sharing::everything) return copy_path::none;
@@ -258,4 +260,5 @@ template <tensor_with_runs From, tensor_with_runs To, class... Ways>
                              detail::way_taken<detail::host_copy>{host});
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

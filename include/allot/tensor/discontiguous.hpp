@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // discontiguous_tensor: a 2-D tensor whose rows lie anywhere in one storage, and the table that names them in another.
 //
 //     auto a = *allot::alloc_discontiguous_tensor(table, 0, data, {768, 256, 2304, 3072}, {4, 64}, allot::int32);
@@ -19,7 +20,8 @@
 #include <allot/address/pointer_table.hpp>
 #include <allot/tensor/tensor.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace detail {
 template <class Storage>
@@ -29,7 +31,7 @@ template <class Storage>
 inline constexpr std::size_t most_rows<Storage> = Storage::policies::references::rows;
 
 [[nodiscard]] constexpr tensor_error as_tensor_error(table_error error) noexcept {
-    switch (error.why) {
+    switch (error.reason) {
         case table_refusal::none: return {};
         case table_refusal::wrong_row_count: return {tensor_refusal::wrong_row_count};
         case table_refusal::negative_offset: return {tensor_refusal::negative_offset, error.row};
@@ -45,8 +47,8 @@ inline constexpr std::size_t most_rows<Storage> = Storage::policies::references:
 template <class TableStorage, class DataStorage, class Entry = row_pointer>
 class discontiguous_tensor {
 public:
-    using table_claim = claim_on<TableStorage, 1>;
-    using data_claim = claim_on<DataStorage, detail::most_rows<DataStorage>>;
+    using table_lease = detail::lease_on<TableStorage, 1>;
+    using data_lease = detail::lease_on<DataStorage, detail::most_rows<DataStorage>>;
     using policies = typename DataStorage::policies;
     using address_model = typename DataStorage::address_model;
     using address_type = typename address_model::address;
@@ -56,17 +58,17 @@ public:
     static constexpr dl_device_type dl_device = DataStorage::dl_device;
 
     discontiguous_tensor() noexcept = default;
-    discontiguous_tensor(table_claim table, data_claim data, row_table<table_model> rows, allot::dtype type,
+    discontiguous_tensor(table_lease table, data_lease data, row_table<table_model> rows, allot::dtype type,
                          const allot::shape& physical, const allot::shape& logical) noexcept
-        : table_claim_{std::move(table)},
-          data_claim_{std::move(data)},
+        : table_lease_{std::move(table)},
+          data_lease_{std::move(data)},
           rows_{rows},
           dtype_{type},
           physical_{physical},
           logical_{logical} {}
 
     /// False for one that was killed, or never was.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(data_claim_); }
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(data_lease_); }
 
     /// The table, as a kernel takes it: its entries, and the address that they count from.
     [[nodiscard]] row_table<table_model> table() const noexcept {
@@ -90,19 +92,19 @@ public:
     /// nothing.
     void kill() noexcept {
         check();
-        data_claim_ = {};
-        table_claim_ = {};
+        data_lease_ = {};
+        table_lease_ = {};
         rows_ = {};
         physical_ = logical_ = allot::shape{0, 0};
     }
 
-    [[nodiscard]] const data_claim& claim() const noexcept { return data_claim_; }
+    [[nodiscard]] const data_lease& lease() const noexcept { return data_lease_; }
 
 private:
     void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }
 
-    table_claim table_claim_;
-    data_claim data_claim_;
+    table_lease table_lease_;
+    data_lease data_lease_;
     row_table<table_model> rows_{};
     allot::dtype dtype_{};
     allot::shape physical_{0, 0}, logical_{0, 0};
@@ -123,7 +125,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     static_assert(TableStorage::host_accessible && std::same_as<typename TableStorage::address_model, raw_pointer>,
                   "allot: the host writes the table: give alloc_discontiguous_tensor a table storage that the host can "
                   "touch");
-    const auto refuse = [](tensor_refusal why, std::size_t row = no_row) { return answer::failure({why, row}); };
+    const auto refuse = [](tensor_refusal reason, std::size_t row = no_row) { return answer::failure({reason, row}); };
 
     if (!in_table || !in_data) return refuse(tensor_refusal::killed);
     if (physical.rank() != 2) return refuse(tensor_refusal::bad_shape);
@@ -140,15 +142,15 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     if (rows != 0 && static_cast<std::size_t>(physical[1]) % 8 * type.element_bits() % 8 != 0)
         return refuse(tensor_refusal::partial_bytes);
 
-    typename fresh::table_claim table;
-    if (const tensor_refusal why = table.start(in_table, 1); why != tensor_refusal::none) return refuse(why);
+    typename fresh::table_lease table;
+    if (const tensor_refusal reason = table.start(in_table, 1); reason != tensor_refusal::none) return refuse(reason);
     typename TableStorage::body_type::piece table_piece{};
     const auto table_at = in_table.body()->take(table_offset, {rows * sizeof(value), alignof(value)}, table_piece);
     if (!table_at) return answer::failure(table_at.error());
     if (rows != 0) table.keep(table_piece);
 
-    typename fresh::data_claim data;
-    if (const tensor_refusal why = data.start(in_data, rows); why != tensor_refusal::none) return refuse(why);
+    typename fresh::data_lease data;
+    if (const tensor_refusal reason = data.start(in_data, rows); reason != tensor_refusal::none) return refuse(reason);
     const auto origin = in_data.base();
     const auto in_row = [&](std::size_t row) {
         if constexpr (is_search) return anywhere;
@@ -159,9 +161,9 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
         typename DataStorage::body_type::piece taken{};
         const auto at = in_data.body()->take(in_row(row), {*row_bytes, in_data.align()}, taken);
         if (!at) {
-            tensor_error why = at.error();
-            why.row = row;
-            return answer::failure(why);
+            tensor_error reason = at.error();
+            reason.row = row;
+            return answer::failure(reason);
         }
         data.keep(taken);
         value unused{};
@@ -169,7 +171,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     }
     // Nothing but the writing is left, and rows that no record keeps apart, which write_table looks at.
     row_table<model> written{entries.data(), rows, origin, *row_bytes};
-    if constexpr (std::same_as<typename fresh::data_claim, storage_only_claim<DataStorage>>) {
+    if constexpr (std::same_as<typename fresh::data_lease, detail::storage_only_lease<DataStorage>>) {
         const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()},
                                                 offsets.first(rows), in_data.align(), *row_bytes);
         if (!checked) return answer::failure(as_tensor_error(checked.error()));
@@ -221,8 +223,8 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, row_offsets data_offsets,
     const shape& physical, dtype type, const shape& logical, const axis_separators& separators) noexcept {
     using answer = tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>>;
-    const tensor_error why = detail::check_logical(physical, logical, separators);
-    if (why.why != tensor_refusal::none) return answer::failure(why);
+    const tensor_error reason = detail::check_logical(physical, logical, separators);
+    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
     return detail::make_discontiguous<Entry>(table, table_offset, data, data_offsets, physical, type, logical);
 }
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
@@ -230,9 +232,10 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, anywhere_t, const shape& physical,
     dtype type, const shape& logical, const axis_separators& separators) noexcept {
     using answer = tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>>;
-    const tensor_error why = detail::check_logical(physical, logical, separators);
-    if (why.why != tensor_refusal::none) return answer::failure(why);
+    const tensor_error reason = detail::check_logical(physical, logical, separators);
+    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
     return detail::make_discontiguous<Entry>(table, table_offset, data, anywhere, physical, type, logical);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

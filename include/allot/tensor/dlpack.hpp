@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // DLPack: tensors that other libraries read and write where they are, and theirs as ours. Nothing is copied.
 //
 //     allot::dlpack_pointer shared = *allot::to_dlpack(t);             // null when refused
@@ -15,7 +16,7 @@
 //
 // An adopted tensor is a tensor: `view`, `slice`, `copy_tensor` and `to_dlpack` take it. `Memory` is whatever has the
 // traits of the memory that is expected, a device, an allocator or a storage; the device type has to be exactly its
-// `dl_device`, so that pinned, managed and device memory are told apart. `t.claim()` knows the device's ordinal.
+// `dl_device`, so that pinned, managed and device memory are told apart. `t.lease()` knows the device's ordinal.
 //
 //     convention                     data                                            byte_offset
 //     edited_pointer                 the first element                               0
@@ -36,7 +37,8 @@
 
 #include <memory>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Ends a managed tensor as its producer asks.
 struct dlpack_deleter {
@@ -97,7 +99,7 @@ private:
 
 /// A counted reference to a managed tensor of another library.
 template <class Memory, class Policies>
-class adopted_claim {
+class adopted_lease {
 public:
     using storage_type = adopted_storage<Memory, Policies>;
     using body_type = adopted_body<typename Memory::address_model::address>;
@@ -105,8 +107,8 @@ public:
     /// A producer may share the same bytes twice.
     static constexpr bool is_exclusive = false;
 
-    adopted_claim() noexcept = default;
-    explicit adopted_claim(handle_type to) noexcept : to_{std::move(to)} {}
+    adopted_lease() noexcept = default;
+    explicit adopted_lease(handle_type to) noexcept : to_{std::move(to)} {}
     [[nodiscard]] explicit operator bool() const noexcept { return body() != nullptr; }
     [[nodiscard]] body_type* body() const noexcept { return to_.get(); }
     [[nodiscard]] const void* identity() const noexcept { return body(); }
@@ -126,7 +128,7 @@ private:
 
 /// A tensor of another library.
 template <class Memory, class Policies = storage_policies<>>
-using adopted_tensor = tensor<adopted_claim<Memory, Policies>>;
+using adopted_tensor = tensor<adopted_lease<Memory, Policies>>;
 
 namespace detail {
 
@@ -148,7 +150,7 @@ struct dlpack_form {
 };
 
 [[nodiscard]] inline tensor_result<dlpack_form> form_of(const DLTensor& from, std::uint64_t flags) noexcept {
-    const auto refuse = [](tensor_refusal why) { return tensor_result<dlpack_form>::failure({why}); };
+    const auto refuse = [](tensor_refusal reason) { return tensor_result<dlpack_form>::failure({reason}); };
     const bool is_packed = from.dtype.bits % 8 == 0 || (flags & dlpack_flag::is_padded) == 0;
     if (from.dtype.code > static_cast<std::uint8_t>(dtype_code::boolean) || !is_packed)
         return refuse(tensor_refusal::bad_dtype);
@@ -209,11 +211,11 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
     std::unique_ptr<Managed, dlpack_deleter> managed) noexcept {
     using model = typename Memory::address_model;
     using fresh = adopted_tensor<Memory, Policies>;
-    using claim = typename fresh::claim_type;
+    using lease = typename fresh::lease_type;
     using answer = tensor_result<fresh>;
     static_assert(Policies::references::counted,
                   "allot: an adopted tensor counts references: give it references::plain or references::atomic");
-    const auto refuse = [](tensor_refusal why) { return answer::failure({why}); };
+    const auto refuse = [](tensor_refusal reason) { return answer::failure({reason}); };
     if (managed == nullptr) return refuse(tensor_refusal::killed);
     std::uint64_t flags = 0;
     if constexpr (std::same_as<Managed, DLManagedTensorVersioned>) {
@@ -240,10 +242,10 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
         if (model::position(address) % detail::natural_alignment(form->dtype) != 0)
             return refuse(tensor_refusal::misaligned);
     }
-    auto handle = claim::handle_type::make();
+    auto handle = lease::handle_type::make();
     if (handle.get() == nullptr) return refuse(tensor_refusal::no_host_memory);
     handle.get()->hold(std::move(managed), base, flags);
-    return fresh{claim{std::move(handle)}, address, form->dtype, form->shape, form->strides, form->ends_inside_a_byte};
+    return fresh{lease{std::move(handle)}, address, form->dtype, form->shape, form->strides, form->ends_inside_a_byte};
 }
 
 // ── exporting ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,10 +264,10 @@ struct dlpack_options {
 namespace detail {
 
 /// What a consumer is given: the managed tensor, and what it needs.
-template <class Managed, class Claim>
+template <class Managed, class Lease>
 struct dlpack_export {
     Managed managed{};
-    Claim held;
+    Lease held;
     allot::shape shape;
     allot::strides strides;
 
@@ -273,9 +275,9 @@ struct dlpack_export {
 };
 
 /// `data` and `byte_offset`.
-template <class Claim>
-[[nodiscard]] tensor_refusal locate_data(const tensor<Claim>& of, dlpack_convention convention, DLTensor& to) noexcept {
-    using model = typename tensor<Claim>::address_model;
+template <class Lease>
+[[nodiscard]] tensor_refusal locate_data(const tensor<Lease>& of, dlpack_convention convention, DLTensor& to) noexcept {
+    using model = typename tensor<Lease>::address_model;
     constexpr std::size_t alignment = 256;
     if (of.size() == 0) return tensor_refusal::none;
     if constexpr (requires { of.address().handle; }) {
@@ -286,8 +288,8 @@ template <class Claim>
     } else {
         to.data = of.address();
         if (convention == dlpack_convention::edited_pointer) return tensor_refusal::none;
-        if constexpr (tensor<Claim>::offsets == offset_use::arithmetic) {
-            to.data = of.claim().body()->base();
+        if constexpr (tensor<Lease>::offsets == offset_use::arithmetic) {
+            to.data = of.lease().body()->base();
             to.byte_offset = model::position(of.address()) - model::position(to.data);
         }
         if (model::position(to.data) % alignment != 0) return tensor_refusal::misaligned;
@@ -295,28 +297,28 @@ template <class Claim>
     return tensor_refusal::none;
 }
 
-template <class Managed, class Claim>
-[[nodiscard]] tensor_result<std::unique_ptr<Managed, dlpack_deleter>> export_tensor(const tensor<Claim>& of,
+template <class Managed, class Lease>
+[[nodiscard]] tensor_result<std::unique_ptr<Managed, dlpack_deleter>> export_tensor(const tensor<Lease>& of,
                                                                                    dlpack_options options) noexcept {
     using fresh = std::unique_ptr<Managed, dlpack_deleter>;
     using answer = tensor_result<fresh>;
-    using node = dlpack_export<Managed, Claim>;
-    static_assert(tensor<Claim>::policies::references::counted,
+    using node = dlpack_export<Managed, Lease>;
+    static_assert(tensor<Lease>::policies::references::counted,
                   "allot: a consumer of DLPack holds a reference: a tensor of references::none cannot be exported");
     if (!of) return answer::failure({tensor_refusal::killed});
     DLTensor exported{};
-    if (const tensor_refusal why = locate_data(of, options.convention, exported); why != tensor_refusal::none)
-        return answer::failure({why});
+    if (const tensor_refusal reason = locate_data(of, options.convention, exported); reason != tensor_refusal::none)
+        return answer::failure({reason});
     const bool read_only = options.read_only || of.is_read_only();
     if constexpr (std::same_as<Managed, DLManagedTensor>) {
         if (read_only) return answer::failure({tensor_refusal::read_only});
     }
-    auto* const made = new (std::nothrow) node{{}, of.claim(), of.shape(), of.strides()};
+    auto* const made = new (std::nothrow) node{{}, of.lease(), of.shape(), of.strides()};
     if (made == nullptr) return answer::failure({tensor_refusal::no_host_memory});
 
-    exported.device.device_type = static_cast<decltype(exported.device.device_type)>(tensor<Claim>::dl_device);
+    exported.device.device_type = static_cast<decltype(exported.device.device_type)>(tensor<Lease>::dl_device);
     exported.device.device_id = options.device_id;
-    if constexpr (requires { of.claim().device_id(); }) exported.device.device_id = of.claim().device_id();
+    if constexpr (requires { of.lease().device_id(); }) exported.device.device_id = of.lease().device_id();
     exported.ndim = static_cast<std::int32_t>(of.shape().rank());
     exported.dtype = {static_cast<std::uint8_t>(of.dtype().code), of.dtype().bits, of.dtype().lanes};
     exported.shape = &made->shape[0];
@@ -335,16 +337,17 @@ template <class Managed, class Claim>
 
 /// A tensor for another library, which shares the bytes until it calls the deleter. Refused: a base that is not aligned
 /// to 256 bytes where `aligned_base` is asked for (misaligned).
-template <class Claim>
-[[nodiscard]] tensor_result<dlpack_pointer> to_dlpack(const tensor<Claim>& of, dlpack_options options = {}) noexcept {
+template <class Lease>
+[[nodiscard]] tensor_result<dlpack_pointer> to_dlpack(const tensor<Lease>& of, dlpack_options options = {}) noexcept {
     return detail::export_tensor<DLManagedTensorVersioned>(of, options);
 }
 
 /// The same for libraries from before DLPack 1.0, which cannot be told that a tensor is read-only: that is refused.
-template <class Claim>
-[[nodiscard]] tensor_result<dlpack_pointer_unversioned> to_dlpack_unversioned(const tensor<Claim>& of,
+template <class Lease>
+[[nodiscard]] tensor_result<dlpack_pointer_unversioned> to_dlpack_unversioned(const tensor<Lease>& of,
                                                                               dlpack_options options = {}) noexcept {
     return detail::export_tensor<DLManagedTensor>(of, options);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

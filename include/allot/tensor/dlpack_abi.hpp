@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The structures of DLPack 1: what libraries hand each other to share a tensor.
 //
 //     DLManagedTensorVersioned   version · manager_ctx · deleter · flags · dl_tensor         since 1.0
@@ -23,7 +24,8 @@
 #include <dlpack/dlpack.h>
 #endif
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 #if defined(DLPACK_MAJOR_VERSION) && DLPACK_MAJOR_VERSION == 1
 using ::DLDataType;
@@ -107,4 +109,5 @@ static_assert(sizeof(void*) != 8 ||
                offsetof(DLManagedTensorVersioned, deleter) == 16 && offsetof(DLManagedTensorVersioned, flags) == 24 &&
                offsetof(DLManagedTensorVersioned, dl_tensor) == 32));
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

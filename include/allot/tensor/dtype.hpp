@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // dtype: what one element is, in DLPack's terms: a kind of number, its bits, and how many lanes make a vector.
 //
 //     allot::int32        allot::dtype{allot::dtype_code::floating, 16, 4}        allot::dtype_named("float16x4")
@@ -11,7 +12,8 @@
 
 #include <string_view>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// DLPack's numbers for the kinds of element.
 enum class dtype_code : std::uint8_t {
@@ -98,4 +100,5 @@ inline constexpr dtype float16{dtype_code::floating, 16}, float32{dtype_code::fl
     return found.is_valid() && name.empty() ? tensor_result<dtype>{found} : unknown;
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

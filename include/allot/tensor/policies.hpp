@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // storage_policies: how a storage places its tensors, how references to it are counted, and how far misuse is caught.
 //
 //     using on_threads = allot::storage_policies<allot::best_fit<>, allot::references::atomic>;
@@ -5,7 +6,7 @@
 //     auto data = allot::alloc_storage<by_planner>(arena, 4096);
 //
 //     placement     as_given                   the caller gives every offset and is trusted; nothing is recorded
-//                   a claimable strategy       given or searched; two live tensors never share a byte
+//                   a positional strategy       given or searched; two live tensors never share a byte
 //     references    plain, atomic              handles are counted; bodies and claims are on the host heap
 //                   none                       bodies are the caller's; tensors can be moved and not copied
 //     hardening     none, checked, debug       checked: given offsets too;  use after kill and double kill are told
@@ -15,12 +16,13 @@
 // several threads; their allocator has to allow that, because whoever drops the last reference calls it.
 #pragma once
 
-#include <allot/hardening.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/strategy/best_fit.hpp>
 
 #include <atomic>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Placement: the caller gives every offset, and is trusted not to let live tensors overlap.
 struct as_given {};
@@ -86,7 +88,7 @@ struct none {
 
 }  // namespace references
 
-/// Placement is `as_given` or a claimable strategy that keeps its records beside the memory.
+/// Placement is `as_given` or a positional strategy that keeps its records beside the memory.
 template <class Placement = best_fit<>, class References = references::plain,
           hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
 struct storage_policies {
@@ -98,4 +100,5 @@ struct storage_policies {
     using on_misuse = OnMisuse;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // tensor_error: why a call of the tensor layer refused. It checked everything before it changed anything, so that a
 // refused call has changed nothing.
 //
@@ -9,7 +10,8 @@
 #include <allot/core/diagnosis.hpp>
 #include <allot/core/result.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 enum class tensor_refusal : unsigned char {
     none,
@@ -48,8 +50,8 @@ enum class tensor_refusal : unsigned char {
 };
 
 /// One sentence for a person.
-[[nodiscard]] constexpr const char* to_string(tensor_refusal why) noexcept {
-    switch (why) {
+[[nodiscard]] constexpr const char* to_string(tensor_refusal reason) noexcept {
+    switch (reason) {
         case tensor_refusal::none: return "nothing was refused";
         case tensor_refusal::bad_dtype: return "there is no such dtype";
         case tensor_refusal::bad_shape: return "the shape has a negative dimension, or more dimensions than max_rank";
@@ -91,13 +93,13 @@ enum class tensor_refusal : unsigned char {
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 
 struct tensor_error {
-    tensor_refusal why = tensor_refusal::none;
+    tensor_refusal reason = tensor_refusal::none;
     std::size_t row = no_row;  // which row, or which of several tensors, is at fault
-    diagnosis memory{};        // of the storage or allocator, when `why` is no_memory or copy_failed
+    diagnosis memory{};        // of the storage or allocator, when `reason` is no_memory or copy_failed
 
     /// The reason; where memory was refused, the allocator's own.
     [[nodiscard]] constexpr const char* what() const noexcept {
-        return why == tensor_refusal::no_memory && memory.why != refusal::none ? memory.what() : to_string(why);
+        return reason == tensor_refusal::no_memory && memory.reason != refusal::none ? memory.what() : to_string(reason);
     }
     friend constexpr bool operator==(const tensor_error&, const tensor_error&) = default;
 };
@@ -105,4 +107,5 @@ struct tensor_error {
 template <class Value>
 using tensor_result = result<Value, tensor_error>;
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // runs: where the bytes of a tensor lie, contiguous or discontiguous, whole or a slice: for whoever works on them and
 // need not know which it is.
 //
@@ -14,7 +15,8 @@
 
 #include <allot/tensor/discontiguous.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Bytes that lie side by side.
 template <class Address>
@@ -26,14 +28,14 @@ struct run {
 namespace detail {
 
 /// The runs of a tensor, in row-major order of its elements. Precondition: whole bytes between them.
-template <class Claim>
+template <class Lease>
 class tensor_runs {
-    using model = typename tensor<Claim>::address_model;
+    using model = typename tensor<Lease>::address_model;
 
 public:
-    using run_type = run<typename tensor<Claim>::address_type>;
+    using run_type = run<typename tensor<Lease>::address_type>;
 
-    explicit tensor_runs(const tensor<Claim>& of) noexcept : of_{&of}, left_{of.size_bytes()} {
+    explicit tensor_runs(const tensor<Lease>& of) noexcept : of_{&of}, left_{of.size_bytes()} {
         // The axes from `outer_` on lie side by side.
         outer_ = of.is_compact() ? 0 : of.shape().rank();
         std::int64_t elements = 1;
@@ -61,7 +63,7 @@ public:
     }
 
 private:
-    const tensor<Claim>* of_;
+    const tensor<Lease>* of_;
     std::int64_t at_[max_rank]{};
     std::size_t outer_ = 0, run_bytes_ = 0, skipped_ = 0, left_;
 };
@@ -89,9 +91,9 @@ private:
     std::size_t row_ = 0;
 };
 
-template <class Claim>
-[[nodiscard]] tensor_runs<Claim> runs_of(const tensor<Claim>& of) noexcept {
-    return tensor_runs<Claim>{of};
+template <class Lease>
+[[nodiscard]] tensor_runs<Lease> runs_of(const tensor<Lease>& of) noexcept {
+    return tensor_runs<Lease>{of};
 }
 template <class Table, class Data, class Entry>
 [[nodiscard]] auto runs_of(const discontiguous_tensor<Table, Data, Entry>& of) noexcept {
@@ -118,8 +120,8 @@ template <class Table, class Data, class Entry>
 }
 
 /// Whether a tensor's elements lie at bytes of their own; and, to be written, each once and where writing is allowed.
-template <class Claim>
-[[nodiscard]] tensor_refusal check_runs(const tensor<Claim>& of, bool written) noexcept {
+template <class Lease>
+[[nodiscard]] tensor_refusal check_runs(const tensor<Lease>& of, bool written) noexcept {
     if (written && of.is_read_only()) return tensor_refusal::read_only;
     if (written && of.shares_last_byte()) return tensor_refusal::partial_bytes;
     if (of.is_compact()) return tensor_refusal::none;
@@ -131,8 +133,8 @@ template <class Table, class Data, class Entry>
     return tensor_refusal::none;
 }
 
-template <class Claim>
-[[nodiscard]] bool shares_last_byte(const tensor<Claim>& of) noexcept {
+template <class Lease>
+[[nodiscard]] bool shares_last_byte(const tensor<Lease>& of) noexcept {
     return of.shares_last_byte();
 }
 template <class Table, class Data, class Entry>
@@ -151,11 +153,12 @@ concept tensor_with_runs = requires(const Tensor& of) { detail::runs_of(of); };
 template <tensor_with_runs Tensor, class Use>
 [[nodiscard]] tensor_error for_each_run(const Tensor& of, Use&& use) noexcept {
     if (!of) return {tensor_refusal::killed};
-    if (const tensor_refusal why = detail::check_runs(of, false); why != tensor_refusal::none) return {why};
+    if (const tensor_refusal reason = detail::check_runs(of, false); reason != tensor_refusal::none) return {reason};
     if (detail::shares_last_byte(of)) return {tensor_refusal::partial_bytes};
     auto runs = detail::runs_of(of);
     for (auto run = runs.next(); run.size != 0; run = runs.next()) use(run.address, run.size);
     return {};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

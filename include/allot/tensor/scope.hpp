@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // scope: a memory's name as graph compilers spell it, and the map from scopes to allocators.
 //
 //     allot::scope_map memories{allot::in_scope<allot::scope::global>(heap),
@@ -20,7 +21,8 @@
 #include <string_view>
 #include <tuple>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace scope {
 struct global {
@@ -138,4 +140,5 @@ private:
     std::tuple<Entries...> entries_;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

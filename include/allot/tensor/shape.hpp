@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // shape: how many elements along each axis, and strides: how many elements apart along each.
 //
 //     allot::shape logical{2, 2, 8, 8};
@@ -14,7 +15,8 @@
 #include <span>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 inline constexpr std::size_t max_rank = 8;
 
@@ -127,4 +129,5 @@ using axis_separators = shape;
     return shape{std::span<const std::int64_t>{runs, run}};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // storage: one block of memory in which tensors lie at offsets, kept alive by every tensor in it.
 //
 //     auto data = *allot::alloc_storage(arena, 4096, 128);                    // bytes, alignment of every tensor
@@ -13,14 +14,15 @@
 // references.
 #pragma once
 
+#include <allot/tensor/detail/storage_body.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>
-#include <allot/tensor/storage_body.hpp>
 
 #include <new>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 namespace detail {
 
@@ -110,7 +112,7 @@ class storage {
 public:
     using allocator_type = Allocator;
     using policies = Policies;
-    using body_type = storage_body<Allocator, Policies>;
+    using body_type = detail::storage_body<Allocator, Policies>;
     using handle_type = detail::body_handle<body_type, typename Policies::references>;
     using address_model = typename body_type::address_model;
     static constexpr bool host_accessible = Allocator::host_accessible;
@@ -160,26 +162,26 @@ template <class Policies = storage_policies<>, allocator Allocator>
     Allocator& from, std::int64_t size, std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    tensor_error why = detail::check_storage(size, align);
-    if (why.why != tensor_refusal::none) return answer::failure(why);
+    tensor_error reason = detail::check_storage(size, align);
+    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
     auto handle = fresh::handle_type::make();
     if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
-    why = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
-    return why.why == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(why);
+    reason = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
+    return reason.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(reason);
 }
 
 /// The same over a body of the caller's, where references are not counted.
 template <allocator Allocator, class Policies>
     requires(!Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
-    storage_body<Allocator, Policies>& body, Allocator& from, std::int64_t size,
+    detail::storage_body<Allocator, Policies>& body, Allocator& from, std::int64_t size,
     std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    tensor_error why = detail::check_storage(size, align);
-    if (why.why != tensor_refusal::none) return answer::failure(why);
-    why = body.acquire(from, static_cast<std::size_t>(size), align);
-    return why.why == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(why);
+    tensor_error reason = detail::check_storage(size, align);
+    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
+    reason = body.acquire(from, static_cast<std::size_t>(size), align);
+    return reason.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(reason);
 }
 
 /// A storage that holds one tensor of this shape.
@@ -216,4 +218,5 @@ template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage
     return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), of, type, align);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

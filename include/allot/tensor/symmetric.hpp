@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Tensors in symmetric memory (compose/symmetric.hpp): those of other ranks, and copies to and from them.
 //
 //     auto data = *allot::alloc_storage(memory, 1_MiB);                               // every rank
@@ -26,37 +27,38 @@
 #include <optional>
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What a tensor of another rank holds: this rank's claim on the same bytes.
-template <class Claim>
-class claim_on_rank {
+template <class Lease>
+class lease_on_rank {
     struct remote_storage {
-        using policies = typename Claim::storage_type::policies;
-        using address_model = remote_offset<decltype(Claim::storage_type::address_model::address::handle)>;
+        using policies = typename Lease::storage_type::policies;
+        using address_model = remote_offset<decltype(Lease::storage_type::address_model::address::handle)>;
         static constexpr bool host_accessible = false;
         static constexpr offset_use offsets = offset_use::carried;
-        static constexpr dl_device_type dl_device = Claim::storage_type::dl_device;
+        static constexpr dl_device_type dl_device = Lease::storage_type::dl_device;
     };
 
 public:
     using storage_type = remote_storage;
 
-    claim_on_rank() noexcept = default;
-    explicit claim_on_rank(Claim claim) noexcept : claim_{std::move(claim)} {}
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(claim_); }
-    [[nodiscard]] bool is_read_only() const noexcept { return claim_.is_read_only(); }
+    lease_on_rank() noexcept = default;
+    explicit lease_on_rank(Lease lease) noexcept : lease_{std::move(lease)} {}
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
+    [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
 
 private:
-    Claim claim_;
+    Lease lease_;
 };
 
 /// A tensor that all ranks have at the same place. `agree_on` makes it.
-template <class Claim>
+template <class Lease>
 class symmetric_tensor {
 public:
-    using tensor_type = tensor<Claim>;
-    using remote_type = tensor<claim_on_rank<Claim>>;
+    using tensor_type = tensor<Lease>;
+    using remote_type = tensor<lease_on_rank<Lease>>;
 
     symmetric_tensor() noexcept = default;
     symmetric_tensor(tensor_type here, int ranks) noexcept : here_{std::move(here)}, ranks_{ranks} {}
@@ -70,7 +72,7 @@ public:
         if (!here_ || here_.size() == 0) return answer::failure(remote_refusal::empty_block);
         if (rank < 0 || rank >= ranks_) return answer::failure(remote_refusal::no_such_rank);
         const auto at = here_.address();
-        return remote_type{claim_on_rank<Claim>{here_.claim()}, {{at.handle, rank}, at.offset}, here_.dtype(),
+        return remote_type{lease_on_rank<Lease>{here_.lease()}, {{at.handle, rank}, at.offset}, here_.dtype(),
                            here_.shape(), here_.strides(), here_.shares_last_byte()};
     }
 
@@ -81,8 +83,8 @@ private:
 
 namespace detail {
 /// Where a tensor lies and what is in it, as a number.
-template <class Claim>
-[[nodiscard]] std::uint64_t place_of(const tensor<Claim>& of) noexcept {
+template <class Lease>
+[[nodiscard]] std::uint64_t place_of(const tensor<Lease>& of) noexcept {
     rolling_hash place;
     if (!of) return place.value();
     place.add(of.address().offset);
@@ -100,13 +102,13 @@ template <class Claim>
 
 /// Collective: compares the calls to the memory so far, and the tensor. A tensor that was killed on every rank has no
 /// bytes on any.
-template <class Arena, class Ranks, class Claim>
-[[nodiscard]] auto agree_on(symmetric<Arena, Ranks>& memory, const tensor<Claim>& of) noexcept {
-    static_assert(std::same_as<decltype(of.claim().body()->allocator()), symmetric<Arena, Ranks>&>,
+template <class Arena, class Ranks, class Lease>
+[[nodiscard]] auto agree_on(symmetric<Arena, Ranks>& memory, const tensor<Lease>& of) noexcept {
+    static_assert(std::same_as<decltype(of.lease().body()->allocator()), symmetric<Arena, Ranks>&>,
                   "allot: the tensor is in another kind of memory than the one whose ranks are to agree on it");
-    using shared = std::remove_cvref_t<decltype(detail::share(of.claim()))>;
+    using shared = std::remove_cvref_t<decltype(detail::share(of.lease()))>;
     using answer = result<symmetric_tensor<shared>, agreement>;
-    const bool is_here = !of || &of.claim().body()->allocator() == &memory;
+    const bool is_here = !of || &of.lease().body()->allocator() == &memory;
     rolling_hash seen;
     seen.add(detail::place_of(of));
     seen.add(is_here ? 1 : 0);
@@ -114,7 +116,7 @@ template <class Arena, class Ranks, class Claim>
     if (of_ranks && !is_here) of_ranks.found = agreement::elsewhere;
     if (!of_ranks) return answer::failure(of_ranks);
     if (!of) return answer{symmetric_tensor<shared>{}};
-    return answer{symmetric_tensor<shared>{{detail::share(of.claim()), of.address(), of.dtype(), of.shape(), of.strides(),
+    return answer{symmetric_tensor<shared>{{detail::share(of.lease()), of.address(), of.dtype(), of.shape(), of.strides(),
                                             of.shares_last_byte()},
                                            memory.ranks().size()}};
 }
@@ -167,4 +169,5 @@ private:
     std::optional<on_rank<handle>> part_;  // that bytes were last copied to or from: one copy_tensor has one
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // tensor: typed bytes at an offset of a storage, and views of the same bytes.
 //
 //     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);                  // a planner said where
@@ -20,15 +21,16 @@
 // Complexity: the claim's (storage.hpp). Memory: about 180 bytes a handle. Thread safety: that of the references.
 #pragma once
 
-#include <allot/tensor/claim.hpp>
+#include <allot/tensor/detail/lease.hpp>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
-template <class Claim>
+template <class Lease>
 class tensor {
 public:
-    using claim_type = Claim;
-    using storage_type = typename Claim::storage_type;
+    using lease_type = Lease;
+    using storage_type = typename Lease::storage_type;
     using policies = typename storage_type::policies;
     using address_model = typename storage_type::address_model;
     using address_type = typename address_model::address;
@@ -37,9 +39,9 @@ public:
     static constexpr dl_device_type dl_device = storage_type::dl_device;
 
     tensor() noexcept = default;
-    tensor(Claim claim, address_type address, allot::dtype type, const allot::shape& extents,
+    tensor(Lease lease, address_type address, allot::dtype type, const allot::shape& extents,
            const allot::strides& steps, bool shares_last_byte = false) noexcept
-        : claim_{std::move(claim)},
+        : lease_{std::move(lease)},
           address_{address},
           dtype_{type},
           shares_last_byte_{shares_last_byte},
@@ -47,7 +49,7 @@ public:
           strides_{steps} {}
 
     /// False for one that was killed, or never was.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(claim_); }
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
 
     /// What a consumer is given: a pointer to the first element, or the handle beside `byte_offset`. Null without
     /// elements.
@@ -85,25 +87,25 @@ public:
     /// which ends inside one. A copy may read it and not write it.
     [[nodiscard]] bool shares_last_byte() const noexcept { return shares_last_byte_; }
     /// Whether nobody may write to it, as only adopted memory says; a view of it is no better.
-    [[nodiscard]] bool is_read_only() const noexcept { return claim_.is_read_only(); }
+    [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
 
     /// Drops this reference; the bytes go when no view needs them any more. In hardened builds a second time is a
     /// misuse; otherwise it changes nothing.
     void kill() noexcept {
         check();
-        claim_ = {};
+        lease_ = {};
         address_ = {};
         shares_last_byte_ = false;
         shape_ = allot::shape{0};
         strides_ = allot::strides{1};
     }
 
-    [[nodiscard]] const Claim& claim() const noexcept { return claim_; }
+    [[nodiscard]] const Lease& lease() const noexcept { return lease_; }
 
 private:
     void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }
 
-    Claim claim_;
+    Lease lease_;
     address_type address_{};
     allot::dtype dtype_{};
     bool shares_last_byte_ = false;
@@ -113,7 +115,7 @@ private:
 
 /// The tensors of a storage.
 template <class Storage>
-using tensor_in = tensor<claim_on<Storage, 1>>;
+using tensor_in = tensor<detail::lease_on<Storage, 1>>;
 
 /// A tensor of this dtype and shape at an offset in bytes, or `anywhere`. The offset is a multiple of `align`, a power of
 /// two that the storage's own alignment honours; 0 is the storage's own. A tensor without elements takes no bytes. With an
@@ -128,13 +130,13 @@ template <class Allocator, class Policies, storage_offset Offset>
     if (!in) return answer::failure({tensor_refusal::killed});
     const auto bytes = byte_count(extents, type);
     if (!bytes) return answer::failure(bytes.error());
-    typename fresh::claim_type claim;
-    if (const tensor_refusal why = claim.start(in, 1); why != tensor_refusal::none) return answer::failure({why});
+    typename fresh::lease_type lease;
+    if (const tensor_refusal reason = lease.start(in, 1); reason != tensor_refusal::none) return answer::failure({reason});
     typename storage<Allocator, Policies>::body_type::piece taken{};
     const auto address = in.body()->take(offset, {*bytes, align == 0 ? in.align() : align}, taken);
     if (!address) return answer::failure(address.error());
-    if (*bytes != 0) claim.keep(taken);
-    return fresh{std::move(claim), *address, type, extents, compact_strides(extents)};
+    if (*bytes != 0) lease.keep(taken);
+    return fresh{std::move(lease), *address, type, extents, compact_strides(extents)};
 }
 
 /// One of several tensors to allocate.
@@ -157,10 +159,10 @@ template <class Allocator, class Policies, storage_offset Offset>
             fresh[i] = *std::move(made);
             continue;
         }
-        tensor_error why = made.error();
-        why.row = i;
+        tensor_error reason = made.error();
+        reason.row = i;
         while (i != 0) fresh[--i] = {};
-        return why;
+        return reason;
     }
     return {};
 }
@@ -174,22 +176,22 @@ namespace detail {
     return bits == 0 ? 8 : bits;
 }
 /// The same bytes once more: counted where that is possible.
-template <class Claim>
-[[nodiscard]] auto share(const Claim& claim) noexcept {
-    if constexpr (std::copy_constructible<Claim>) {
-        return claim;
+template <class Lease>
+[[nodiscard]] auto share(const Lease& lease) noexcept {
+    if constexpr (std::copy_constructible<Lease>) {
+        return lease;
     } else {
-        using storage_type = typename Claim::storage_type;
-        storage_only_claim<storage_type> fresh;
-        static_cast<void>(fresh.start(storage_type{typename storage_type::handle_type{*claim.body()}}, 1));
+        using storage_type = typename Lease::storage_type;
+        detail::storage_only_lease<storage_type> fresh;
+        static_cast<void>(fresh.start(storage_type{typename storage_type::handle_type{*lease.body()}}, 1));
         return fresh;
     }
 }
 /// Whether elements of `type` are aligned at `address`, or need not be aligned more than the tensor's own: a slice begins at
 /// any of those.
-template <class Claim, class Address>
-[[nodiscard]] bool is_as_aligned(const tensor<Claim>& of, dtype type, const Address& address) noexcept {
-    using model = typename tensor<Claim>::address_model;
+template <class Lease, class Address>
+[[nodiscard]] bool is_as_aligned(const tensor<Lease>& of, dtype type, const Address& address) noexcept {
+    using model = typename tensor<Lease>::address_model;
     if constexpr (linear_address_model<model>) {
         const auto align = [](dtype each) { return each.is_whole_bytes() ? alignment_of(each.element_bytes()) : std::size_t{1}; };
         return align(type) <= align(of.dtype()) || model::position(address) % align(type) == 0;
@@ -201,15 +203,15 @@ template <class Claim, class Address>
 
 /// The type of a view of a tensor.
 template <class Tensor>
-using view_of = tensor<decltype(detail::share(std::declval<const typename Tensor::claim_type&>()))>;
+using view_of = tensor<decltype(detail::share(std::declval<const typename Tensor::lease_type&>()))>;
 
 /// The same bytes with another dtype and shape, `byte_offset` behind the first. Inside the tensor, which has to be
 /// compact; at a multiple of the new element's size, and aligned for it unless the tensor's own elements are as large; at
 /// the first byte where consumers take no offset. The view keeps the bytes alive.
-template <class Claim>
-[[nodiscard]] tensor_result<view_of<tensor<Claim>>> view(const tensor<Claim>& of, dtype type, const shape& extents,
+template <class Lease>
+[[nodiscard]] tensor_result<view_of<tensor<Lease>>> view(const tensor<Lease>& of, dtype type, const shape& extents,
                                                          std::int64_t byte_offset = 0) noexcept {
-    using fresh = view_of<tensor<Claim>>;
+    using fresh = view_of<tensor<Lease>>;
     using answer = tensor_result<fresh>;
     if (!of) return answer::failure({tensor_refusal::killed});
     const auto bytes = byte_count(extents, type);
@@ -229,15 +231,15 @@ template <class Claim>
     const bool shares = *bytes != 0 && (ends_with_it ? of.shares_last_byte() ||
                                                            bits < detail::bits_of_last_byte(of.dtype(), of.size())
                                                      : bits != 8);
-    return fresh{detail::share(of.claim()), address, type, extents, compact_strides(extents), shares};
+    return fresh{detail::share(of.lease()), address, type, extents, compact_strides(extents), shares};
 }
 
 /// A part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's strides. It begins at a
 /// whole byte, and at the first one where consumers take no offset. The view keeps the bytes alive.
-template <class Claim>
-[[nodiscard]] tensor_result<view_of<tensor<Claim>>> slice(const tensor<Claim>& of, const shape& begin,
+template <class Lease>
+[[nodiscard]] tensor_result<view_of<tensor<Lease>>> slice(const tensor<Lease>& of, const shape& begin,
                                                           const shape& sizes) noexcept {
-    using fresh = view_of<tensor<Claim>>;
+    using fresh = view_of<tensor<Lease>>;
     using answer = tensor_result<fresh>;
     if (!of) return answer::failure({tensor_refusal::killed});
     const std::size_t rank = of.shape().rank();
@@ -254,13 +256,13 @@ template <class Claim>
         if (sizes[axis] != 0) reach += static_cast<std::size_t>(sizes[axis] - 1) * stride;
         ends_with_it = ends_with_it && begin[axis] + sizes[axis] == of.shape()[axis];
     }
-    if (*element_count(sizes) == 0) return fresh{detail::share(of.claim()), {}, of.dtype(), sizes, compact_strides(sizes)};
+    if (*element_count(sizes) == 0) return fresh{detail::share(of.lease()), {}, of.dtype(), sizes, compact_strides(sizes)};
     const std::size_t element_bits = of.dtype().element_bits();
     if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
     const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;  // all its bits need not be countable
     if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
     const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), reach + 1) != 8;
-    return fresh{detail::share(of.claim()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
+    return fresh{detail::share(of.lease()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
                  of.strides(), shares};
 }
 
@@ -276,8 +278,8 @@ struct kernel_offset {
 
 /// The byte offset in elements, for a kernel generated for multiples of `offset_factor` elements. Refused when it is no
 /// such multiple: nothing is rounded.
-template <class Claim>
-[[nodiscard]] tensor_result<kernel_offset> kernel_offset_of(const tensor<Claim>& of,
+template <class Lease>
+[[nodiscard]] tensor_result<kernel_offset> kernel_offset_of(const tensor<Lease>& of,
                                                             std::size_t offset_factor = 1) noexcept {
     using answer = tensor_result<kernel_offset>;
     if (!of) return answer::failure({tensor_refusal::killed});
@@ -288,4 +290,5 @@ template <class Claim>
     return kernel_offset{bytes / element, bytes / element / offset_factor, bytes == 0};
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

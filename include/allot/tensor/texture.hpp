@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // texture: a tensor in an image of its own, which the device lays out as it likes: no address, no offset, no view.
 //
 //     allot::opencl::image images{context, device};                                  // a shaped device
@@ -28,7 +29,8 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// What a shaped device gives.
 template <class Handle>
@@ -181,4 +183,5 @@ private:
     std::size_t held_ = 0;
 };
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

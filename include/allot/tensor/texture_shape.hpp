@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // texture_shape: how a tensor of any rank lies in a 2-D image of four channels a pixel.
 //
 //     constexpr auto image = *allot::texture_of<allot::scope::texture>({1, 8, 32, 30, 4});      // 30 × 256 pixels
@@ -21,7 +22,8 @@
 
 #include <utility>
 
-namespace allot::inline v1 {
+namespace allot {
+inline namespace v1 {
 
 /// Channels of a pixel: red, green, blue and alpha, or four elements of the last axis.
 inline constexpr std::size_t texture_channels = 4;
@@ -101,4 +103,5 @@ template <texture_scope Scope>
     return static_cast<std::size_t>(step);
 }
 
-}  // namespace allot::inline v1
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a debugger, or QEMU, does for a program on a Cortex-M: print, and end the program with an exit code.
+// The calls are Arm's ("Semihosting for AArch32 and AArch64", SYS_WRITE0 and SYS_EXIT_EXTENDED).
+#pragma once
+
+#include <cstdint>
+
+namespace board {
+
+/// Prints a text that ends with a 0.
+void print(const char* text) noexcept;
+/// Prints a number in decimal.
+void print(std::uint64_t number) noexcept;
+/// Ends the program; 0 means success.
+[[noreturn]] void exit(int code) noexcept;
+
+}  // namespace board

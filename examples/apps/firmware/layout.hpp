@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// layout: where the compiler puts each tensor. Fast memory first, and what finds no room there, or is worth less, in the
+// slow one. When the two sections are too small, this does not compile: plan_shortfall<N> says how many bytes are missing.
+#pragma once
+
+#include "config.hpp"
+
+#include <allot/plan/static_memories.hpp>
+
+#include <array>
+
+namespace firmware {
+
+template <options Options>
+struct layout {
+    static constexpr const network& net = *Options.runs;
+    static constexpr auto buffers = [] {
+        std::array<allot::plan_buffer, net.tensors.size()> aligned{};
+        for (std::size_t i = 0; i != aligned.size(); ++i) {
+            aligned[i] = net.tensors[i];
+            aligned[i].align = Options.tensor_align;
+        }
+        return aligned;
+    }();
+    static constexpr allot::plan_memory memories[] = {{.capacity = Options.fast_bytes},
+                                                      {.capacity = Options.slow_bytes, .cost = 1}};
+    static constexpr allot::memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
+    static constexpr auto plan =
+        allot::plan_memories<problem, allot::memories_options{.effort = Options.planning_effort, .remember = 0}>();
+    static constexpr auto fast = plan.in(0), slow = plan.in(1);
+};
+
+}  // namespace firmware

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+// input: what is to be planned, as it was read: buffers with names, memories, and which rows of a table the plan is written to.
+#pragma once
+
+#include "../network_demo/network.hpp"
+
+#include <allot/plan/moves.hpp>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace planner {
+
+using demo::input_error;
+
+inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+struct memory {
+    std::string name;
+    std::uint64_t capacity = unlimited;
+    std::optional<std::uint64_t> cost{};  // of a byte that lives there
+    std::vector<allot::plan_reserved> reserved{};
+};
+
+/// A row of the table that the plan is written to; a buffer that lives more than once has several.
+struct row {
+    std::size_t buffer = 0;
+    std::string text;
+};
+
+struct input {
+    std::string path;
+    std::string columns;  // of the rows
+    std::vector<row> rows;
+
+    // By buffer.
+    std::vector<allot::plan_buffer> buffers;
+    std::vector<std::string> names;
+    std::vector<std::size_t> memory_of;
+
+    std::vector<allot::plan_access> accesses;  // where they are known
+    std::vector<allot::plan_revival> revivals;
+    std::vector<allot::plan_fixed> fixed;
+    std::vector<allot::plan_pair> together, apart;
+    std::vector<memory> memories{{"memory"}};
+};
+
+}  // namespace planner

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSL-1.0
+// planning: plans every memory of an input, and has every plan checked.
+//
+//     input ──► for each memory: its buffers ──► allot::plan ──► allot::validate
+//           └─► several memories for all ──► allot::plan_memories ──┘
+//
+// Without a budget each memory is planned once: the same plan on every machine. With one, it is planned again with four times
+// the effort, until the time is up or no plan can be lower; the lowest plan and the highest bound count.
+#pragma once
+
+#include "input.hpp"
+
+#include <allot/plan/memories.hpp>
+#include <allot/plan/plan.hpp>
+#include <allot/plan/validate.hpp>
+#include <allot/plan/validate_moves.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace planner {
+
+struct planned_memory {
+    std::vector<std::size_t> buffers;  // that lie in it
+    allot::plan_summary plan;
+};
+
+/// Buffers in pages, wherever these lie.
+struct paged_plan {
+    std::uint64_t page_size = 0;
+    std::uint32_t count = 0;
+    std::vector<std::uint32_t> first, names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1], below count
+
+    [[nodiscard]] std::span<const std::uint32_t> of(std::size_t buffer) const {
+        return std::span{names}.subspan(first[buffer], first[buffer + 1] - first[buffer]);
+    }
+};
+
+/// Where buffers are shared out among several memories: bytes times the memory's cost, and what no plan costs less than.
+struct spread_cost {
+    std::uint64_t cost = 0, bound = 0;
+};
+
+struct outcome {
+    std::vector<planned_memory> memories;  // as in the input
+    std::vector<std::uint64_t> offsets;    // by buffer; none in pages
+    std::optional<paged_plan> pages{};
+    std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
+    std::optional<spread_cost> cost{};     // a memory's bound is that of the buffers which lie in it then
+    std::optional<allot::moves_plan> moves{};  // where buffers may leave and come back; what else is here is of its pieces then
+    double seconds = 0;
+
+    [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
+    /// That of the memory with the worst.
+    [[nodiscard]] allot::plan_status status() const {
+        allot::plan_status worst = allot::plan_status::optimal;
+        for (const planned_memory& each : memories) {
+            // What is infeasible in one memory is so in all, whatever is not known of others.
+            if (each.plan.status == allot::plan_status::infeasible) return each.plan.status;
+            worst = std::max(worst, each.plan.status);
+        }
+        return worst;
+    }
+};
+
+/// One memory's part of an input. Its problem is a view of what lies here.
+class part {
+public:
+    part(const input& whole, std::size_t memory) : reserved_{whole.memories[memory].reserved} {
+        std::vector<std::size_t> becomes(whole.buffers.size(), none);
+        for (std::size_t i = 0; i != whole.buffers.size(); ++i) {
+            if (whole.memory_of[i] != memory) continue;
+            becomes[i] = members_.size();
+            members_.push_back(i);
+            buffers_.push_back(whole.buffers[i]);
+        }
+        for (const allot::plan_revival& each : whole.revivals)
+            if (becomes[each.buffer] != none) revivals_.push_back({becomes[each.buffer], each.live});
+        for (const allot::plan_fixed& each : whole.fixed)
+            if (becomes[each.buffer] != none) fixed_.push_back({becomes[each.buffer], each.offset});
+        const auto keep_pairs = [&](const std::vector<allot::plan_pair>& from, std::vector<allot::plan_pair>& to) {
+            for (const allot::plan_pair& each : from)  // both lie in one memory
+                if (becomes[each.first] != none) to.push_back({becomes[each.first], becomes[each.second]});
+        };
+        keep_pairs(whole.together, together_);
+        keep_pairs(whole.apart, apart_);
+    }
+    [[nodiscard]] allot::plan_problem problem() const { return {buffers_, revivals_, fixed_, together_, apart_, reserved_}; }
+    [[nodiscard]] const std::vector<std::size_t>& members() const { return members_; }
+
+private:
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    std::vector<std::size_t> members_;
+    std::vector<allot::plan_buffer> buffers_;
+    std::vector<allot::plan_revival> revivals_;
+    std::vector<allot::plan_fixed> fixed_;
+    std::vector<allot::plan_pair> together_, apart_;
+    std::vector<allot::plan_reserved> reserved_;
+};
+
+/// Why a problem cannot be planned, in a sentence without its subject.
+[[nodiscard]] inline std::string reason(allot::plan_refusal reason) {
+    switch (reason) {
+        case allot::plan_refusal::contradiction: return "it is fixed on another, or to be both together with one and apart from it";
+        case allot::plan_refusal::fixed_misaligned: return "its fixed offset is no multiple of its alignment";
+        case allot::plan_refusal::wraps: return "its end does not fit 64 bits";
+        case allot::plan_refusal::too_large: return "what lives at once does not fit 64 bits";
+        case allot::plan_refusal::overlapping_lifetimes: return "it, or those together with it, live twice at once";
+        default: return "it cannot be planned (refusal " + std::to_string(static_cast<int>(reason)) + ")";
+    }
+}
+
+/// Plans until the time is up: `watch` says so by true.
+template <class Watch>
+[[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(const allot::plan_problem& problem,
+                                                                                        allot::plan_options options, Watch watch) {
+    auto best = allot::plan(problem, options, watch);
+    const auto is_done = [&] { return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
+                                      (best->status == allot::plan_status::feasible && options.capacity != unlimited); };
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    while (!is_done() && options.effort < most_effort && !watch({best->peak, best->bound})) {
+        options.effort *= 4;
+        auto next = allot::plan(problem, options, [&](allot::plan_progress now) {
+            return watch({std::min(now.peak, best->peak), std::max(now.bound, best->bound)});
+        });
+        if (!next) break;
+        const std::uint64_t bound = std::max(next->bound, best->bound);
+        if (next->peak < best->peak) best = std::move(next);
+        best->bound = bound;
+        best->status = best->peak <= options.capacity ? (best->peak == bound ? allot::plan_status::optimal : allot::plan_status::feasible)
+                       : bound > options.capacity     ? allot::plan_status::infeasible
+                                                      : allot::plan_status::out_of_budget;
+    }
+    return best;
+}
+
+/// What is wrong with the offsets, in a sentence; empty when nothing is.
+[[nodiscard]] inline std::string mistake_in(const input& given, const outcome& made) {
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        std::vector<std::uint64_t> offsets;
+        for (const std::size_t buffer : mine.members()) offsets.push_back(made.offsets[buffer]);
+        const allot::plan_summary& plan = made.memories[m].plan;
+        const bool fits = plan.status == allot::plan_status::optimal || plan.status == allot::plan_status::feasible;
+        allot::plan_heap workspace{allot::validate_space(mine.problem())};
+        const allot::plan_violation found = allot::validate(
+            mine.problem(), offsets, fits ? std::min(plan.peak, given.memories[m].capacity) : plan.peak, workspace);
+        if (found.kind == allot::plan_violation_kind::none) continue;
+        const auto name = [&](std::size_t i) { return i < offsets.size() ? given.names[mine.members()[i]] : std::to_string(i); };
+        return given.memories[m].name + ": violation " + std::to_string(static_cast<int>(found.kind)) + " of " + name(found.first) +
+               " and " + name(found.second);
+    }
+    return {};
+}
+
+/// A plan for every memory. `watch(memory, allot::plan_progress)` ends the work on that memory by true. Throws an `input_error`
+/// where there can be no plan, however large the memories.
+template <class Watch>
+[[nodiscard]] outcome plan_input(const input& given, bool again_and_again, Watch watch) {
+    outcome made;
+    made.offsets.resize(given.buffers.size());
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        const auto mine_watched = [&](allot::plan_progress now) { return watch(m, now); };
+        const allot::plan_options options{.capacity = given.memories[m].capacity};
+        const auto plan = again_and_again ? plan_again_and_again(mine.problem(), options, mine_watched)
+                                          : allot::plan(mine.problem(), options, mine_watched);
+        if (!plan) {
+            const std::size_t which = plan.error().which;
+            throw input_error{given.path + ": " + (which < mine.members().size() ? "buffer " + given.names[mine.members()[which]] : "the problem") +
+                              ": " + reason(plan.error().reason)};
+        }
+        for (std::size_t i = 0; i != mine.members().size(); ++i) made.offsets[mine.members()[i]] = plan->places[i].offset;
+        made.memories.push_back({mine.members(), *plan});
+    }
+    return made;
+}
+
+/// A sentence: the memories together have not room for all.
+struct no_room : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] inline void refuse(const input& given, allot::plan_error error) {
+    throw input_error{given.path + ": " + (error.which < given.names.size() ? "buffer " + given.names[error.which] : "the problem") + ": " +
+                      reason(error.reason)};
+}
+[[nodiscard]] inline std::vector<allot::plan_memory> costs_of(const std::vector<memory>& over) {
+    std::vector<allot::plan_memory> made;
+    for (const memory& each : over) made.push_back({.capacity = each.capacity, .cost = each.cost.value_or(made.size())});
+    return made;
+}
+inline void add_memories(outcome& made, const input& given, allot::plan_status status, const std::vector<allot::memory_needs>& needs) {
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const part mine{given, m};
+        allot::plan_heap workspace{allot::bound_space(mine.problem())};
+        const auto bound = allot::bound_of(mine.problem(), workspace);  // of what was chosen for this memory
+        made.memories.push_back({mine.members(), {.status = status, .peak = needs[m].peak, .align = needs[m].align,
+                                                  .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
+    }
+}
+
+/// Chooses a memory and an offset for every buffer of an input, so that what is spilled from the first, and on from the
+/// others, costs little. `watch(memory, allot::plan_progress)` ends the work by true; it is told of costs.
+template <class Watch>
+[[nodiscard]] outcome spread(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
+    const std::vector<allot::plan_memory> memories = costs_of(over);
+    const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
+    allot::memories_options options;
+    if (until_stopped) options.effort = std::uint64_t{1} << 60;
+    const auto plan = allot::plan_memories({.buffers = buffers, .memories = memories}, options,
+                                           [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    if (!plan) refuse(given, plan.error());
+    if (plan->unplaced != 0)
+        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
+                      std::to_string(given.buffers.size()) + " buffers have no room in these memories; most is live at step " +
+                      std::to_string(plan->step)};
+    given.memories = over;
+    outcome made;
+    made.spilled = plan->spilled;
+    made.cost = spread_cost{plan->cost, plan->bound};
+    for (std::size_t i = 0; i != given.buffers.size(); ++i) {
+        given.memory_of[i] = plan->places[i].memory;
+        made.offsets.push_back(plan->places[i].offset);
+    }
+    add_memories(made, given, plan->status, plan->needs);
+    return made;
+}
+
+/// What is known of accesses; or one that writes at the first step of each buffer's life, and one that reads at the last.
+[[nodiscard]] inline std::vector<allot::plan_access> accesses_of(const input& given) {
+    if (!given.accesses.empty()) return given.accesses;
+    std::vector<allot::plan_access> made;
+    for (std::size_t i = 0; i != given.buffers.size(); ++i) {
+        made.push_back({i, given.buffers[i].live.from, true});
+        made.push_back({i, given.buffers[i].live.until - 1});
+    }
+    return made;
+}
+
+/// The same for buffers that may leave a memory and come back: the input becomes one of pieces, a row for each.
+template <class Watch>
+[[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
+    const std::vector<allot::plan_memory> memories = costs_of(over);
+    const std::vector<allot::plan_access> accesses = accesses_of(given);
+    const allot::moves_problem problem{{.buffers = {.buffers = given.buffers}, .memories = memories}, accesses};
+    allot::memories_options options;
+    auto plan = allot::plan_moves(problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    if (!plan) refuse(given, plan.error());
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    while (until_stopped && plan->status != allot::plan_status::optimal && options.effort < most_effort && !watch(0, {plan->cost, plan->bound})) {
+        options.effort *= 4;
+        auto next = allot::plan_moves(problem, options, [&](allot::memories_progress now) {
+            return watch(0, {std::min(now.unplaced == 0 ? now.cost : plan->cost, plan->cost), plan->bound});
+        });
+        if (!next) break;
+        if (next->unplaced < plan->unplaced || (next->unplaced == plan->unplaced && next->cost < plan->cost)) plan = std::move(next);
+    }
+    if (plan->unplaced != 0)
+        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
+                      std::to_string(given.buffers.size()) + " buffers have no room in these memories, though they may move"};
+    if (const allot::moves_violation found = allot::validate_moves(problem, *plan); found.kind != allot::moves_violation_kind::none)
+        throw std::logic_error{given.path + ": the validator found a mistake in the plan: violation " +
+                               std::to_string(static_cast<int>(found.kind)) + " of " + std::to_string(found.which)};
+    outcome made;
+    input pieces;
+    pieces.path = given.path;
+    pieces.columns = "id,lower,upper,size,alignment";
+    pieces.memories = over;
+    for (const allot::plan_piece& piece : plan->pieces) {
+        const allot::plan_buffer& buffer = given.buffers[piece.buffer];
+        const std::string id = given.rows[piece.buffer].text.substr(0, given.rows[piece.buffer].text.find(','));
+        pieces.rows.push_back({pieces.buffers.size(), id + ',' + std::to_string(piece.live.from) + ',' + std::to_string(piece.live.until) + ',' +
+                                                          std::to_string(buffer.size) + ',' + std::to_string(buffer.align)});
+        pieces.buffers.push_back({buffer.size, piece.live, buffer.align});
+        pieces.names.push_back(given.names[piece.buffer]);
+        pieces.memory_of.push_back(piece.place.memory);
+        made.offsets.push_back(piece.place.offset);
+    }
+    given = std::move(pieces);
+    made.spilled = plan->spilled;
+    made.cost = spread_cost{plan->cost, plan->bound};
+    add_memories(made, given, plan->status, plan->needs);
+    made.moves = std::move(*plan);
+    return made;
+}
+
+}  // namespace planner

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+// report: a plan as a line for a reader, a line for a program, and a table.
+#pragma once
+
+#include "../network_demo/table.hpp"
+#include "planning.hpp"
+
+#include <ostream>
+
+namespace planner {
+
+/// What a peak or a cost is above its bound, as a share of that; none above a bound of 0.
+[[nodiscard]] inline std::optional<double> gap(std::uint64_t reached, std::uint64_t bound) {
+    if (reached == bound) return 0.0;
+    if (bound == 0) return std::nullopt;
+    return static_cast<double>(reached - bound) / static_cast<double>(bound);
+}
+/// The same behind a bound, for a person.
+[[nodiscard]] inline std::string gap_text(std::uint64_t reached, std::uint64_t bound) {
+    const std::optional<double> share = gap(reached, bound);
+    return share ? " (gap " + demo::fixed(100 * *share, 2) + " %)" : "";
+}
+
+/// All memories as if they were one; the step is that of the first that does not fit.
+[[nodiscard]] inline allot::plan_summary sum_of(const outcome& made) {
+    allot::plan_summary sum{.status = made.status()};
+    for (const planned_memory& each : made.memories) {
+        sum.peak += each.plan.peak;
+        sum.bound += each.plan.bound;
+    }
+    return sum;
+}
+
+[[nodiscard]] inline std::string bytes(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+    return text;
+}
+
+/// How many buffers these rows are, in their order: with moves a buffer is a row for each piece of its life.
+[[nodiscard]] inline std::size_t buffers_among(const outcome& made, std::span<const std::size_t> rows) {
+    if (!made.moves) return rows.size();
+    const auto buffer_of = [&](std::size_t row) { return made.moves->pieces[row].buffer; };
+    std::size_t count = 0;
+    for (std::size_t at = 0; at != rows.size(); ++at) count += at == 0 || buffer_of(rows[at]) != buffer_of(rows[at - 1]);
+    return count;
+}
+/// How many buffers there are in all memories.
+[[nodiscard]] inline std::size_t buffers_in(const input& given, const outcome& made) {
+    return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size();
+}
+/// The same for a person, with their pieces.
+[[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
+    return std::to_string(buffers_in(given, made)) + " buffers" +
+           (made.moves ? " in " + std::to_string(made.moves->pieces.size()) + " pieces" : "");
+}
+
+/// Peak, bound and capacity, for a person. The bound of buffers that the plan itself chose says nothing of the plan.
+[[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan, bool chosen) {
+    std::string text = bytes(plan.peak) + " bytes";
+    if (where.capacity != unlimited) text += " of " + bytes(where.capacity);
+    return chosen ? text : text + ", lower bound " + bytes(plan.bound) + gap_text(plan.peak, plan.bound);
+}
+
+inline void write_line(std::ostream& out, const input& given, const outcome& made) {
+    out << given.path << ": " << to_string(made.status()) << ": " << count_of(given, made);
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        const allot::plan_summary& plan = made.memories[m].plan;
+        out << (m != 0 || made.moves ? "; " : " in ");
+        if (given.memories.size() > 1) out << given.memories[m].name << ": ";
+        out << sizes_of(given.memories[m], plan, made.cost.has_value());
+        if (plan.status == allot::plan_status::infeasible)
+            out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
+    }
+    if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
+    if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
+    if (made.moves)
+        out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
+    if (made.cost) out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
+    if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
+    out << "; " << demo::fixed(made.seconds, 2) << " s\n";
+}
+
+inline void write_json(std::ostream& out, const input& given, const outcome& made) {
+    const auto share = [](std::uint64_t reached, std::uint64_t bound) {
+        const std::optional<double> above = gap(reached, bound);
+        return above ? demo::fixed(*above, 6) : std::string{"null"};
+    };
+    const auto fields = [&](const allot::plan_summary& plan) {
+        std::string status = to_string(plan.status);
+        std::replace(status.begin(), status.end(), ' ', '_');
+        out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak;
+        if (!made.cost) out << ", \"lower_bound\": " << plan.bound << ", \"gap\": " << share(plan.peak, plan.bound);
+    };
+    out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << buffers_in(given, made) << ", ";
+    if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
+    fields(sum_of(made));
+    if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
+    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
+    if (made.cost)
+        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound << ", \"gap\": "
+            << share(made.cost->cost, made.cost->bound);
+    if (made.moves) {
+        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied << ", \"copies\": [";
+        for (const allot::plan_copy& each : made.moves->copies)
+            out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step << ", \"after\": " << (each.after ? "true" : "false")
+                << ", \"from\": " << each.from << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
+        out << "]";
+    }
+    out << ", \"memories\": [";
+    for (std::size_t m = 0; m != given.memories.size(); ++m) {
+        out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
+        if (given.memories[m].capacity == unlimited) out << "null";
+        else out << given.memories[m].capacity;
+        out << ", \"buffers\": " << buffers_among(made, made.memories[m].buffers) << ", ";
+        if (made.moves) out << "\"pieces\": " << made.memories[m].buffers.size() << ", ";
+        fields(made.memories[m].plan);
+        out << ", \"step\": " << made.memories[m].plan.step << "}";
+    }
+    out << "]}\n";
+}
+
+/// Pages in their order: "0-3 7 5-6"; at most so many characters, as far as that, and dots.
+[[nodiscard]] inline std::string list_of(std::span<const std::uint32_t> pages, std::size_t at_most = ~std::size_t{0}) {
+    std::string text;
+    for (std::size_t at = 0; at != pages.size();) {
+        if (text.size() > at_most) return text + " …";
+        const std::size_t begin = at++;
+        while (at != pages.size() && pages[at] == pages[at - 1] + 1) ++at;
+        text += (begin == 0 ? "" : " ") + std::to_string(pages[begin]);
+        if (at - begin > 1) text += '-' + std::to_string(pages[at - 1]);
+    }
+    return text;
+}
+
+/// The input's rows, and where the plan puts each.
+inline void write_table(std::ostream& out, const input& given, const outcome& made) {
+    const bool several = given.memories.size() > 1;
+    out << given.columns << (made.pages ? ",pages" : ",offset") << (several ? ",memory" : "") << '\n';
+    for (const row& each : given.rows) {
+        out << each.text << ',' << (made.pages ? list_of(made.pages->of(each.buffer)) : std::to_string(made.offsets[each.buffer]));
+        if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
+        out << '\n';
+    }
+}
+
+}  // namespace planner

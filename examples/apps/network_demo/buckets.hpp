@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// buckets: what a graph runtime does today, put together for the comparison. Requests are rounded up to 4 KiB; a region
+// that is given back waits for a request of exactly its size. Nothing is split, nothing is joined, and nothing goes back
+// to the device before the end, unless more than 4096 wait.
+//
+//     request 5000 ──► 8 KiB bucket: │ region │ region │ region │      empty? then from the device
+#pragma once
+
+#include "counting.hpp"
+#include "network.hpp"
+
+#include <allot/arena/naive.hpp>
+#include <allot/compose/cached.hpp>
+#include <allot/host/memory.hpp>
+
+namespace demo {
+
+struct heap_in_pages : allot::host::heap {
+    static constexpr std::size_t granularity = 4096;
+};
+using buckets =
+    allot::naive<allot::cached<counting<heap_in_pages>, allot::cached_options{.regions = 4096, .waste = 1}>>;
+
+/// The same lives, in the program's order, through the buckets. No byte is touched. Empty when the heap gives out.
+[[nodiscard]] inline tally through_buckets(const network& net) {
+    tally counts;
+    buckets pool{buckets::device_type{counting<heap_in_pages>{{}, counts}}};
+    std::vector<buckets::block_type> live(net.tensors.size());
+    const schedule lives{net};
+    bool refused = false;
+    for (std::size_t now = 0; now != net.duration() && !refused; ++now) {
+        for (const std::size_t t : lives.begins[now]) {
+            live[t] = pool.allocate({.size = net.tensors[t].size, .align = 64});
+            refused = refused || !live[t];
+        }
+        for (const std::size_t t : lives.ends[now]) pool.deallocate(std::exchange(live[t], {}));
+    }
+    for (const auto& held : live) pool.deallocate(held);
+    return refused ? tally{} : counts;
+}
+
+}  // namespace demo

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// svg_elements: what pictures are made of: numbers, text, lines, and steps of an axis.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace demo {
+
+[[nodiscard]] inline std::string number(double value) {
+    char shown[32];
+    std::snprintf(shown, sizeof shown, "%.2f", value);
+    return shown;
+}
+
+/// How many bytes the character at the front has in UTF-8; 0 for what is none, or none that XML may hold.
+[[nodiscard]] inline std::size_t character_at_front(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+    unsigned code = first & (0x7Fu >> length);
+    for (std::size_t i = 1; i != length; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+        code = code << 6 | (byte(i) & 0x3F);
+    }
+    const bool too_long = code < (length == 4 ? 0x10000u : length == 3 ? 0x800u : 0x80u);
+    const bool allowed = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF;
+    return too_long || !allowed ? 0 : length;
+}
+
+/// As the content of an element; '?' for each byte that XML may not hold.
+[[nodiscard]] inline std::string escaped(std::string_view plain) {
+    std::string safe;
+    for (std::size_t length = 0; !plain.empty(); plain.remove_prefix(std::max<std::size_t>(length, 1))) {
+        length = character_at_front(plain);
+        if (length == 0) safe += '?';
+        else if (plain[0] == '<') safe += "&lt;";
+        else if (plain[0] == '>') safe += "&gt;";
+        else if (plain[0] == '&') safe += "&amp;";
+        else safe += plain.substr(0, length);
+    }
+    return safe;
+}
+inline void text(std::ostream& out, double x, double y, const char* kind, std::string_view what, const char* anchor = "start") {
+    out << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\" class=\"" << kind << "\" text-anchor=\"" << anchor
+        << "\">" << escaped(what) << "</text>\n";
+}
+inline void line(std::ostream& out, double x1, double y1, double x2, double y2, const char* kind) {
+    out << "<line x1=\"" << number(x1) << "\" y1=\"" << number(y1) << "\" x2=\"" << number(x2) << "\" y2=\"" << number(y2)
+        << "\" class=\"" << kind << "\"/>\n";
+}
+
+/// 1, 2 or 5 times a power of ten, such that `whole` has about `parts` of it.
+[[nodiscard]] inline double round_part(double whole, double parts) {
+    const double rough = whole / parts, power = std::pow(10.0, std::floor(std::log10(rough)));
+    for (const double factor : {1.0, 2.0, 5.0}) {
+        if (factor * power >= rough) return factor * power;
+    }
+    return 10 * power;
+}
+
+}  // namespace demo

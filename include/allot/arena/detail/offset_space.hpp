@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// offset_space: where an arena's regions lie in its strategy's space of offsets, and what an allocation there is called.
+//
+//     one region          an offset is an address, or counts from the base where only the device knows its alignment
+//     addresses           records in band, several regions: an offset is an address
+//     segments            records beside, several regions: each lies in a segment of its own, the metadata says which
+//     one_by_one          a strategy that never takes back, several regions: the same, in the one in use
+//
+//     segments   │ region 0 │      │  region 1  │    │         │       top bits of an offset: the region
+//                └ congruent to the region's address, so that an aligned offset is an aligned address
+//
+// Every translation is O(1): no look-up but the region's entry. Memory: 24 bytes a region. Not synchronised.
+#pragma once
+
+#include <allot/address/raw_pointer.hpp>
+#include <allot/arena/growth.hpp>
+#include <allot/core/device.hpp>
+#include <allot/core/strategy.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// The metadata of a block in a segment: the strategy's own, and which region.
+template <class Ticket>
+struct segment_metadata {
+    [[no_unique_address]] Ticket of_strategy{};
+    std::uint32_t region = 0;
+    friend constexpr bool operator==(const segment_metadata&, const segment_metadata&) = default;
+};
+
+enum class region_order : unsigned char { one_region, addresses, segments, one_by_one };
+
+/// The one region of a device whose memory is in it, or named by its type: known, and so not kept.
+template <class Device>
+struct embedded_region {
+    Device device{};
+    [[nodiscard]] region_of<Device> operator[](std::size_t) const noexcept {
+        return {device.base(), Device::capacity(), Device::min_align};
+    }
+};
+
+/// It, by itself, where a list of regions is asked for. Elements are values: the list may be gone before them.
+template <class Region>
+struct known_region {
+    Region only;
+    [[nodiscard]] Region operator[](std::size_t) const noexcept { return only; }
+    [[nodiscard]] const Region* begin() const noexcept { return &only; }
+    [[nodiscard]] const Region* end() const noexcept { return &only + 1; }
+    [[nodiscard]] static constexpr std::size_t size() noexcept { return 1; }
+};
+
+/// Embedded: the device is in here, as such a region.
+template <class Device, class Strategy, class Growth, bool Embedded = false>
+class offset_space {
+    using model = typename Device::address_model;
+    using offset = typename Strategy::offset_type;
+    using allocation = allocation_of<Strategy>;
+    static constexpr unsigned segment_bits = static_cast<unsigned>(std::bit_width(Growth::regions) - 1);
+    static constexpr unsigned segment_shift = std::numeric_limits<offset>::digits - segment_bits;
+
+public:
+    static constexpr region_order order = Growth::regions == 1           ? region_order::one_region
+                                          : !Strategy::several_extents ? region_order::one_by_one
+                                          : Strategy::in_band          ? region_order::addresses
+                                                                       : region_order::segments;
+    using region_type = region_of<Device>;
+    using metadata_type =
+        std::conditional_t<order == region_order::segments, segment_metadata<typename Strategy::metadata_type>,
+                           typename Strategy::metadata_type>;
+    using block_type = block<typename model::address, metadata_type>;
+    static constexpr std::size_t capacity = Growth::regions;
+    /// The one region's offsets are taken for pointers as they are: fewest bytes of code, and an empty allocation is an empty
+    /// block. (A base that is loaded goes out again, and then the compiler knows what a block may alias.)
+    static constexpr bool offset_is_pointer =
+        Embedded && order == region_order::one_region && std::same_as<model, raw_pointer>;
+
+    /// The regions; one that is not held is empty.
+    std::conditional_t<Embedded, embedded_region<Device>, region_type[capacity]> regions{};
+
+    /// The last offset, as far as a size can count.
+    static constexpr auto last_offset = static_cast<std::size_t>(std::numeric_limits<offset>::max());
+    /// The most bytes of one region that the strategy can have offsets for.
+    static constexpr std::size_t largest_region = static_cast<std::size_t>(
+        std::numeric_limits<offset>::max() >> (order == region_order::segments ? segment_bits + 1 : 0));
+    /// The same for a region that begins at offset 0 and ends where the device's regions do.
+    static constexpr std::size_t largest_extent =
+        order == region_order::segments ? largest_region : align_down(largest_region, Device::granularity);
+
+    /// Where region `index` lies in offset space, as far as offsets reach. A device may give more than it was asked for: what
+    /// is beyond the growth's limit is not used, because strategies rely on it.
+    [[nodiscard]] extent_of<Strategy> extent(std::size_t index) const noexcept {
+        constexpr std::size_t limit = align_down(Growth::limit, Device::granularity);
+        const region_type held = regions[index];
+        const std::size_t at = model::position(held.base), size = held.size < limit ? held.size : limit;
+        if constexpr (order == region_order::segments) {
+            const std::size_t phase = model::absolute ? at & largest_region : 0;
+            return {static_cast<offset>((static_cast<offset>(index) << segment_shift) | static_cast<offset>(phase)),
+                    static_cast<offset>(size < largest_region ? size : largest_region)};
+        }
+        const std::size_t start = model::absolute ? at : 0;
+        if (start > largest_region) return {};
+        const std::size_t reach = align_down(largest_region - start, Device::granularity);
+        return {static_cast<offset>(start), static_cast<offset>(size < reach ? size : reach)};
+    }
+
+    /// The block of an allocation. `current` is the region in use, where they are used one by one.
+    [[nodiscard]] block_type block_for(allocation given, std::size_t current) const noexcept {
+        const auto at = static_cast<std::size_t>(given.where.offset);
+        const auto size = static_cast<std::size_t>(given.where.size);
+        if constexpr (order == region_order::segments) {
+            const auto index = static_cast<std::uint32_t>(given.where.offset >> segment_shift);
+            const auto inside = static_cast<std::size_t>(given.where.offset - extent(index).offset);
+            return {model::locate(regions[index].base, inside), size, {given.metadata, index}};
+        } else if constexpr (order == region_order::addresses || offset_is_pointer) {
+            return {addressed_memory::at(at), size, given.metadata};
+        } else {
+            const auto base = regions[current].base;
+            return {model::locate(base, model::absolute ? at - model::position(base) : at), size, given.metadata};
+        }
+    }
+
+    /// The allocation that a block was made of.
+    [[nodiscard]] allocation allocation_for(const block_type& held) const noexcept {
+        const std::size_t position = model::position(held.address);
+        const auto size = static_cast<offset>(held.size);
+        if constexpr (order == region_order::segments) {
+            const std::size_t index = held.metadata.region;
+            const std::size_t inside = position - model::position(regions[index].base);
+            return {{static_cast<offset>(extent(index).offset + inside), size}, held.metadata.of_strategy};
+        } else {
+            const std::size_t start = model::absolute ? 0 : model::position(regions[0].base);
+            return {{static_cast<offset>(position - start), size}, held.metadata};
+        }
+    }
+
+    /// True when all of the block lies in one of the regions.
+    [[nodiscard]] bool contains(const block_type& held) const noexcept {
+        const std::size_t at = model::position(held.address);
+        for (std::size_t i = 0; i != capacity; ++i) {
+            const region_type in = regions[i];
+            const std::size_t from = model::position(in.base);
+            if (in && at >= from && allot::extent{0, in.size}.contains({at - from, held.size}) &&
+                model::locate(in.base, at - from) == held.address)
+                return true;
+        }
+        return false;
+    }
+
+    /// True when this is one of the regions.
+    [[nodiscard]] bool holds(const region_type& held) const noexcept {
+        for (const region_type& each : regions)
+            if (each && each.base == held.base) return true;
+        return false;
+    }
+
+    /// The first region that is not held; `capacity` when all are.
+    [[nodiscard]] std::size_t free_region() const noexcept {
+        std::size_t index = 0;
+        while (index != capacity && regions[index]) ++index;
+        return index;
+    }
+
+    /// Bytes held in all.
+    [[nodiscard]] std::size_t size() const noexcept {
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i != capacity; ++i) sum += regions[i].size;
+        return sum;
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

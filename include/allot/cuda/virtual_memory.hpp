@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSL-1.0
+// cuda::virtual_memory: a range of a GPU's addresses that is reserved at once, and device memory that is mapped in it
+// on demand (Linux). Blocks never move, however much the arena grows.
+//
+//     using memory = allot::arena<allot::cuda::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
+//     memory arena{allot::cuda::virtual_memory{64_GiB}};                  // of addresses; memory comes later
+//
+//     reserved   │ 2 MiB │ 2 MiB │ 2 MiB │            no access            │
+//                └─ base   mapped: region └─ the end, up and down with resize
+//
+// Rules of the driver's that this relies on (CUDA driver API reference, "Virtual Memory Management", "Primary Context
+// Management"; <cuda.h> says the same beside each function):
+//   - Sizes and addresses are multiples of cuMemGetAllocationGranularity, which NVIDIA's drivers answer with 2 MiB. The
+//     driver is asked whenever a region is acquired; where its granularity does not divide ours, that is refused.
+//   - A mapping is undone as it was made: cuMemUnmap takes no part of one. So each granule is memory of its own and is
+//     mapped by itself, and a region can end at any of them. Nothing is kept of them: a region's size says where they
+//     are, and a handle is released when its memory is mapped, since the mapping keeps the memory.
+//   - Nobody may touch a mapping before cuMemSetAccess. It is called for this device only: others do not reach the
+//     memory, not even where peer access is enabled.
+//   - cuInit comes first. No function of that section is said to need a context, but waiting for the device does: its
+//     primary context, which the runtime uses too, is made current for each call, and stays retained while a region is
+//     held. cudaDeviceReset and cuDevicePrimaryCtxReset are for afterwards.
+//   - cuMemUnmap waits for kernels "for most use cases" only, and cudaFree always. So before memory is unmapped this
+//     waits for the primary context's work (cuCtxSynchronize); who works in a context of another kind waits for that.
+//     While a stream is captured, waiting is not allowed: then a region cannot shrink, and is not to be released.
+//
+// The driver is not linked: libcuda.so.1 is opened at run time, and stays open. Only <cuda.h> and <cudaTypedefs.h> are
+// needed, which allot::cuda brings. The driver's errors are refusals as they are (2, CUDA_ERROR_OUT_OF_MEMORY, also for
+// more than is reserved; 100, CUDA_ERROR_NO_DEVICE; 101, CUDA_ERROR_INVALID_DEVICE). Beyond them
+//
+//     303  CUDA_ERROR_SHARED_OBJECT_INIT_FAILED        there is no libcuda.so.1
+//     302  CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND   it is too old: CUDA 11 is needed
+//     801  CUDA_ERROR_NOT_SUPPORTED                    the device has no virtual memory management
+//       1  CUDA_ERROR_INVALID_VALUE                    no layout, or the driver's granularity does not divide ours
+//     716  CUDA_ERROR_MISALIGNED_ADDRESS               the driver has no range of that alignment
+//
+// Complexity: for each granule three calls of the driver's to map it and one to unmap it; where much is mapped, greater
+// granules make that cheaper: basic_virtual_memory<64_MiB>. Memory: the addresses of the driver's functions, and what
+// is behind the last block in its granule. Thread safety: the driver's; the object does not change.
+#pragma once
+
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/device.hpp>
+#include <allot/core/literals.hpp>
+
+#include <cudaTypedefs.h>
+
+#include <dlfcn.h>
+
+namespace allot {
+inline namespace v1 {
+namespace cuda {
+
+/// The driver's functions, in the versions that are named here.
+struct driver_functions {
+    driver_functions() noexcept {
+        void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+        if (library == nullptr) {
+            error = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+            return;
+        }
+        find(library, "cuInit", init);
+        find(library, "cuDeviceGet", get_device);
+        find(library, "cuDeviceGetAttribute", get_attribute);
+        find(library, "cuDevicePrimaryCtxRetain", retain_context);
+        find(library, "cuDevicePrimaryCtxRelease_v2", release_context);
+        find(library, "cuCtxPushCurrent_v2", push_context);
+        find(library, "cuCtxPopCurrent_v2", pop_context);
+        find(library, "cuCtxSynchronize", synchronize);
+        find(library, "cuMemGetAllocationGranularity", get_granularity);
+        find(library, "cuMemAddressReserve", reserve);
+        find(library, "cuMemAddressFree", free_range);
+        find(library, "cuMemCreate", create);
+        find(library, "cuMemRelease", release);
+        find(library, "cuMemMap", map);
+        find(library, "cuMemUnmap", unmap);
+        find(library, "cuMemSetAccess", set_access);
+    }
+
+    PFN_cuInit_v2000 init = nullptr;
+    PFN_cuDeviceGet_v2000 get_device = nullptr;
+    PFN_cuDeviceGetAttribute_v2000 get_attribute = nullptr;
+    PFN_cuDevicePrimaryCtxRetain_v7000 retain_context = nullptr;
+    PFN_cuDevicePrimaryCtxRelease_v11000 release_context = nullptr;
+    PFN_cuCtxPushCurrent_v4000 push_context = nullptr;
+    PFN_cuCtxPopCurrent_v4000 pop_context = nullptr;
+    PFN_cuCtxSynchronize_v2000 synchronize = nullptr;
+    PFN_cuMemGetAllocationGranularity_v10020 get_granularity = nullptr;
+    PFN_cuMemAddressReserve_v10020 reserve = nullptr;
+    PFN_cuMemAddressFree_v10020 free_range = nullptr;
+    PFN_cuMemCreate_v10020 create = nullptr;
+    PFN_cuMemRelease_v10020 release = nullptr;
+    PFN_cuMemMap_v10020 map = nullptr;
+    PFN_cuMemUnmap_v10020 unmap = nullptr;
+    PFN_cuMemSetAccess_v10020 set_access = nullptr;
+    CUresult error = CUDA_SUCCESS;  // why they are not all there
+
+private:
+    template <class Function>
+    void find(void* library, const char* name, Function& function) noexcept {
+        function = reinterpret_cast<Function>(::dlsym(library, name));
+        if (function == nullptr) error = CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
+    }
+};
+
+/// A device's primary context is retained and the thread's current one while this lives.
+class current_context {
+public:
+    current_context(const driver_functions& driver, int ordinal) noexcept : driver_{driver}, error_{driver.error} {
+        CUcontext primary = nullptr;
+        if (error_ == CUDA_SUCCESS) error_ = driver_.init(0);
+        if (error_ == CUDA_SUCCESS) error_ = driver_.get_device(&device_, ordinal);
+        if (error_ == CUDA_SUCCESS) error_ = driver_.retain_context(&primary, device_);
+        if (error_ != CUDA_SUCCESS) return;
+        error_ = driver_.push_context(primary);
+        if (error_ != CUDA_SUCCESS) static_cast<void>(driver_.release_context(device_));
+    }
+    current_context(const current_context&) = delete;
+    current_context& operator=(const current_context&) = delete;
+    ~current_context() {
+        if (error_ != CUDA_SUCCESS) return;
+        CUcontext popped = nullptr;
+        static_cast<void>(driver_.pop_context(&popped));
+        if (!kept_) static_cast<void>(driver_.release_context(device_));
+    }
+
+    /// Stays retained when this ends.
+    void keep() noexcept { kept_ = true; }
+
+    [[nodiscard]] CUresult error() const noexcept { return error_; }
+    [[nodiscard]] CUdevice device() const noexcept { return device_; }
+
+private:
+    const driver_functions& driver_;
+    CUdevice device_ = 0;
+    CUresult error_;
+    bool kept_ = false;
+};
+
+/// Memory of one device, by its ordinal, in units of `Granularity`, a multiple of the driver's.
+template <std::size_t Granularity>
+class basic_virtual_memory {
+public:
+    using address_model = raw_pointer;
+    using error = CUresult;
+    static constexpr bool host_accessible = false;
+    static constexpr offset_use offsets = offset_use::arithmetic;
+    static constexpr std::size_t min_align = Granularity;
+    static constexpr std::size_t granularity = Granularity;
+    static constexpr dl_device_type dl_device = dl_device_type::cuda;
+
+    /// `reserve` bytes of addresses for each region, at least; rounded up to the granularity.
+    explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept
+        : reserve_{reserve}, device_{device} {}
+
+    /// Memory at the start of a reserved range, with whatever bytes are in it.
+    [[nodiscard]] acquired<basic_virtual_memory> acquire(layout wanted) noexcept {
+        if (!wanted.is_valid()) return refused(CUDA_ERROR_INVALID_VALUE);
+        std::size_t range = 0;
+        if (!checked_align_up(reserve_, granularity, range) ||
+            !checked_align_up(wanted.size, granularity, wanted.size) || wanted.size > range)
+            return refused(CUDA_ERROR_OUT_OF_MEMORY);
+        if (wanted.align < min_align) wanted.align = min_align;
+        current_context there{driver_, device_};
+        if (there.error() != CUDA_SUCCESS) return refused(there.error());
+        const CUmemLocation where = location_of(there.device());
+        CUdeviceptr base = 0;
+        CUresult status = check_support(there.device());
+        if (status == CUDA_SUCCESS) status = driver_.reserve(&base, range, wanted.align, 0, 0);
+        if (status != CUDA_SUCCESS) return refused(status);
+        status = base % wanted.align == 0 ? map(base, wanted.size, where) : CUDA_ERROR_MISALIGNED_ADDRESS;
+        if (status != CUDA_SUCCESS) {
+            static_cast<void>(driver_.free_range(base, range));
+            return refused(status);
+        }
+        there.keep();
+        return region<void*>{reinterpret_cast<void*>(static_cast<std::uintptr_t>(base)), wanted.size, wanted.align};
+    }
+
+    /// Moves the end of a region; `size` is a multiple of the granularity and not 0. Shrinking waits for the device.
+    [[nodiscard]] acquired<basic_virtual_memory> resize(region<void*> held, std::size_t size) noexcept {
+        if (size > align_up(reserve_, granularity)) return refused(CUDA_ERROR_OUT_OF_MEMORY);
+        const current_context there{driver_, device_};
+        if (there.error() != CUDA_SUCCESS) return refused(there.error());
+        const CUdeviceptr base = raw_pointer::position(held.base);
+        const CUmemLocation where = location_of(there.device());
+        const CUresult status = size > held.size ? map(base + held.size, size - held.size, where)
+                                                 : unmap_or_restore(base + size, held.size - size, where);
+        if (status != CUDA_SUCCESS) return refused(status);
+        held.size = size;
+        return held;
+    }
+
+    /// Waits for the device, and gives up its memory also where that cannot be waited for any more.
+    void release(region<void*> held) noexcept {
+        const current_context there{driver_, device_};
+        const bool is_current = there.error() == CUDA_SUCCESS;
+        const CUdeviceptr base = raw_pointer::position(held.base);
+        if (is_current) static_cast<void>(driver_.synchronize());
+        unmap(base, held.size);
+        static_cast<void>(driver_.free_range(base, align_up(reserve_, granularity)));
+        if (is_current) static_cast<void>(driver_.release_context(there.device()));  // which `acquire` kept
+    }
+
+    /// The device's ordinal, as cuDeviceGet and cudaSetDevice count.
+    [[nodiscard]] int device() const noexcept { return device_; }
+
+private:
+    [[nodiscard]] static acquired<basic_virtual_memory> refused(CUresult reason) noexcept {
+        return acquired<basic_virtual_memory>::failure(reason);
+    }
+
+    [[nodiscard]] static CUmemLocation location_of(CUdevice device) noexcept {
+        CUmemLocation where{};
+        where.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        where.id = device;
+        return where;
+    }
+    [[nodiscard]] static CUmemAllocationProp memory_at(CUmemLocation where) noexcept {
+        CUmemAllocationProp memory{};
+        memory.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        memory.location = where;
+        return memory;
+    }
+
+    [[nodiscard]] CUresult check_support(CUdevice device) const noexcept {
+        int supported = 0;
+        const CUresult status =
+            driver_.get_attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device);
+        if (status != CUDA_SUCCESS) return status;
+        if (supported == 0) return CUDA_ERROR_NOT_SUPPORTED;
+        const CUmemAllocationProp memory = memory_at(location_of(device));
+        std::size_t least = 0;
+        if (const CUresult reason = driver_.get_granularity(&least, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+            reason != CUDA_SUCCESS)
+            return reason;
+        return least != 0 && granularity % least == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+
+    /// Memory that the device may read and write, granule by granule: all of it, or none.
+    [[nodiscard]] CUresult map(CUdeviceptr at, std::size_t size, CUmemLocation where) const noexcept {
+        const CUmemAllocationProp memory = memory_at(where);
+        std::size_t mapped = 0;
+        CUresult status = CUDA_SUCCESS;
+        while (status == CUDA_SUCCESS && mapped != size) {
+            status = map_granule(at + mapped, memory);
+            if (status == CUDA_SUCCESS) mapped += granularity;
+        }
+        if (status == CUDA_SUCCESS) {
+            const CUmemAccessDesc access{where, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+            status = driver_.set_access(at, size, &access, 1);
+        }
+        if (status != CUDA_SUCCESS) unmap(at, mapped);
+        return status;
+    }
+
+    [[nodiscard]] CUresult map_granule(CUdeviceptr at, const CUmemAllocationProp& memory) const noexcept {
+        CUmemGenericAllocationHandle handle = 0;
+        if (const CUresult reason = driver_.create(&handle, granularity, &memory, 0); reason != CUDA_SUCCESS) return reason;
+        const CUresult status = driver_.map(at, granularity, 0, handle, 0);
+        static_cast<void>(driver_.release(handle));
+        return status;
+    }
+
+    /// Unmaps whatever is mapped.
+    void unmap(CUdeviceptr at, std::size_t size) const noexcept {
+        for (std::size_t done = 0; done != size; done += granularity)
+            static_cast<void>(driver_.unmap(at + done, granularity));
+    }
+
+    /// Unmaps all of it when the device is done. Where the driver refuses half-way, what was unmapped is mapped afresh.
+    [[nodiscard]] CUresult unmap_or_restore(CUdeviceptr at, std::size_t size, CUmemLocation where) const noexcept {
+        CUresult status = driver_.synchronize();
+        std::size_t left = size;
+        while (status == CUDA_SUCCESS && left != 0) {
+            status = driver_.unmap(at + left - granularity, granularity);
+            if (status == CUDA_SUCCESS) left -= granularity;
+        }
+        if (status != CUDA_SUCCESS && left != size) static_cast<void>(map(at + left, size - left, where));
+        return status;
+    }
+
+    driver_functions driver_;
+    std::size_t reserve_;
+    int device_;
+};
+
+/// In units of 2 MiB, the granularity of NVIDIA's drivers.
+using virtual_memory = basic_virtual_memory<2_MiB>;
+
+static_assert(extensible_device<virtual_memory> && !bounded_device<virtual_memory>);
+
+}  // namespace cuda
+}  // namespace v1
+}  // namespace allot

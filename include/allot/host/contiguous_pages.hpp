@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSL-1.0
+// contiguous_pages: host memory that is one run of physical memory as well, with the bus address of every byte (Linux,
+// as root). For devices that read and write memory without an IOMMU.
+//
+//     allot::arena<allot::host::contiguous_pages<>, allot::best_fit<>> memory{{}, 4_MiB};
+//     auto block = memory.allocate({.size = 4096, .align = 64});
+//     auto bus = memory.device().bus_address(block);           // *bus: what the device is told, 64 bits on every host
+//
+//     virtual    │ huge page │ huge page │             bus address of a byte = that of its region + its distance
+//     physical   │ frame …   │ … frame + 512 │         from the region's base; a region is checked before it is given
+//
+// A region is huge pages of the system's reserve, which root fills (`echo 8 > /proc/sys/vm/nr_hugepages`). Where it
+// needs several, huge pages are taken one by one until enough of them are neighbours, and are mapped in the order of
+// their frames; the others go back. Then every page's frame is read and compared. Whoever gets a region has it proven.
+// What is relied on (kernel documentation): a huge page is contiguous and aligned to its size and is never swapped
+// ("HugeTLB Pages"); /proc/self/pagemap shows frame numbers to CAP_SYS_ADMIN and zeroes to others ("Examining Process
+// Page Tables"); memfd_create(2) and fallocate(2) with huge pages, Linux 4.16 or later. The mapping is shared, so that
+// a fork copies no page away from under a device. Frames stay where they are unless an administrator moves them: memory
+// taken offline, move_pages(2), poisoned memory.
+// The memory is cached as all memory of the host is: where a device does not look into caches, flushing them is the
+// caller's business.
+//
+// Complexity: acquiring reads 8 bytes for each ordinary page of a region; `bus_address` looks through the regions.
+// Memory: sizes are rounded up to whole huge pages; 24 bytes for each of `regions`, inside the object; 16 bytes on the
+// stack for each of `candidates` while a region is acquired; no heap. Not synchronised.
+#pragma once
+
+#include <allot/address/raw_pointer.hpp>
+#include <allot/core/device.hpp>
+#include <allot/core/literals.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace allot {
+inline namespace v1 {
+namespace host {
+
+struct contiguous_options {
+    std::size_t huge_size = 2_MiB;  // bytes of the system's huge page
+    std::size_t candidates = 128;   // huge pages that are looked at for neighbours, and the most that a region can have
+    std::size_t regions = 16;       // how many may be held at once
+};
+
+template <contiguous_options Options = contiguous_options{}>
+class contiguous_pages {
+    static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
+                  "allot: contiguous_options::huge_size is a power of two, and more than an ordinary page");
+    static_assert(Options.candidates > 0 && Options.regions > 0, "allot: contiguous_pages holds at least one region");
+    static constexpr std::size_t huge = Options.huge_size;
+
+public:
+    using address_model = raw_pointer;
+    using error = int;  // errno
+    static constexpr bool host_accessible = true;
+    static constexpr offset_use offsets = offset_use::arithmetic;
+    static constexpr std::size_t min_align = huge;
+    static constexpr std::size_t granularity = huge;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;
+
+    /// Enough huge pages are free, but not so many side by side.
+    static constexpr error not_adjacent = EADDRNOTAVAIL;
+    /// Frames are hidden from this process, so that nothing can be proven: it needs CAP_SYS_ADMIN.
+    static constexpr error frames_hidden = EPERM;
+    /// All of `regions` are held, or the request is for more than `candidates` huge pages.
+    static constexpr error over_limit = EMFILE;
+
+    /// `bus_offset` is added to every physical address: where the bus sees memory elsewhere than the processor does.
+    explicit contiguous_pages(std::uint64_t bus_offset = 0) noexcept : bus_offset_{bus_offset} {}
+    contiguous_pages(contiguous_pages&&) noexcept = default;
+    contiguous_pages& operator=(contiguous_pages&&) = delete;
+
+    /// Zeroed memory that is contiguous for the host and on the bus, both aligned to a huge page. Refused with one of
+    /// the reasons above, EINVAL for an alignment beyond a huge page, and otherwise the system's errno: ENOSPC or
+    /// ENOMEM when the reserve is empty.
+    [[nodiscard]] acquired<contiguous_pages> acquire(layout wanted) noexcept {
+        using answer = acquired<contiguous_pages>;
+        if (!wanted.is_valid() || wanted.align > huge) return answer::failure(EINVAL);
+        if (!checked_align_up(wanted.size, huge, wanted.size)) return answer::failure(ENOMEM);
+        physical_region* const record = std::find(held_, held_ + Options.regions, physical_region{});
+        if (record == held_ + Options.regions || wanted.size / huge > Options.candidates)
+            return answer::failure(over_limit);
+
+        const descriptor frames{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+        if (!frames) return answer::failure(errno);
+        const descriptor file{::memfd_create("allot", MFD_CLOEXEC | MFD_HUGETLB | size_flag)};
+        if (!file) return answer::failure(errno);
+        void* base = nullptr;
+        if (const error reason = map_neighbours(frames, file, wanted.size / huge, base); reason != 0)
+            return answer::failure(reason);
+        std::uint64_t frame = 0;
+        if (const error reason = prove(frames, base, wanted.size, frame); reason != 0) {
+            ::munmap(base, wanted.size);
+            return answer::failure(reason);
+        }
+        *record = {base, wanted.size, frame * page_size() + bus_offset_};
+        return region<void*>{base, wanted.size, huge};
+    }
+
+    void release(region<void*> held) noexcept {
+        for (physical_region& record : held_) {
+            if (record.base == held.base) record = {};
+        }
+        ::munmap(held.base, held.size);
+    }
+
+    /// The address on the bus of `size` bytes, which follow each other there. EFAULT when not all of them lie in one
+    /// region.
+    [[nodiscard]] result<std::uint64_t, error> bus_address(const void* address, std::size_t size) const noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        for (const physical_region& record : held_) {
+            const std::size_t from = raw_pointer::position(record.base);
+            if (record.size != 0 && extent{from, record.size}.contains({at, size})) return record.bus + (at - from);
+        }
+        return result<std::uint64_t, error>::failure(EFAULT);
+    }
+    template <class Block>
+    [[nodiscard]] result<std::uint64_t, error> bus_address(const Block& block) const noexcept {
+        return bus_address(block.address, block.size);
+    }
+
+private:
+    struct physical_region {
+        void* base = nullptr;
+        std::size_t size = 0;
+        std::uint64_t bus = 0;
+        friend bool operator==(const physical_region&, const physical_region&) = default;
+    };
+
+    struct descriptor {
+        explicit descriptor(int opened) noexcept : number{opened} {}
+        descriptor(const descriptor&) = delete;
+        descriptor& operator=(const descriptor&) = delete;
+        ~descriptor() {
+            if (number >= 0) ::close(number);
+        }
+        explicit operator bool() const noexcept { return number >= 0; }
+        const int number;
+    };
+
+    /// A huge page of the file: its first frame, and which of the file's it is.
+    struct candidate {
+        std::uint64_t frame;
+        std::size_t index;
+    };
+
+    // memfd_create takes the size of a huge page as its logarithm, in the upper bits.
+    static constexpr auto size_flag = static_cast<unsigned>(std::countr_zero(huge)) << 26;
+
+    [[nodiscard]] static std::uint64_t page_size() noexcept {
+        return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    }
+    [[nodiscard]] static off_t offset_of(std::size_t index) noexcept { return static_cast<off_t>(index * huge); }
+
+    /// Takes huge pages until `count` of them are neighbours, and maps these; the others are free again.
+    [[nodiscard]] static error map_neighbours(const descriptor& frames, const descriptor& file, std::size_t count,
+                                              void*& base) noexcept {
+        constexpr int shared = MAP_SHARED | MAP_NORESERVE;
+        constexpr std::size_t most = Options.candidates * huge;
+        if (::ftruncate(file.number, static_cast<off_t>(most)) != 0) return errno;
+        void* const view = ::mmap(nullptr, most, PROT_READ | PROT_WRITE, shared, file.number, 0);
+        if (view == MAP_FAILED) return errno;
+        candidate found[Options.candidates];  // in the order of their frames
+        std::size_t first = 0;                // of the neighbours
+        error reason = not_adjacent;
+        for (std::size_t n = 0; n != Options.candidates && reason == not_adjacent; ++n) {
+            candidate fresh{0, n};
+            if (::fallocate(file.number, 0, offset_of(n), static_cast<off_t>(huge)) != 0) {
+                if (n < count) reason = errno;
+                break;
+            }
+            const error unknown = first_frame(frames, raw_pointer::locate(view, n * huge), fresh.frame);
+            if (unknown != 0) {
+                reason = unknown;
+                break;
+            }
+            candidate* const place = std::find_if(found, found + n, [&](candidate c) { return c.frame > fresh.frame; });
+            std::move_backward(place, found + n, found + n + 1);
+            *place = fresh;
+            if (neighbours(found, n + 1, count, first)) reason = 0;
+        }
+        ::munmap(view, most);
+        return reason != 0 ? reason : map(file, found + first, count, base);
+    }
+
+    /// Whether `count` candidates follow each other, and the first of them.
+    [[nodiscard]] static bool neighbours(const candidate* found, std::size_t size, std::size_t count,
+                                         std::size_t& first) noexcept {
+        const std::uint64_t step = huge / page_size();
+        first = 0;
+        for (std::size_t i = 0; i != size; ++i) {
+            if (i != 0 && found[i].frame != found[i - 1].frame + step) first = i;
+            if (i + 1 - first == count) return true;
+        }
+        return false;
+    }
+
+    /// Maps huge pages of the file side by side, and gives all others back. They live as long as the mapping.
+    [[nodiscard]] static error map(const descriptor& file, const candidate* chosen, std::size_t count,
+                                   void*& base) noexcept {
+        const std::size_t size = count * huge;
+        void* const room = ::mmap(nullptr, size + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (room == MAP_FAILED) return errno;
+        const std::size_t before = align_up(raw_pointer::position(room), huge) - raw_pointer::position(room);
+        base = raw_pointer::locate(room, before);
+        if (before != 0) ::munmap(room, before);
+        if (before != huge) ::munmap(raw_pointer::locate(base, size), huge - before);
+        for (std::size_t i = 0; i != count; ++i) {
+            void* const at = raw_pointer::locate(base, i * huge);
+            if (::mmap(at, huge, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file.number,
+                       offset_of(chosen[i].index)) == MAP_FAILED) {
+                const error reason = errno;
+                ::munmap(base, size);
+                return reason;
+            }
+        }
+        for (std::size_t index = 0; index != Options.candidates; ++index) {
+            if (std::none_of(chosen, chosen + count, [=](candidate c) { return c.index == index; }))
+                ::fallocate(file.number, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(index),
+                            static_cast<off_t>(huge));
+        }
+        return 0;
+    }
+
+    /// Compares the frame of every ordinary page with the one before.
+    [[nodiscard]] static error prove(const descriptor& frames, void* base, std::size_t size,
+                                     std::uint64_t& frame) noexcept {
+        const auto page = static_cast<std::size_t>(page_size());
+        if (const error reason = first_frame(frames, base, frame); reason != 0) return reason;
+        for (std::size_t at = page; at < size; at += page) {
+            std::uint64_t next = 0;
+            if (const error reason = first_frame(frames, raw_pointer::locate(base, at), next); reason != 0) return reason;
+            if (next != frame + at / page) return not_adjacent;
+        }
+        return 0;
+    }
+
+    /// The frame of the page at this address. The page is read first: only then it is mapped.
+    [[nodiscard]] static error first_frame(const descriptor& frames, void* address, std::uint64_t& frame) noexcept {
+        constexpr std::uint64_t present = std::uint64_t{1} << 63, number = (std::uint64_t{1} << 55) - 1;
+        static_cast<void>(*static_cast<const volatile unsigned char*>(address));
+        std::uint64_t entry = 0;
+        const auto at = static_cast<off_t>(raw_pointer::position(address) / page_size() * sizeof entry);
+        const ssize_t got = ::pread(frames.number, &entry, sizeof entry, at);
+        if (got != static_cast<ssize_t>(sizeof entry)) return got < 0 ? errno : EIO;
+        frame = entry & number;
+        if ((entry & present) == 0) return EIO;
+        return frame == 0 ? frames_hidden : 0;
+    }
+
+    std::uint64_t bus_offset_;
+    physical_region held_[Options.regions]{};
+};
+
+static_assert(device<contiguous_pages<>> && !bounded_device<contiguous_pages<>>);
+
+}  // namespace host
+}  // namespace v1
+}  // namespace allot

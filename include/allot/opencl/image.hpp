@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSL-1.0
+// OpenCL images: textures that the driver lays out.
+//
+//     allot::opencl::image images{context, device};                                          // a shaped device
+//     auto a = *allot::alloc_texture<allot::scope::texture>(images, {8, 32, 32, 4}, allot::float16);
+//     auto copied = allot::copy_tensor(host_tensor, a, allot::opencl::queue_copy{queue});
+//     allot::opencl::set_arg(kernel, 0, a);                          // kernel void f(read_only image2d_t a, …)
+//
+// Formats: four channels (CL_RGBA) of float16, float32, and of signed and unsigned integers of 8, 16 and 32 bits, as far
+// as the driver lists them (clGetSupportedImageFormats). Formats and sizes are checked before the driver is asked, since
+// drivers answer with codes that do not say which of the two it was: PoCL with -59 for either.
+//
+// Complexity: a driver call an image, and a few for the device object. Memory: the images'. Thread safety: as the
+// driver's, acquire and release may be called from any thread.
+#pragma once
+
+#include <allot/opencl/tensor.hpp>
+#include <allot/tensor/texture.hpp>
+
+#include <memory>
+#include <new>
+
+namespace allot {
+inline namespace v1 {
+namespace opencl {
+
+/// The image format of four channels of a dtype; CL_IMAGE_FORMAT_NOT_SUPPORTED (-10) for one that OpenCL has none for.
+[[nodiscard]] constexpr cl_result<cl_image_format> image_format_of(dtype type) noexcept {
+    struct known {
+        dtype type;
+        cl_channel_type channel;
+    };
+    constexpr known all[] = {{float16, CL_HALF_FLOAT},   {float32, CL_FLOAT},          {int8, CL_SIGNED_INT8},
+                             {int16, CL_SIGNED_INT16},   {int32, CL_SIGNED_INT32},     {uint8, CL_UNSIGNED_INT8},
+                             {uint16, CL_UNSIGNED_INT16}, {uint32, CL_UNSIGNED_INT32}};
+    for (const known& each : all) {
+        if (each.type == type) return cl_image_format{CL_RGBA, each.channel};
+    }
+    return cl_result<cl_image_format>::failure(CL_IMAGE_FORMAT_NOT_SUPPORTED);
+}
+
+/// Images of the driver's own layout. A shaped device.
+class image {
+public:
+    using region = texture_region<cl_mem>;
+    using error = cl_int;
+
+    /// Images of `context`, in the formats and within the limits of `device`.
+    image(cl::Context context, const cl::Device& device, cl_mem_flags flags = CL_MEM_READ_WRITE) noexcept
+        : context_{std::move(context)}, flags_{flags} {
+        cl_bool has_images = CL_FALSE;
+        ::clGetDeviceInfo(device(), CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, nullptr);
+        if (has_images == CL_FALSE) return;
+        ::clGetDeviceInfo(device(), CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof most_.width, &most_.width, nullptr);
+        ::clGetDeviceInfo(device(), CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof most_.height, &most_.height, nullptr);
+        ::clGetDeviceInfo(device(), CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest_, &largest_, nullptr);
+        cl_uint count = 0;
+        ::clGetSupportedImageFormats(context_(), flags, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count);
+        const std::unique_ptr<cl_image_format[]> formats{new (std::nothrow) cl_image_format[count + 1]};
+        if (formats == nullptr) return;
+        ::clGetSupportedImageFormats(context_(), flags, CL_MEM_OBJECT_IMAGE2D, count, formats.get(), nullptr);
+        for (cl_uint i = 0; i != count; ++i) {
+            if (formats[i].image_channel_order == CL_RGBA) channels_ |= bit_of(formats[i]);
+        }
+    }
+
+    /// Why there is no such image: CL_INVALID_OPERATION (-59) on a device without images, CL_IMAGE_FORMAT_NOT_SUPPORTED
+    /// (-10), CL_INVALID_IMAGE_SIZE (-40) for no pixels or more than the device's widest and highest,
+    /// CL_MEM_OBJECT_ALLOCATION_FAILURE (-4) for more bytes than it gives at once; or CL_SUCCESS.
+    [[nodiscard]] cl_int check(texture_shape shape, dtype type) const noexcept {
+        if (most_.width == 0) return CL_INVALID_OPERATION;
+        const auto format = image_format_of(type);
+        if (!format || (channels_ & bit_of(*format)) == 0) return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+        if (shape.width == 0 || shape.height == 0 || shape.width > most_.width || shape.height > most_.height)
+            return CL_INVALID_IMAGE_SIZE;
+        const auto bytes = texture_bytes(shape, type);
+        return bytes && bytes->total <= largest_ ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    }
+
+    /// Refused as `check` says, or with the driver's code.
+    [[nodiscard]] cl_result<region> acquire(texture_shape shape, dtype type) noexcept {
+        if (const cl_int reason = check(shape, type); reason != CL_SUCCESS) return cl_result<region>::failure(reason);
+        const cl_image_format format = *image_format_of(type);
+        cl_image_desc wanted{};
+        wanted.image_type = CL_MEM_OBJECT_IMAGE2D;
+        wanted.image_width = shape.width;
+        wanted.image_height = shape.height;
+        cl_int status = CL_SUCCESS;
+        const cl_mem made = ::clCreateImage(context_(), flags_, &format, &wanted, nullptr, &status);
+        if (status != CL_SUCCESS) return cl_result<region>::failure(status);
+        return region{made, shape, type};
+    }
+    void release(region held) noexcept { ::clReleaseMemObject(held.handle); }
+
+    /// The most that the device allows, in pixels; nothing on one without images.
+    [[nodiscard]] texture_shape largest() const noexcept { return most_; }
+
+private:
+    /// The channel types are consecutive numbers, fewer than 32.
+    [[nodiscard]] static std::uint32_t bit_of(cl_image_format format) noexcept {
+        return std::uint32_t{1} << ((format.image_channel_data_type - CL_SNORM_INT8) % 32);
+    }
+
+    cl::Context context_;
+    cl_mem_flags flags_;
+    texture_shape most_{};
+    cl_ulong largest_ = 0;
+    std::uint32_t channels_ = 0;
+};
+
+static_assert(shaped_device<image> && shaped_device<cached_textures<image>>);
+
+/// Sets one kernel argument, the image of a texture. Returns OpenCL's code.
+template <class Device, class References>
+    requires std::same_as<decltype(typename Device::region{}.handle), cl_mem>
+[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const texture<Device, References>& image) noexcept {
+    const cl_mem handle = image.data();
+    return ::clSetKernelArg(kernel(), index, sizeof handle, &handle);
+}
+
+// ── copies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+namespace detail {
+
+constexpr std::size_t origin[3] = {0, 0, 0};
+
+/// Bytes of `pitch` from row to row, in host memory or a buffer, to an image.
+[[nodiscard]] inline cl_int copy_rows(const cl::CommandQueue& queue, const void* from, std::size_t pitch, cl_mem to,
+                                      texture_shape shape, std::size_t) noexcept {
+    const std::size_t region[3] = {shape.width, shape.height, 1};
+    return ::clEnqueueWriteImage(queue(), to, CL_TRUE, origin, region, pitch, 0, from, 0, nullptr, nullptr);
+}
+[[nodiscard]] inline cl_int copy_rows(const cl::CommandQueue& queue, handle_offset<cl_mem>::address from,
+                                      std::size_t pitch, cl_mem to, texture_shape shape, std::size_t row) noexcept {
+    // The call knows no pitch: where there is one, rows are copied one by one.
+    const std::size_t at_once = pitch == row ? shape.height : 1;
+    const std::size_t region[3] = {shape.width, at_once, 1};
+    for (std::size_t y = 0; y != shape.height; y += at_once) {
+        const std::size_t onto[3] = {0, y, 0};
+        const cl_int status = ::clEnqueueCopyBufferToImage(queue(), from.handle, to, from.offset + y * pitch, onto,
+                                                           region, 0, nullptr, nullptr);
+        if (status != CL_SUCCESS) return status;
+    }
+    return CL_SUCCESS;
+}
+
+/// Why a tensor and a texture cannot be copies of each other.
+template <class Tensor, class Texture>
+[[nodiscard]] tensor_refusal check_copy(const Tensor& one, const Texture& other) noexcept {
+    if (!one || !other) return tensor_refusal::killed;
+    if (one.dtype() != other.dtype()) return tensor_refusal::dtype_mismatch;
+    if (one.size() != other.size()) return tensor_refusal::shape_mismatch;
+    return one.is_compact() ? tensor_refusal::none : tensor_refusal::not_compact;
+}
+[[nodiscard]] inline tensor_result<copy_path> copied_by(copy_path path, cl_int status) noexcept {
+    if (status == CL_SUCCESS) return path;
+    return tensor_result<copy_path>::failure({tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, status}});
+}
+[[nodiscard]] inline tensor_error refused(cl_int status) noexcept {
+    return {tensor_refusal::no_memory, 0, {refusal::device_refused, 0, status}};
+}
+
+}  // namespace detail
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace allot
+
+namespace allot {
+inline namespace v1 {
+
+/// The elements of a compact tensor, in host memory or a buffer, to a texture of as many of the same dtype. From the
+/// host they have been copied when it returns, from a buffer they are in the order of the queue.
+template <class Lease, class Device, class References>
+    requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const tensor<Lease>& from, const texture<Device, References>& to,
+                                                   const opencl::queue_copy& way) noexcept {
+    namespace detail = opencl::detail;
+    if (const auto reason = detail::check_copy(from, to); reason != tensor_refusal::none)
+        return tensor_result<copy_path>::failure({reason});
+    if (from.size() == 0) return copy_path::none;
+    const std::size_t row = to.image().width * *pixel_bytes(to.dtype());
+    constexpr auto path = host_memory<tensor<Lease>> ? copy_path::to_device : copy_path::on_device;
+    return detail::copied_by(path, detail::copy_rows(way.queue(), from.address(), row, to.data(), to.image(), row));
+}
+
+/// The elements of a texture to a compact tensor of as many of the same dtype, in host memory or a buffer that may be
+/// written.
+template <class Device, class References, class Lease>
+    requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, References>& from, const tensor<Lease>& to,
+                                                   const opencl::queue_copy& way) noexcept {
+    namespace detail = opencl::detail;
+    if (const auto reason = detail::check_copy(to, from); reason != tensor_refusal::none)
+        return tensor_result<copy_path>::failure({reason});
+    if (to.is_read_only()) return tensor_result<copy_path>::failure({tensor_refusal::read_only});
+    if (to.size() == 0) return copy_path::none;
+    const std::size_t region[3] = {from.image().width, from.image().height, 1};
+    if constexpr (opencl::buffer_memory<tensor<Lease>>) {
+        return detail::copied_by(copy_path::on_device,
+                                 ::clEnqueueCopyImageToBuffer(way.queue()(), from.data(), to.data(), detail::origin, region,
+                                                              to.byte_offset(), 0, nullptr, nullptr));
+    } else {
+        return detail::copied_by(copy_path::from_device,
+                                 ::clEnqueueReadImage(way.queue()(), from.data(), CL_TRUE, detail::origin, region, 0, 0,
+                                                      to.data(), 0, nullptr, nullptr));
+    }
+}
+
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// assign: each choice of memories for a handful of buffers, and the cheapest that can be packed.
+//
+//     a   0 ──────────┬── 1           Buffer after buffer gets a memory, the cheapest first. All that live in that
+//     b   0 ───┬── 1  └── 0 ── …      memory then are packed by `packing_search`. Where they cannot be, the next memory
+//     c   0 ✗  └── 0                  is tried. Where the rest cannot cost less than the best plan, no other is.
+//         1 ✗      best
+//
+// Buffers that few memories may hold are first, and of those the largest. When every choice was tried, the best plan is
+// optimal, or there is none. A search that runs out of the effort proves nothing.
+//
+// Complexity: memories to the power of buffers, bounded by the effort. Memory: `space`, 44 bytes a buffer and that of
+// `problem_part` and `packing_search`. Not synchronised.
+#pragma once
+
+#include <allot/plan/detail/part.hpp>
+#include <allot/plan/memories_problem.hpp>
+
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class memory_assignment {
+public:
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t remember) noexcept {
+        const std::size_t buffers = problem.buffers.size();
+        const search_counts counts{{buffers, most_lives(problem), problem.apart.size()}, 0, remember};
+        return plan_space{.words = 3 * buffers + counts.narrow(), .longs = 4 * buffers + 1 + counts.wide()} +
+               problem_part::space(problem);
+    }
+
+    /// By buffer: the memories that it may live in, one or more where it has bytes, and its size times its uses.
+    struct buffer_facts {
+        const std::uint64_t* allowed;
+        const std::uint64_t* weight;
+    };
+
+    constexpr memory_assignment(const plan_problem& problem, const plan_sizes& sizes,
+                                std::span<const plan_memory> memories, buffer_facts facts, std::size_t remember,
+                                plan_workspace workspace) noexcept
+        : buffers_{problem.buffers}, memories_{memories}, facts_{facts}, remember_{remember},
+          part_{problem, sizes, workspace} {
+        order_ = workspace.cut_words(buffers_.size());
+        memory_ = workspace.cut_words(buffers_.size());
+        std::uint32_t* const scratch = workspace.cut_words(buffers_.size());
+        offset_ = workspace.cut_longs(buffers_.size());
+        trial_ = workspace.cut_longs(buffers_.size());
+        paid_ = workspace.cut_longs(buffers_.size());
+        rest_ = workspace.cut_longs(buffers_.size() + 1);
+        workspace_ = workspace;
+        for (std::uint32_t i = 0; i != buffers_.size(); ++i)
+            if (buffers_[i].size != 0) order_[count_++] = i;
+        sort_by(order_, scratch, count_, [&](std::uint32_t i) { return ~buffers_[i].size; });
+        sort_by(order_, scratch, count_, [&](std::uint32_t i) { return std::uint64_t(std::popcount(allowed(i))); });
+        rest_[count_] = 0;
+        for (std::size_t k = count_; k-- != 0;)
+            rest_[k] = rest_[k + 1] + cost(order_[k], static_cast<std::size_t>(std::countr_zero(allowed(order_[k]))));
+    }
+
+    /// How many choices there are, but no more than `most`.
+    [[nodiscard]] constexpr std::uint64_t choices(std::uint64_t most) const noexcept {
+        std::uint64_t all = 1;
+        for (std::size_t k = 0; k != count_ && all < most; ++k)
+            all *= static_cast<std::uint64_t>(std::popcount(allowed(order_[k])));
+        return std::min(all, most);
+    }
+
+    /// Tries choices that cost less than `least`, until the effort is spent, and says how much was. `keep(cost)` is
+    /// called for each plan, which costs less than those before; the last is the best, `memory` and `offset` say where.
+    template <class Keep, class Stop>
+    constexpr std::uint64_t run(std::uint64_t least, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
+        proved_ = true;
+        std::uint64_t spent = 0;
+        std::size_t k = 0;  // how many have a memory
+        for (std::size_t i = 0; i != count_; ++i) memory_[order_[i]] = memory_place::nowhere;
+        for (;;) {
+            if (k == count_) {
+                least = (k == 0 ? 0 : paid_[k - 1]);
+                keep(least);
+                if (k-- == 0) break;
+                continue;
+            }
+            const std::uint32_t i = order_[k];
+            const std::uint64_t before = k == 0 ? 0 : paid_[k - 1];
+            const std::uint32_t next = next_memory(i);
+            if (next == memory_place::nowhere || before + cost(i, next) + rest_[k + 1] >= least) {
+                memory_[i] = memory_place::nowhere;  // the next memories cost no less
+                if (k-- == 0) break;
+                continue;
+            }
+            memory_[i] = next;
+            if (spent >= effort || stop()) {
+                proved_ = false;
+                break;
+            }
+            if (!packs(next, k, effort - spent, spent, stop)) continue;
+            paid_[k++] = before + cost(i, next);
+        }
+        return spent;
+    }
+    /// Whether every choice was tried.
+    [[nodiscard]] constexpr bool proved() const noexcept { return proved_; }
+    /// Of a buffer with bytes, in the plan that is kept.
+    [[nodiscard]] constexpr std::uint32_t memory(std::uint32_t buffer) const noexcept { return memory_[buffer]; }
+    [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
+
+private:
+    [[nodiscard]] constexpr std::uint64_t allowed(std::uint32_t buffer) const noexcept {
+        return facts_.allowed[buffer];
+    }
+    [[nodiscard]] constexpr std::uint64_t cost(std::uint32_t buffer, std::size_t memory) const noexcept {
+        return facts_.weight[buffer] * memories_[memory].cost;
+    }
+    /// Behind the one that a buffer has.
+    [[nodiscard]] constexpr std::uint32_t next_memory(std::uint32_t buffer) const noexcept {
+        const std::uint32_t from = memory_[buffer] == memory_place::nowhere ? 0 : memory_[buffer] + 1;
+        if (from == 64 || allowed(buffer) >> from == 0) return memory_place::nowhere;
+        return from + static_cast<std::uint32_t>(std::countr_zero(allowed(buffer) >> from));
+    }
+
+    /// Whether those of the first that live in a memory can, the k-th as well.
+    template <class Stop>
+    [[nodiscard]] constexpr bool packs(std::uint32_t memory, std::size_t k, std::uint64_t effort, std::uint64_t& spent,
+                                       Stop& stop) noexcept {
+        part_.begin();
+        std::size_t count = 0;
+        const auto each = [&](auto visit) {
+            for (std::size_t j = 0; j <= k; ++j)
+                if (memory_[order_[j]] == memory) visit(order_[j]);
+        };
+        each([&](std::uint32_t i) {
+            part_.add(i, std::max(buffers_[i].align, memories_[memory].align));
+            ++count;
+        });
+        const plan_problem problem = part_.problem();
+        const search_counts counts = search_counts::of(problem, remember_);
+        const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
+        packing_search search{problem, {arrays, remember_}, part_.sizes()};
+        const search_result found = search.find(memories_[memory].capacity, {trial_, count}, effort, stop);
+        spent += 1 + count / 2 + found.nodes;
+        if (found.answer == search_answer::infeasible) return false;
+        if (found.answer != search_answer::found) return proved_ = false;
+        std::size_t at = 0;
+        each([&](std::uint32_t i) { offset_[i] = trial_[at++]; });
+        return true;
+    }
+
+    std::span<const plan_buffer> buffers_;
+    std::span<const plan_memory> memories_;
+    buffer_facts facts_;
+    std::size_t remember_, count_ = 0;
+    problem_part part_;
+    std::uint32_t *order_ = nullptr, *memory_ = nullptr;   // buffers with bytes; by buffer
+    std::uint64_t *offset_ = nullptr, *trial_ = nullptr;   // by buffer; by number in a memory
+    std::uint64_t *paid_ = nullptr, *rest_ = nullptr;      // by place in the order: of those up to it; of the others
+    plan_workspace workspace_{};
+    bool proved_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+// contents: what buffers contain over time, as their accesses tell, and what it takes to have that in a fast memory.
+//
+//     accesses   w   r     r          w  r    rw     Accesses at one step are one event. A buffer that is written
+//     events     0   1     2          3  4    5      without being read has new contents, and what it was before is of
+//     values     ├────0────┤          ├───1───┤      no use any more: that is a value of its own each time, from the
+//     visit          ╞═════╡                         event that writes it to the last event that needs it.
+//
+// A visit is a run of events of a value during which it is in a fast memory: copied in where it begins, unless it is
+// written there first, and out where it ends, if it was written there and is needed again.
+//
+// Complexity: O(n log n) in accesses. Memory: on the heap, some 100 bytes an access. Not synchronised.
+#pragma once
+
+#include <allot/plan/moves_problem.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Like std::stable_sort, whose use of std::get_temporary_buffer in libstdc++ some compilers call deprecated.
+template <class T, class Before>
+void sort_stably(std::vector<T>& all, Before before) {
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return before(all[a], all[b]) || (a < b && !before(all[b], all[a]));
+    });
+    std::vector<T> sorted;
+    sorted.reserve(all.size());
+    for (const std::size_t each : order) sorted.push_back(all[each]);
+    all = std::move(sorted);
+}
+
+/// What happens to a buffer at one step. What is read there is read before it is written.
+struct access_event {
+    std::int64_t step = 0;
+    std::uint64_t count = 0;  // of accesses
+    bool reads = false;
+    bool writes = false;
+};
+
+/// Contents of a buffer, from the event that writes them to the last that reads them or writes what was just read.
+struct access_value {
+    std::size_t buffer = 0;
+    std::size_t first = 0;  // event
+    std::size_t last = 0;   // event
+    lifetime live{};        // from the first event, or from where it came with contents, to behind the last
+    bool given = false;     // it came with contents
+};
+
+/// Where a value is at an event.
+enum class event_place : unsigned char {
+    home,
+    arrives,  // begins a visit
+    stays,    // in the visit of the event before
+};
+
+class buffer_contents {
+public:
+    buffer_contents() = default;
+    /// Of the buffers that `counts` says, by buffer.
+    buffer_contents(std::span<const plan_buffer> buffers, std::span<const plan_access> accesses,
+                    const std::vector<bool>& counts)
+        : event_of_(accesses.size()) {
+        std::vector<std::size_t> order;
+        for (std::size_t a = 0; a != accesses.size(); ++a)
+            if (counts[accesses[a].buffer]) order.push_back(a);
+        sort_stably(order, [&](std::size_t a, std::size_t b) {
+            const plan_access &one = accesses[a], &other = accesses[b];
+            return one.buffer != other.buffer ? one.buffer < other.buffer : one.step < other.step;
+        });
+        for (std::size_t k = 0; k != order.size();) {
+            const plan_access& first = accesses[order[k]];
+            const auto is_at_once = [&](const plan_access& each) {
+                return each.buffer == first.buffer && each.step == first.step;
+            };
+            access_event event{.step = first.step};
+            for (; k != order.size() && is_at_once(accesses[order[k]]); ++k) {
+                ++event.count;
+                (accesses[order[k]].writes ? event.writes : event.reads) = true;
+                event_of_[order[k]] = events_.size();
+            }
+            const bool fresh = values_.empty() || values_.back().buffer != first.buffer;
+            if (fresh || !event.reads) {
+                const std::int64_t from = fresh && event.reads ? buffers[first.buffer].live.from : event.step;
+                values_.push_back(
+                    {first.buffer, events_.size(), events_.size(), {from, event.step + 1}, event.reads});
+            }
+            values_.back().last = events_.size();
+            values_.back().live.until = event.step + 1;
+            events_.push_back(event);
+        }
+    }
+
+    [[nodiscard]] const std::vector<access_event>& events() const noexcept { return events_; }
+    [[nodiscard]] const std::vector<access_value>& values() const noexcept { return values_; }
+    /// The event that an access of a buffer that counts is part of.
+    [[nodiscard]] std::size_t event_of(std::size_t access) const { return event_of_[access]; }
+
+    /// Of the visit of a value that begins and ends with these events.
+    [[nodiscard]] lifetime life_of_visit(std::size_t first, std::size_t last) const {
+        return {events_[first].step, events_[last].step + 1};
+    }
+    [[nodiscard]] bool is_copied_in(std::size_t value, std::size_t first) const {
+        return first != values_[value].first || values_[value].given;
+    }
+    [[nodiscard]] bool is_copied_out(std::size_t value, std::size_t first, std::size_t last) const {
+        bool writes = false;
+        for (std::size_t e = first; e <= last; ++e) writes = writes || events_[e].writes;
+        return writes && last != values_[value].last;
+    }
+    [[nodiscard]] std::uint64_t copies_of(std::size_t value, std::size_t first, std::size_t last) const {
+        return std::uint64_t{is_copied_in(value, first)} + std::uint64_t{is_copied_out(value, first, last)};
+    }
+    [[nodiscard]] std::uint64_t accesses_of(std::size_t first, std::size_t last) const {
+        std::uint64_t sum = 0;
+        for (std::size_t e = first; e <= last; ++e) sum += events_[e].count;
+        return sum;
+    }
+
+private:
+    std::vector<access_event> events_;   // by buffer and step
+    std::vector<access_value> values_;   // by buffer and time
+    std::vector<std::size_t> event_of_;  // by access
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

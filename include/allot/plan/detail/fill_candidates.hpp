@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+// fill_candidates: the buffers that could live in one memory: what each is worth, in which order they are tried, and
+// where to begin anew.
+//
+//     list     ▒▒▒▒ ▒▒▒▒▒ ▒▒ ▒▒▒▒▒▒▒ ▒▒▒▒▒       all of them, largest first
+//     share    value ÷ price of its bytes        of each; most first is the order, with some noise a new one
+//
+//     sections ──┬──┬──┬──┬──┬──┬──┬──┬──►       A part to ruin: the sections around a moment at which a candidate
+//                      └─ part ─┘                could live that is out. Only what lives there is looked at.
+//
+// Who is in and who is out is not known here: whoever asks says so. Integers and a fixed seed: the same on every
+// machine. Complexity: an order of those in some sections takes O(log n) for each of them. Memory: `space`, 36 bytes a
+// buffer. Not synchronised.
+#pragma once
+
+#include <allot/plan/detail/greedy.hpp>
+#include <allot/plan/detail/price.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Sections [from, until).
+struct section_range {
+    std::uint32_t from = 0, until = 0;
+};
+
+/// What each buffer is worth, by buffer. One that must not stay out is worth `priceless` more, which is more than all
+/// the others are worth together.
+struct fill_values {
+    const std::uint64_t* of = nullptr;
+    std::uint64_t priceless = ~std::uint64_t{0};
+};
+
+class fill_candidates {
+    static constexpr std::uint32_t widest_part = 32;  // sections on either side of a moment
+    static constexpr std::uint32_t unlisted = ~std::uint32_t{0};
+
+public:
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
+        return {.words = 7 * buffers, .longs = buffers};
+    }
+
+    constexpr fill_candidates(const plan_problem& problem, const live_sections& where,
+                              plan_workspace& workspace) noexcept
+        : buffers_{problem.buffers}, where_{&where} {
+        const std::size_t buffers = problem.buffers.size();
+        for (auto* array : {&list_, &order_, &scratch_, &removed_, &share_, &key_, &rank_})
+            *array = workspace.cut_words(buffers);
+        fixed_ = workspace.cut_longs(buffers);
+        for (std::size_t i = 0; i != buffers; ++i) fixed_[i] = nowhere;
+        for (const plan_fixed& fixed : problem.fixed) fixed_[fixed.buffer] = fixed.offset;
+    }
+
+    constexpr void begin(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
+                         std::uint64_t align) noexcept {
+        values_ = values;
+        capacity_ = capacity;
+        align_ = widest_ = align;
+        count_ = list.size();
+        worth_ = 0;
+        noise_ = {};
+        for (std::size_t i = 0; i != buffers_.size(); ++i) rank_[i] = unlisted;
+        for (std::size_t k = 0; k != count_; ++k) {
+            list_[k] = list[k];
+            worth_ += values.of[list[k]];
+            widest_ = std::max(widest_, buffers_[list[k]].align);
+        }
+        // Worth as much: largest first.
+        sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });
+        for (std::size_t k = 0; k != count_; ++k) rank_[list_[k]] = static_cast<std::uint32_t>(k);
+    }
+
+    /// Sets the prices, and says what value must be lost.
+    [[nodiscard]] constexpr std::uint64_t price(prices& price, std::uint64_t effort) noexcept {
+        // Those that must not stay out are tried first, and are a price to the others like any other.
+        constexpr std::uint32_t behind = 1 << 14;
+        const auto is_priceless = [this](std::uint32_t i) { return values_.of[i] >= values_.priceless; };
+        const auto value = [&](std::uint32_t i) { return values_.of[i] - (is_priceless(i) ? values_.priceless : 0); };
+        const std::uint64_t lost = price.run(
+            list_, count_, [this](std::uint32_t i) { return where_->least_size(i); }, value, capacity_, where_->count(),
+            prices::iterations(300, effort, count_));
+        for (const std::uint32_t i : list())
+            share_[i] = price.share(i, buffers_[i].size, value(i)) + (is_priceless(i) ? 0 : behind);
+        return lost;
+    }
+
+    [[nodiscard]] constexpr std::span<const std::uint32_t> list() const noexcept { return {list_, count_}; }
+    [[nodiscard]] constexpr std::size_t count() const noexcept { return count_; }
+    /// Of all of them.
+    [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
+    /// The largest alignment, of buffers or of the memory.
+    [[nodiscard]] constexpr std::uint64_t widest() const noexcept { return widest_; }
+    [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] constexpr const live_sections& where() const noexcept { return *where_; }
+
+    /// The largest that it ever is.
+    [[nodiscard]] constexpr std::uint64_t size(std::uint32_t buffer) const noexcept { return buffers_[buffer].size; }
+    /// The buffer's, or the memory's.
+    [[nodiscard]] constexpr std::uint64_t align(std::uint32_t buffer) const noexcept {
+        return std::max(buffers_[buffer].align, align_);
+    }
+    [[nodiscard]] constexpr std::uint64_t value(std::uint32_t buffer) const noexcept { return values_.of[buffer]; }
+    [[nodiscard]] constexpr std::uint64_t fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer]; }
+    [[nodiscard]] constexpr bool is_fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer] != nowhere; }
+
+    [[nodiscard]] constexpr section_range everywhere() const noexcept { return {0, where_->count()}; }
+    [[nodiscard]] constexpr section_range sections_of(std::uint32_t buffer) const noexcept {
+        section_range all{~std::uint32_t{0}, 0};
+        widen(all, buffer);
+        return all;
+    }
+    constexpr void widen(section_range& all, std::uint32_t buffer) const noexcept {
+        where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+            all.from = std::min(all.from, from);
+            all.until = std::max(all.until, until);
+        });
+    }
+
+    /// Candidates that live in these sections and for which `is_out` says so, most worth their price first; until the
+    /// next are asked for.
+    template <class IsOut>
+    [[nodiscard]] constexpr std::span<const std::uint32_t> in_order(section_range where, unsigned noise_bits,
+                                                                    IsOut is_out) noexcept {
+        std::size_t found = 0;
+        const auto put = [&](std::uint32_t buffer) {
+            if (rank_[buffer] == unlisted || is_out(buffer)) return;
+            key_[buffer] = share_[buffer] + (noise_bits == 0 ? 0 : noise_(noise_bits));
+            order_[found++] = buffer;
+        };
+        if (where.from == 0 && where.until == where_->count())
+            for (const std::uint32_t buffer : list()) put(buffer);
+        else
+            where_->each_living(where.from, where.until, put);
+        sort(order_, found, [this](std::uint32_t i) { return std::uint64_t{key_[i]}; });
+        return {order_, found};
+    }
+    /// Those that live in these sections and for which `is_wanted` says so, as in the list.
+    template <class IsWanted>
+    [[nodiscard]] constexpr std::span<const std::uint32_t> as_listed(section_range where, IsWanted is_wanted) noexcept {
+        std::size_t found = 0;
+        where_->each_living(where.from, where.until, [&](std::uint32_t i) {
+            if (is_wanted(i)) order_[found++] = i;
+        });
+        sort(order_, found, [this](std::uint32_t i) { return std::uint64_t{rank_[i]}; });
+        return {order_, found};
+    }
+    template <class Key>
+    constexpr void sort(std::uint32_t* these, std::size_t count, Key key) noexcept {
+        sort_by(these, scratch_, count, key);
+    }
+    /// Room for as many as there are buffers, for whoever ruins a part.
+    [[nodiscard]] constexpr std::uint32_t* removed() noexcept { return removed_; }
+
+    /// A moment at which a candidate that is out could live, and the sections around it.
+    struct part {
+        section_range where;
+        std::uint32_t wanted;
+        bool any;
+    };
+    template <class IsOut>
+    [[nodiscard]] constexpr part some_part(IsOut is_out) noexcept {
+        const auto count = static_cast<std::uint32_t>(count_);
+        const std::uint32_t start = below(count);
+        for (std::uint32_t k = 0; k != count; ++k) {
+            const std::uint32_t buffer = list_[(start + k) % count];
+            if (!is_out(buffer)) continue;
+            const lifetime span = where_->first_span(buffer);
+            const auto first = static_cast<std::uint32_t>(span.from), last = static_cast<std::uint32_t>(span.until);
+            const std::uint32_t moment = first + below(last - first),
+                                width = below(1 + std::min(where_->count() / 8, widest_part));
+            return {{moment - std::min(moment, width), std::min(moment + width + 1, where_->count())}, buffer, true};
+        }
+        return {{0, 0}, 0, false};
+    }
+
+    /// By chance: a number below the limit; yes or no.
+    [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept {
+        return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * limit >> 32);
+    }
+    [[nodiscard]] constexpr bool coin() noexcept { return noise_(1) != 0; }
+
+private:
+    std::span<const plan_buffer> buffers_;
+    const live_sections* where_;
+    fill_values values_{};
+    std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, worth_ = 0;
+    std::size_t count_ = 0;
+    std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr, *removed_ = nullptr;
+    std::uint32_t *share_ = nullptr, *key_ = nullptr;  // by buffer: of its value in its price; with noise
+    std::uint32_t* rank_ = nullptr;                    // by buffer: its place in the list
+    std::uint64_t* fixed_ = nullptr;                   // by buffer
+    noise noise_{};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

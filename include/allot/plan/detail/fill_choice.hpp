@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// fill_choice: which of the candidates would be in a memory, if only sizes mattered.
+//
+//     load                                      A choice fits when in no section more is live than the limit, which is
+//     limit  ─────────────────────              the capacity less some slack for what packing will lose. Offsets are
+//                   ┌──┐   ┌──┐                 somebody else's business.
+//               ┌───┘  └───┘  └──
+//            ───┘                               It is improved by ruin and recreate: what is chosen around a moment is
+//            ──────────────────► sections       taken out, and candidates are chosen in another order.
+//
+// Complexity: O(log sections) for each that is chosen or taken out. Memory: `space`, 4 bytes a buffer and
+// `section_loads`. Not synchronised.
+#pragma once
+
+#include <allot/plan/detail/fill_candidates.hpp>
+#include <allot/plan/detail/loads.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class fill_choice {
+public:
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
+        return plan_space{.words = buffers} + section_loads::space(sections);
+    }
+
+    constexpr fill_choice(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
+        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
+        chosen_ = workspace.cut_words(buffers);
+    }
+
+    constexpr void begin() noexcept {
+        worth_ = 0;
+        for (std::size_t i = 0; i != buffers_; ++i) chosen_[i] = 0;
+        load_.clear();
+    }
+
+    /// By buffer: 1 when it is.
+    [[nodiscard]] constexpr const std::uint32_t* chosen() const noexcept { return chosen_; }
+    [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
+
+    /// All but `slack` of the capacity, in 1000ths.
+    constexpr void limit_to(std::uint64_t slack) noexcept {
+        const std::uint64_t capacity = candidates_->capacity();
+        limit_ = capacity - (capacity / 1000 * slack + capacity % 1000 * slack / 1000);
+        if (!checked_align_up(limit_, candidates_->widest(), limit_)) limit_ = capacity;
+    }
+
+    /// These and no others, whatever their load; `these` by buffer: 1 for those that are.
+    constexpr void choose_these(const std::uint32_t* these) noexcept {
+        for (const std::uint32_t i : candidates_->list())
+            if (chosen_[i] != 0 && these[i] == 0) choose(i, false);
+        for (const std::uint32_t i : candidates_->list())
+            if (chosen_[i] == 0 && these[i] != 0) choose(i, true);
+    }
+    /// Chooses what it can of those that live in these sections, and says which it tried.
+    constexpr std::span<const std::uint32_t> choose_more(section_range where, unsigned noise_bits) noexcept {
+        const auto tried =
+            candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
+        for (const std::uint32_t i : tried)
+            if (has_room(i)) choose(i, true);
+        return tried;
+    }
+
+    /// Ruins a part of the choice and recreates it, or leaves it as it was where that would lose. Whether it won; adds
+    /// to `effort` what that took.
+    [[nodiscard]] constexpr bool ruin(std::uint64_t& effort) noexcept {
+        ++effort;
+        const auto ruined =
+            candidates_->some_part([this](std::uint32_t i) { return chosen_[i] == 0 && room_of(i) <= limit_; });
+        if (!ruined.any) return false;
+        const std::uint64_t before = worth_;
+        section_range around = ruined.where;
+        const std::uint32_t spared = candidates_->below(4), wanted = ruined.wanted;
+        std::uint32_t* const removed = candidates_->removed();
+        std::size_t count = 0;
+        const auto take_out = [&](std::uint32_t buffer) {
+            removed[count++] = buffer;
+            choose(buffer, false);
+            candidates_->widen(around, buffer);
+        };
+        const live_sections& where = candidates_->where();
+        const auto may_leave = [&](std::uint32_t i) { return chosen_[i] != 0 && !candidates_->is_fixed(i); };
+        where.each_living(ruined.where.from, ruined.where.until, [&](std::uint32_t i) {
+            if (may_leave(i) && candidates_->below(4) >= spared) take_out(i);
+        });
+        if (!has_room(wanted)) {
+            const auto worse = candidates_->as_listed(candidates_->sections_of(wanted), [&](std::uint32_t i) {
+                return may_leave(i) && candidates_->value(i) <= candidates_->value(wanted) && where.conflict(i, wanted);
+            });
+            for (std::size_t k = 0; k != worse.size() && !has_room(wanted); ++k) take_out(worse[k]);
+        }
+        const bool has_wanted = has_room(wanted);
+        if (has_wanted) choose(wanted, true);
+        const auto tried = choose_more(around, 4 + candidates_->below(6));
+        effort += (count + tried.size()) / 4;
+        if (worth_ >= before) return worth_ > before;
+        if (has_wanted) choose(wanted, false);
+        for (const std::uint32_t i : tried)
+            if (chosen_[i] != 0) choose(i, false);
+        for (std::size_t k = 0; k != count; ++k) choose(removed[k], true);
+        return false;
+    }
+
+private:
+    [[nodiscard]] constexpr std::uint64_t rounded(std::uint32_t buffer, std::uint64_t size) const noexcept {
+        std::uint64_t room = 0;
+        return checked_align_up(size, candidates_->align(buffer), room) ? room : size;
+    }
+    [[nodiscard]] constexpr std::uint64_t room_of(std::uint32_t buffer) const noexcept {
+        return rounded(buffer, candidates_->size(buffer));
+    }
+    [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
+        bool fits = room_of(buffer) <= limit_;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            fits = fits && load_.most(from, until) <= limit_ - rounded(buffer, size);
+        });
+        return fits;
+    }
+    constexpr void choose(std::uint32_t buffer, bool in) noexcept {
+        const std::uint64_t value = candidates_->value(buffer);
+        chosen_[buffer] = in ? 1 : 0;
+        worth_ = in ? worth_ + value : worth_ - value;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            load_.add(from, until, rounded(buffer, size), in);
+        });
+    }
+
+    fill_candidates* candidates_;
+    std::size_t buffers_;
+    std::uint64_t worth_ = 0, limit_ = 0;  // of what is chosen; of a section's load
+    std::uint32_t* chosen_ = nullptr;
+    section_loads load_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+// fill_holes: what is placed in a memory, and more of the candidates in the holes between.
+//
+//     offset                           c goes into the lowest hole that it fits, or the smallest: of what lives with
+//       ▲   ┌─────┐      ┌───────┐     it, in order of offsets, each leaves a hole to the next.
+//       │   │  b  │  c?  │   d   │
+//       │   └─────┼──────┴───────┤     Ruin and recreate: what lies around a moment is taken out, and candidates are
+//       │         │      a       │     put back in another order; as it was, where that would lose.
+//       └─────────┴──────────────┴──► time
+//
+// A buffer that is not as large in all of its lives is looked at as in `gaps`.
+//
+// Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer
+// lives in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it.
+// Memory: `space`, 24 bytes a buffer and `section_loads`; where some are together, 20 bytes a buffer more. Not
+// synchronised.
+#pragma once
+
+#include <allot/plan/detail/fill_candidates.hpp>
+#include <allot/plan/detail/loads.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class fill_holes {
+public:
+    static constexpr std::uint64_t looks_a_placement = 16;  // take about as long
+
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
+                                                    bool has_sizes) noexcept {
+        const plan_space own{.words = 2 * buffers, .longs = 2 * buffers}, met{.words = buffers, .longs = 2 * buffers};
+        return own + section_loads::space(sections) + (has_sizes ? met : plan_space{});
+    }
+
+    constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
+        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
+        placed_ = workspace.cut_words(buffers);
+        at_ = workspace.cut_words(buffers);
+        offset_ = workspace.cut_longs(buffers);
+        kept_offset_ = workspace.cut_longs(buffers);
+        if (!candidates.where().has_sizes()) return;
+        met_ = workspace.cut_words(buffers);
+        met_begin_ = workspace.cut_longs(buffers);
+        met_end_ = workspace.cut_longs(buffers);
+    }
+
+    /// Nothing is placed but what is fixed.
+    constexpr void begin() noexcept {
+        worth_ = 0;
+        near_ = 0;
+        load_.clear();
+        for (std::size_t i = 0; i != buffers_; ++i) placed_[i] = 0;
+        for (const std::uint32_t i : candidates_->list())
+            if (candidates_->is_fixed(i)) put(i, candidates_->fixed(i));
+    }
+    /// These are placed, at these offsets, and nothing else.
+    constexpr void adopt(std::span<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
+        worth_ = 0;
+        load_.clear();
+        for (const std::uint32_t i : candidates_->list()) placed_[i] = 0;
+        for (std::size_t k = 0; k != these.size(); ++k) {
+            offset_[these[k]] = offsets[k];
+            is_placed(these[k], true);
+        }
+    }
+
+    /// By buffer: 1 when it is.
+    [[nodiscard]] constexpr const std::uint32_t* placed() const noexcept { return placed_; }
+    [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
+    [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
+
+    /// Places what it can of those that live in these sections, until it has looked at so many, and says which it
+    /// tried.
+    constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits,
+                                                  std::uint64_t looks = ~std::uint64_t{0}) noexcept {
+        constexpr std::size_t many = 1024;
+        const auto tried =
+            candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });
+        for (const std::uint32_t i : tried) candidates_->widen(where, i);
+        look_at(where);
+        looked_at_ = 0;
+        const bool one_by_one = tried.size() + near_ > many;  // what lies near each is little of what lies near any
+        for (const std::uint32_t i : tried) {
+            const bool smallest = noise_bits == 0 || candidates_->coin();
+            if (!has_room(i)) continue;
+            if (one_by_one) look_at(candidates_->sections_of(i));
+            place(i, smallest);
+            if (looked_at_ > looks) break;
+        }
+        return tried;
+    }
+    /// What the last fill looked at, when it looked at each alone.
+    [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
+
+    /// Ruins a part and recreates it, or leaves it as it was where that would lose. Says how much effort that was.
+    constexpr std::uint64_t ruin() noexcept {
+        const auto ruined = candidates_->some_part([this](std::uint32_t i) { return placed_[i] == 0; });
+        if (!ruined.any) return 1;
+        const std::uint64_t before = worth_;
+        section_range around = ruined.where;
+        const std::uint32_t spared = candidates_->below(4);
+        std::uint32_t* const removed = candidates_->removed();
+        std::size_t count = 0;
+        look_at(ruined.where);
+        for (std::size_t k = 0; k != near_; ++k) {
+            const std::uint32_t buffer = at_[k];
+            if (candidates_->is_fixed(buffer) || candidates_->below(4) < spared) continue;
+            removed[count++] = buffer;
+            kept_offset_[buffer] = offset_[buffer];
+            is_placed(buffer, false);
+            candidates_->widen(around, buffer);
+        }
+        if (candidates_->coin()) {
+            look_at(candidates_->sections_of(ruined.wanted));
+            place(ruined.wanted, candidates_->coin());
+        }
+        const bool wanted = placed_[ruined.wanted] != 0;
+        const auto tried = fill(around, 4 + candidates_->below(6));
+        const std::uint64_t effort = 1 + (near_ + tried.size()) / 4 + looked_at_ / looks_a_placement;
+        if (worth_ >= before) return effort;
+        if (wanted) is_placed(ruined.wanted, false);
+        for (const std::uint32_t i : tried)
+            if (placed_[i] != 0) is_placed(i, false);
+        for (std::size_t k = 0; k != count; ++k) {
+            offset_[removed[k]] = kept_offset_[removed[k]];
+            is_placed(removed[k], true);
+        }
+        return effort;
+    }
+
+private:
+    constexpr void is_placed(std::uint32_t buffer, bool in) noexcept {
+        const std::uint64_t value = candidates_->value(buffer);
+        placed_[buffer] = in ? 1 : 0;
+        worth_ = in ? worth_ + value : worth_ - value;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            load_.add(from, until, size, in);
+        });
+    }
+    /// Whether there are as many bytes left, wherever they lie.
+    [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
+        bool has = true;
+        candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
+            const std::uint64_t capacity = candidates_->capacity(), most = has ? load_.most(from, until) : 0;
+            has = has && most <= capacity && size <= capacity - most;
+        });
+        return has;
+    }
+    constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
+        offset_[buffer] = offset;
+        is_placed(buffer, true);
+        std::size_t at = near_++;
+        for (; at != 0 && offset_[at_[at - 1]] > offset; --at) at_[at] = at_[at - 1];
+        at_[at] = buffer;
+    }
+
+    /// Finds what lies in these sections, in order of offsets.
+    constexpr void look_at(section_range where) noexcept {
+        near_ = 0;
+        looked_at_ += looks_a_placement;
+        candidates_->where().each_living(where.from, where.until, [&](std::uint32_t i) {
+            ++looked_at_;
+            if (placed_[i] != 0) at_[near_++] = i;
+        });
+        candidates_->sort(at_, near_, [this](std::uint32_t i) { return offset_[i]; });
+    }
+
+    /// Places a buffer in the lowest hole that it fits, or in the smallest. What lies near it was looked at.
+    constexpr bool place(std::uint32_t buffer, bool smallest) noexcept {
+        constexpr std::uint64_t nowhere = fill_candidates::nowhere;
+        const std::uint64_t size = candidates_->size(buffer), align = candidates_->align(buffer);
+        std::uint64_t top = 0, offset = nowhere, least = nowhere, from = 0;
+        const auto try_hole = [&](std::uint64_t end) {
+            if (!checked_align_up(top, align, from) || from > end || end - from < size || end - top >= least) return;
+            offset = from;
+            least = end - top;
+        };
+        const bool has_sizes = candidates_->where().has_sizes();
+        const std::size_t count = has_sizes ? meet(buffer) : near_;
+        for (std::size_t i = 0; i != count; ++i) {
+            const std::uint32_t other = has_sizes ? met_[i] : at_[i];
+            const std::uint64_t begin = has_sizes ? met_begin_[other] : offset_[other];
+            const std::uint64_t end = has_sizes ? met_end_[other] : begin + candidates_->size(other);
+            if (end <= top || (!has_sizes && !candidates_->where().conflict(buffer, other))) continue;
+            // One that lies higher for a buffer that is smaller beside it may do so beyond the capacity.
+            if (begin > top) try_hole(std::min(begin, candidates_->capacity()));
+            if (offset != nowhere && !smallest) break;
+            top = std::max(top, end);
+        }
+        if (offset == nowhere || smallest) try_hole(candidates_->capacity());
+        if (offset == nowhere) return false;
+        put(buffer, offset);
+        return true;
+    }
+
+    /// Of those near, those that the buffer must not share a byte with, as `gaps` looks at them: where the buffer is
+    /// smaller beside one than it is at most, that one lies higher by the difference.
+    [[nodiscard]] constexpr std::size_t meet(std::uint32_t buffer) noexcept {
+        const live_sections& where = candidates_->where();
+        std::size_t count = 0;
+        for (std::size_t i = 0; i != near_; ++i) {
+            const std::uint32_t other = at_[i];
+            const std::uint64_t size = where.size_beside(buffer, other), offset = offset_[other];
+            if (size == 0) continue;
+            if (!checked_add(offset, candidates_->size(buffer) - size, met_begin_[other]))
+                met_begin_[other] = ~std::uint64_t{0};
+            met_end_[other] = offset + where.size_beside(other, buffer);
+            met_[count++] = other;
+        }
+        candidates_->sort(met_, count, [this](std::uint32_t i) { return met_begin_[i]; });
+        return count;
+    }
+
+    fill_candidates* candidates_;
+    std::size_t buffers_, near_ = 0;
+    std::uint64_t worth_ = 0;                                 // of what is placed
+    std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; what was looked at, by offsets
+    std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
+    std::uint32_t* met_ = nullptr;                              // those that one must not share a byte with
+    std::uint64_t *met_begin_ = nullptr, *met_end_ = nullptr;   // by buffer: of what was met
+    std::uint64_t looked_at_ = 0;
+    section_loads load_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// loads: how many bytes live in each section, and the most in a row of sections.
+//
+//     most        9               A tree over the sections. Bytes that are added to a row of sections are added to the
+//              ┌──┴──┐            few nodes that cover that row. A node knows the most below it, with its own bytes.
+//              9     4 +3         So a change takes two nodes of each height at most, and so does a question.
+//            ┌─┴─┐ ┌─┴─┐
+//            2   9 1   0
+//
+// Complexity: O(log sections). Memory: `space`, 16 bytes a section, or up to twice that. Not synchronised.
+#pragma once
+
+#include <allot/plan/workspace.hpp>
+
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class section_loads {
+public:
+    [[nodiscard]] static constexpr plan_space space(std::size_t sections) noexcept {
+        return {.longs = 4 * std::bit_ceil(sections + 1)};
+    }
+
+    constexpr section_loads(std::size_t sections, plan_workspace& workspace) noexcept
+        : leaves_{std::bit_ceil(sections + 1)},
+          most_{workspace.cut_longs(2 * leaves_)},
+          added_{workspace.cut_longs(2 * leaves_)} {}
+
+    constexpr void clear() noexcept {
+        for (std::size_t node = 0; node != 2 * leaves_; ++node) most_[node] = added_[node] = 0;
+    }
+    /// Adds bytes to the sections [from, until), or takes away bytes that were added to just these.
+    constexpr void add(std::uint32_t from, std::uint32_t until, std::uint64_t bytes, bool in) noexcept {
+        if (from == until) return;
+        const std::uint64_t change = in ? bytes : 0 - bytes;
+        const auto change_at = [&](std::size_t node) {
+            most_[node] += change;
+            added_[node] += change;
+        };
+        for (std::size_t low = leaves_ + from, high = leaves_ + until; low < high; low /= 2, high /= 2) {
+            if (low % 2 != 0) change_at(low++);
+            if (high % 2 != 0) change_at(--high);
+        }
+        for (const std::size_t end : {leaves_ + from, leaves_ + until - 1})
+            for (std::size_t node = end / 2; node != 0; node /= 2)
+                most_[node] = std::max(most_[2 * node], most_[2 * node + 1]) + added_[node];
+    }
+    /// The most in any of the sections [from, until), of which there is one.
+    [[nodiscard]] constexpr std::uint64_t most(std::uint32_t from, std::uint32_t until) const noexcept {
+        std::size_t low = leaves_ + from, high = leaves_ + until - 1;
+        std::uint64_t left = most_[low], right = most_[high];
+        for (; low / 2 != high / 2 && low != high; low /= 2, high /= 2) {
+            if (low % 2 == 0) left = std::max(left, most_[low + 1]);
+            if (high % 2 != 0) right = std::max(right, most_[high - 1]);
+            left += added_[low / 2];
+            right += added_[high / 2];
+        }
+        if (low != high) {  // siblings
+            left = std::max(left, right) + added_[low / 2];
+            low /= 2;
+        }
+        for (low /= 2; low != 0; low /= 2) left += added_[low];
+        return left;
+    }
+
+private:
+    std::size_t leaves_;
+    std::uint64_t *most_, *added_;  // by node
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+// price: what a byte of a memory is worth at each section of time, and what not having room for all must cost at least.
+//
+//     load      ┌──┐                 A section where more wants to live than there is room for gets a higher price, one
+//     capacity ─┼──┼───┬──┬─         with room to spare a lower one; a buffer that is not worth the price of its bytes
+//           ┌───┤  │   │  │          stays out. So the prices come to what keeps the load at the capacity.
+//     price  0    3  0  1
+//
+// Whatever the prices, no choice of buffers loses less value than
+//     the sum over buffers of the lesser of its value and the price of its bytes, less the price of the capacity,
+// and the best such bound is kept with its prices. Two bounds that need no prices are kept as well: of the section
+// where most is live, what of it is worth least for its bytes; and of sections no two of which a buffer lives in, all
+// that is more than there is room for, at the least that a byte is worth anywhere.
+//
+// Everything is integers, scaled so that no sum exceeds 64 bits, and rounded such that the bound stays one.
+// Source: Lagrangian relaxation by subgradients, Held, Wolfe and Crowder, Mathematical Programming 6, 1974.
+// Complexity: O(n log n), and O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section and 4 a buffer.
+// Not synchronised.
+#pragma once
+
+#include <allot/plan/detail/live_sections.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class prices {
+    static constexpr unsigned fraction = 10;  // bits of a price below one
+
+public:
+    static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // a value: it must not stay out
+
+    [[nodiscard]] static constexpr plan_space space(std::size_t sections, std::size_t buffers) noexcept {
+        return {buffers, 4 * sections + 2, 0};
+    }
+
+    constexpr prices(const live_sections& where, std::size_t most_sections, std::size_t buffers,
+                     plan_workspace& workspace) noexcept
+        : where_{&where}, live_{workspace.cut_words(buffers)} {
+        price_ = workspace.cut_longs(most_sections);
+        best_ = workspace.cut_longs(most_sections);
+        load_ = workspace.cut_longs(most_sections + 1);
+        sum_ = workspace.cut_longs(most_sections + 1);
+    }
+
+    /// At most `most`; for many buffers, as few as an effort of so many placements is worth.
+    [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort,
+                                                          std::size_t buffers) noexcept {
+        return static_cast<std::size_t>(std::min<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
+    }
+
+    /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
+    /// Of each, `size_of(buffer)` are its bytes, and `value(buffer)` may be `priceless`.
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
+                                              std::uint64_t capacity, std::uint32_t sections,
+                                              std::size_t iterations) noexcept {
+        sections_ = sections;
+        const std::uint64_t simple = without_prices(list, count, size_of, value, capacity);
+        for (std::uint32_t s = 0; s != sections; ++s) price_[s] = best_[s] = 0;
+        scale(list, count, size_of, value);
+        const std::uint64_t room = capacity >> size_shift_;
+        std::uint64_t most = 0, step = 0;
+        std::uint64_t highest = 0;  // overload
+        for (std::size_t i = 0; i != iterations; ++i) {
+            sum_up(price_);
+            std::uint64_t bound = 0;
+            bool counts = true;
+            for (std::uint32_t s = 0; s <= sections; ++s) load_[s] = 0;
+            for (std::size_t k = 0; k != count; ++k) {
+                const std::uint32_t buffer = list[k];
+                const std::uint64_t size = size_of(buffer) >> size_shift_, price = price_of_byte(buffer),
+                                    worth = value(buffer);
+                std::uint64_t paid = 0;
+                const bool in = worth == priceless || size == 0 || price <= scaled(worth) / size;
+                if (in) counts = checked_multiply(size, price, paid) && counts;
+                counts = checked_add(bound, in ? paid : scaled(worth), bound) && counts;
+                if (!in) continue;
+                where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+                    if (from >= sections) return;
+                    load_[from] += size;
+                    load_[until] -= size;  // may wrap, and back again
+                });
+            }
+            std::uint64_t all = 0;
+            counts = checked_multiply(room, sum_[sections], all) && counts;
+            if (counts && bound > all && bound - all > most) {
+                most = bound - all;
+                for (std::uint32_t s = 0; s != sections; ++s) best_[s] = price_[s];
+            }
+            for (std::uint32_t s = 1; s < sections; ++s) load_[s] += load_[s - 1];
+            if (i == 0) {
+                for (std::uint32_t s = 0; s != sections; ++s)
+                    highest = std::max(highest, load_[s] > room ? load_[s] - room : 0);
+                if (highest == 0) break;
+                step = first_step(list, count, size_of, value);
+            }
+            for (std::uint32_t s = 0; s != sections; ++s) {
+                const bool over = load_[s] > room;
+                const std::uint64_t off = std::min(over ? load_[s] - room : room - load_[s], highest);
+                const std::uint64_t change = ((off << 20) / highest * step) >> 20;
+                price_[s] =
+                    over ? std::min(price_[s] + change, highest_price()) : price_[s] - std::min(change, price_[s]);
+            }
+            step -= step / (iterations / 7 + 1);
+        }
+        sum_up(best_);
+        return std::max(unscaled(most), simple);
+    }
+
+    /// What the bytes of a buffer cost, in 1024ths of its value; at most four times that.
+    [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size,
+                                                std::uint64_t value) const noexcept {
+        size >>= size_shift_;
+        const std::uint64_t price = price_of_byte(buffer);
+        const std::uint64_t worth = size == 0 ? ~std::uint64_t{0} : scaled(value) / size;
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, price / (worth / 1024 + 1)));
+    }
+
+private:
+    /// Bytes that are worth something.
+    struct share_of_value {
+        std::uint64_t value = priceless, bytes = 1;
+
+        /// Whether a byte is worth less than one of the other.
+        [[nodiscard]] constexpr bool operator<(share_of_value other) const noexcept {
+            share_of_value a = *this, b = other;
+            for (bool inverted = false;; inverted = !inverted) {  // as continued fractions
+                const std::uint64_t one = a.value / a.bytes, another = b.value / b.bytes;
+                if (one != another) return (one < another) != inverted;
+                a = {a.bytes, a.value % a.bytes};
+                b = {b.bytes, b.value % b.bytes};
+                if (a.bytes == 0 || b.bytes == 0) return a.bytes != b.bytes && (inverted ? b.bytes : a.bytes) == 0;
+            }
+        }
+        /// Of so many of such bytes, at least; rounded up, as what is lost is a whole number.
+        [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
+            const std::uint64_t whole = value / bytes * count, rest = value % bytes;
+            std::uint64_t product = 0;
+            if (checked_multiply(rest, count, product))
+                return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
+            return whole + rest / (bytes / count + 1);
+        }
+    };
+
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t without_prices(const std::uint32_t* list, std::size_t count, Size size_of,
+                                                         Value value, std::uint64_t capacity) noexcept {
+        for (std::uint32_t s = 0; s <= sections_; ++s) load_[s] = 0;
+        std::uint64_t* const first = sum_;  // by section: of what ends there or later, the earliest beginning
+        for (std::uint32_t s = 0; s != sections_; ++s) first[s] = s;
+        share_of_value least{};
+        for (std::size_t k = 0; k != count; ++k) {
+            const std::uint32_t buffer = list[k];
+            const std::uint64_t size = size_of(buffer);
+            if (size == 0) continue;
+            std::uint32_t begin = sections_, end = 0;
+            where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+                if (from >= sections_) return;
+                load_[from] += size;
+                load_[until] -= size;  // may wrap, and back again
+                begin = std::min(begin, from);
+                end = std::max(end, until);
+            });
+            if (begin == sections_) continue;
+            first[end - 1] = std::min<std::uint64_t>(first[end - 1], begin);
+            if (value(buffer) != priceless) least = std::min(least, share_of_value{value(buffer), size});
+        }
+        std::uint32_t peak = 0;
+        for (std::uint32_t s = 1; s < sections_; ++s) {
+            load_[s] += load_[s - 1];
+            if (load_[s] > load_[peak]) peak = s;
+        }
+        if (sections_ == 0 || load_[peak] <= capacity || least.value == priceless) return 0;
+
+        std::uint64_t* const over = price_;  // by section: the most by sections up to it
+        for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = std::min(first[s], first[s + 1]);
+        for (std::uint32_t s = 0; s != sections_; ++s) {
+            over[s] = s == 0 ? 0 : over[s - 1];
+            if (load_[s] > capacity)
+                over[s] = std::max(over[s], load_[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
+        }
+        const std::uint64_t everywhere = least.of(over[sections_ - 1]);
+
+        std::size_t lives = 0;
+        for (std::size_t k = 0; k != count; ++k)
+            if (size_of(list[k]) != 0 && where_->meets(list[k], peak, peak + 1)) live_[lives++] = list[k];
+        const auto worth_of = [&](std::uint32_t i) {
+            return share_of_value{value(i), value(i) == priceless ? 1 : size_of(i)};
+        };
+        std::sort(live_, live_ + lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
+        std::uint64_t lost = 0, more = load_[peak] - capacity;
+        for (std::size_t k = 0; k != lives && more != 0 && value(live_[k]) != priceless; ++k) {
+            const std::uint64_t size = size_of(live_[k]);
+            lost += size <= more ? value(live_[k]) : worth_of(live_[k]).of(more);
+            more -= std::min(size, more);
+        }
+        return std::max(everywhere, lost);
+    }
+
+    template <class Size, class Value>
+    constexpr void scale(const std::uint32_t* list, std::size_t count, Size size_of, Value value) noexcept {
+        std::uint64_t size = 1, worth = 1;
+        for (std::size_t k = 0; k != count; ++k) {
+            size = std::max(size, size_of(list[k]));
+            if (value(list[k]) != priceless) worth = std::max(worth, value(list[k]));
+        }
+        const auto width = [](std::uint64_t most) { return static_cast<int>(std::bit_width(most)); };
+        const int bits = width(count);
+        size_shift_ = static_cast<unsigned>(std::max(width(size) + bits - 31, 0));
+        value_shift_ = width(worth) + bits - 32;
+    }
+    [[nodiscard]] constexpr std::uint64_t scaled(std::uint64_t value) const noexcept {
+        return (value_shift_ < 0 ? value << -value_shift_ : value >> value_shift_) << fraction;
+    }
+    [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
+        if (value_shift_ >= 0) return (bound >> fraction) << value_shift_;
+        const unsigned shift = fraction + static_cast<unsigned>(-value_shift_);
+        // A loss is a whole number.
+        return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
+    }
+    [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
+        return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
+    }
+    /// Half of what would make a usual buffer, over a usual length, not worth its bytes.
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count, Size size_of,
+                                                     Value value) const noexcept {
+        std::uint64_t worth = 0, length = 0;
+        for (std::size_t k = 0; k != count; ++k) {
+            if (value(list[k]) != priceless)
+                worth +=
+                    scaled(value(list[k])) / std::max<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
+            where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) { length += until - from; });
+        }
+        return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;
+    }
+    constexpr void sum_up(const std::uint64_t* price) noexcept {
+        sum_[0] = 0;
+        for (std::uint32_t s = 0; s != sections_; ++s) sum_[s + 1] = sum_[s] + price[s];
+    }
+    [[nodiscard]] constexpr std::uint64_t price_of_byte(std::uint32_t buffer) const noexcept {
+        std::uint64_t price = 0;
+        where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+            if (from < sections_) price += sum_[until] - sum_[from];
+        });
+        return price;
+    }
+
+    const live_sections* where_;
+    std::uint32_t* live_ = nullptr;  // those that live in one section
+    std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
+    std::uint32_t sections_ = 0;
+    unsigned size_shift_ = 0;
+    int value_shift_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSL-1.0
+// search: whether buffers fit a capacity, decided exactly.
+//
+// A state of the search is a set of buffers that wait for an offset, and for each the lowest offset it may get. The
+// question is whether they can all be placed from there on; nothing else matters, least of all how the state was
+// reached.
+//
+//     capacity ┌──────────────────────────┐
+//              │       ┌────────┐         │     A section's floor is the lowest of what its waiting buffers may get. In
+//              │  ?    │   ?    │    ?    │     a plan where nothing can be moved down, either one of those buffers
+//              │       │ placed ├─────────┤     rests on the floor, or none does, and then the floor can be raised:
+//              ├───────┴────────┤ placed  │     to where the lowest of them would rest on something from outside.
+//              └──s0───────s1───────s2────┘
+//
+// So a node of the tree picks a section, and its children are: each buffer that may rest on the floor, and the raised
+// floor. What is cut off:
+//   - a section whose floor and waiting sizes exceed the capacity: all children, at once. Where a section has no slack,
+//     no floor is ever raised.
+//   - a buffer is only kept off the floor by another that takes its place there. If none can, the raised floor is no
+//     child.
+//   - parts of time that no waiting buffer connects are searched one after the other, not one within the other; when a
+//     part has no plan, the others' need not be gone through.
+//   - of buffers that nothing tells apart, only the first is tried.
+//   - a state that was seen to fail is remembered by a fingerprint of 128 bits and fails again at once.
+//
+// The section is the one with the fewest children, then the least slack: either among the lowest floors, or among all
+// where nothing that waits fits below. The buffers' order is one of `search_orders`. Orders and rules take turns in
+// rounds whose lengths follow Luby's sequence 1 1 2 1 1 2 4 …. What failed in one round is remembered in the next, and
+// a round that ends without a plan is a proof. All of it is integers with fixed seeds: the same problem gets the same
+// answer, offsets and number of nodes on every machine.
+//
+// Sources: sections, the bound by a section's floor and total, splitting as placements cut the timeline, and turns of
+// orders are from Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning",
+// ASPLOS 2023. Lengths of rounds: Luby, Sinclair, Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993. Choosing
+// a section rather than a buffer, raising floors and states that depend on no order are this header's own. Where all
+// sizes, fixed offsets and alignments are multiples of a granule, so are the offsets of a plan in which nothing can be
+// moved down.
+//
+// Complexity: exponential in the worst case, bounded by the budget; a node costs about as much as looking at the
+// buffers that live while the placed one does. Memory: `search_counts`, known before, n²/64 words and a trail. No
+// recursion, no heap while it searches, no exceptions; everything works in constant expressions. Thread safety: one
+// thread per object.
+#pragma once
+
+#include <allot/plan/detail/search_orders.hpp>
+#include <allot/plan/detail/search_state.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+enum class search_answer : std::uint8_t {
+    found,          // offsets are in place
+    infeasible,     // there are none: proved
+    out_of_budget,  // neither is known
+    malformed,      // an index out of range, an alignment that is no power of two, a range that wraps, too little
+                    // memory, or `together`, which is to be merged before
+};
+
+struct search_result {
+    search_answer answer = search_answer::malformed;
+    std::uint64_t nodes = 0;
+    std::uint64_t height = 0;  // of the offsets that are in place: where the highest buffer ends. 0 for none
+    std::uint64_t bound = 0;   // no plan is lower: proved
+
+    friend constexpr bool operator==(const search_result&, const search_result&) = default;
+};
+
+/// What decides how much memory a search needs.
+struct search_counts {
+    section_counts plan{};
+    std::size_t reserved = 0;  // ranges
+    std::size_t memo = 0;      // failed states that are remembered: 0 or a power of two
+
+    [[nodiscard]] static constexpr search_counts of(const plan_problem& problem, std::size_t memo) noexcept {
+        return {section_counts::of(problem), problem.reserved.size(), memo};
+    }
+
+    [[nodiscard]] constexpr detail::state_counts state() const noexcept { return {plan, reserved}; }
+    [[nodiscard]] constexpr std::size_t wide() const noexcept {
+        return state().wide() + detail::search_orders::wide(plan.buffers) + 2 * memo + 2 * (plan.buffers + 1);
+    }
+    [[nodiscard]] constexpr std::size_t narrow() const noexcept {
+        return state().narrow() + detail::search_orders::narrow(plan.buffers) + 8 * (plan.buffers + 1);
+    }
+};
+
+struct search_workspace {
+    plan_arrays arrays{};
+    std::size_t memo = 0;
+};
+
+/// One problem, and the searches for its plans.
+class packing_search {
+public:
+    struct never_stops {
+        [[nodiscard]] constexpr bool operator()() const noexcept { return false; }
+    };
+
+    /// Reads `problem` and keeps nothing of it; `memory` is in use for as long as this object is.
+    constexpr packing_search(const plan_problem& problem, search_workspace memory,
+                             const plan_sizes& sizes = {}) noexcept
+        : well_formed_{is_well_formed(problem, memory)} {
+        if (!well_formed_) return;
+        const std::size_t buffers = problem.buffers.size(), frames = buffers + 1;
+        plan_arrays& arrays = memory.arrays;
+        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), arrays, sizes};
+        orders_ = detail::search_orders{buffers, arrays};
+        memo_ = arrays.take_wide(2 * memory.memo);
+        frame_print_ = arrays.take_wide(2 * frames);
+        for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
+                            &frame_placed_, &frame_placed_mark_})
+            *array = arrays.take_narrow(frames);
+    }
+
+    /// No plan is lower: the most that lives at once, beside what is reserved, or the end of a fixed buffer.
+    [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return state_.bound(); }
+    /// The heights of plans in which nothing can be moved down are multiples of it.
+    [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return state_.granule(); }
+
+    /// Offsets below `capacity`, by the index of the buffer. They are written when they are found.
+    /// `stop()` is asked now and then; the search is out of its budget when it says true.
+    template <class Stop = never_stops>
+    [[nodiscard]] constexpr search_result find(std::uint64_t capacity, std::span<std::uint64_t> offsets,
+                                               std::uint64_t nodes, Stop stop = {}) noexcept {
+        if (!well_formed_ || offsets.size() != map().buffers()) return {};
+        nodes_ = 0;
+        stopped_ = false;
+        search_result result{.answer = attempt(capacity, nodes, stop), .bound = bound()};
+        if (result.answer == search_answer::infeasible) result.bound = std::max(bound(), next_height(capacity));
+        if (result.answer == search_answer::found) result.height = write(offsets);
+        result.nodes = nodes_;
+        return result;
+    }
+
+private:
+    using index = section_map::index;
+    static constexpr std::uint64_t none = detail::search_state::none;
+    static constexpr index no_section = std::numeric_limits<index>::max();
+    static constexpr index no_rank = std::numeric_limits<index>::max();
+    enum class step : std::uint8_t { branch, failed, done };
+    struct fingerprint {
+        std::uint64_t first = 0, second = 0;
+        friend constexpr bool operator==(const fingerprint&, const fingerprint&) = default;
+    };
+
+    [[nodiscard]] static constexpr bool is_well_formed(const plan_problem& problem,
+                                                       const search_workspace& memory) noexcept {
+        const std::size_t n = problem.buffers.size();
+        const search_counts counts = search_counts::of(problem, memory.memo);
+        if (memory.memo != 0 && !std::has_single_bit(memory.memo)) return false;
+        if (counts.plan.lifetimes > no_section / 1024 || counts.plan.pairs > no_section / 1024) return false;
+        if (memory.arrays.wide.size() < counts.wide() || memory.arrays.narrow.size() < counts.narrow()) return false;
+        if (!problem.together.empty()) return false;
+        for (const plan_buffer& buffer : problem.buffers)
+            if (!is_alignment(buffer.align)) return false;
+        for (const plan_revival& revival : problem.revivals)
+            if (revival.buffer >= n) return false;
+        for (const plan_fixed& fixed : problem.fixed) {
+            std::uint64_t end = 0;
+            if (fixed.buffer >= n || fixed.offset == section_map::free_to_choose) return false;
+            if (!checked_add(fixed.offset, problem.buffers[fixed.buffer].size, end)) return false;
+        }
+        for (const plan_reserved& range : problem.reserved)
+            if (range.size > none - range.offset) return false;
+        for (const plan_pair& pair : problem.apart)
+            if (pair.first >= n || pair.second >= n || pair.first == pair.second) return false;
+        return true;
+    }
+
+    /// The first height above one that a plan may have in which nothing can be moved down.
+    [[nodiscard]] constexpr std::uint64_t next_height(std::uint64_t height) const noexcept {
+        return height > none - granule() ? none : height / granule() * granule() + granule();
+    }
+
+    constexpr std::uint64_t write(std::span<std::uint64_t> offsets) const noexcept {
+        std::uint64_t height = 0;
+        for (std::size_t i = 0; i < map().buffers(); ++i) {
+            offsets[map().buffer(i)] = state_.offset(i);
+            if (map().size(i) != 0) height = std::max(height, state_.offset(i) + map().size(i));
+        }
+        return height;
+    }
+
+    template <class Stop>
+    constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
+        if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
+        std::ranges::fill(memo_, std::uint64_t{0});
+        for (std::uint64_t round = 0;; ++round) {
+            orders_.take(round / 2, map());
+            lowest_floors_only_ = round % 2 == 0;
+            const std::uint64_t nodes = luby(round + 1) * (2 * std::uint64_t{map().items()} + 32);
+            const search_answer answer = search(capacity, nodes < budget - nodes_ ? nodes_ + nodes : budget, stop);
+            if (answer != search_answer::out_of_budget || nodes_ >= budget || stopped_) return answer;
+        }
+    }
+
+    /// 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …, from 1 on.
+    [[nodiscard]] static constexpr std::uint64_t luby(std::uint64_t k) noexcept {
+        while (!std::has_single_bit(k + 1)) k -= std::bit_floor(k) - 1;
+        return (k + 1) / 2;
+    }
+
+    // ---- the tree -------------------------------------------------------------------------------------------------
+
+    /// A frame is a part of time that is to be planned: all of it first, in which nothing is placed; below that, parts
+    /// in which a buffer is placed at a time. What is placed cuts the frame's part into parts, which are planned in
+    /// turn.
+    template <class Stop>
+    constexpr search_answer search(std::uint64_t capacity, std::uint64_t limit, Stop& stop) noexcept {
+        if (!state_.start(capacity)) return search_answer::infeasible;
+        depth_ = 0;
+        push(0, map().sections(), no_section, {});
+        for (step last = step::done;;) {
+            const std::size_t f = depth_ - 1;
+            if (last == step::done) {
+                if (frame_next_[f] == frame_until_[f]) {
+                    if (--depth_ == 0) return search_answer::found;
+                } else {
+                    const index from = frame_next_[f];
+                    index until = from + 1;
+                    while (until < frame_until_[f] && state_.is_crossed(until - 1)) ++until;
+                    frame_next_[f] = until;
+                    last = enter(from, until);
+                }
+                continue;
+            }
+            if (last == step::failed) {
+                if (frame_section_[f] == no_section) return search_answer::infeasible;
+                state_.take_back(frame_placed_[f], frame_placed_mark_[f]);
+            }
+            if (nodes_ % 256 == 0 && stop()) stopped_ = true;
+            if (stopped_ || nodes_ >= limit) return search_answer::out_of_budget;
+            if (!state_.has_room()) return search_answer::out_of_budget;
+            ++nodes_;
+            last = branch(f);
+        }
+    }
+
+    constexpr void push(index from, index until, index section, fingerprint print) noexcept {
+        frame_from_[depth_] = frame_next_[depth_] = from;
+        frame_until_[depth_] = until;
+        frame_section_[depth_] = section;
+        frame_rank_[depth_] = 0;
+        frame_mark_[depth_] = static_cast<index>(state_.trail());
+        frame_print_[2 * depth_] = print.first;
+        frame_print_[2 * depth_ + 1] = print.second;
+        ++depth_;
+    }
+
+    constexpr step enter(index from, index until) noexcept {
+        const index section = choose(from, until);
+        if (section == no_section) return step::done;
+        const fingerprint print = fingerprint_of(from, until);
+        if (is_remembered(print)) return step::failed;
+        push(from, until, section, print);
+        return step::branch;
+    }
+
+    /// The next child of a frame: the next buffer in its order, or the raised floor, which takes the frame's place.
+    constexpr step branch(std::size_t f) noexcept {
+        const index section = frame_section_[f];
+        index item = 0, rank = no_rank;
+        map().members(section).each(state_.waiting(), [&](index i) {
+            const index place = orders_.rank(i);
+            if (state_.lowest(i) != state_.floor(section) || place < frame_rank_[f] || place >= rank) return;
+            if (map().twin(i) != i && state_.waits(map().twin(i))) return;
+            rank = place;
+            item = i;
+        });
+        if (rank != no_rank) {
+            frame_rank_[f] = rank + 1;
+            frame_next_[f] = frame_from_[f];
+            frame_placed_[f] = static_cast<index>(state_.placed());
+            frame_placed_mark_[f] = static_cast<index>(state_.trail());
+            return state_.place(item) ? step::done : step::failed;
+        }
+        // Nothing is placed in this frame now, and a later failure is to take back nothing.
+        if (state_.raise(section) && !is_remembered(fingerprint_of(frame_from_[f], frame_until_[f]))) {
+            frame_section_[f] = choose(frame_from_[f], frame_until_[f]);
+            frame_rank_[f] = 0;
+            return step::branch;
+        }
+        state_.undo(frame_mark_[f]);
+        remember({frame_print_[2 * f], frame_print_[2 * f + 1]});
+        --depth_;
+        return step::failed;
+    }
+
+    /// The section to branch on.
+    constexpr index choose(index from, index until) const noexcept {
+        std::uint64_t bottom = none;
+        for (index s = from; s < until; ++s) bottom = std::min(bottom, state_.floor(s));
+        index best = no_section;
+        std::uint64_t best_slack = none;
+        index best_children = no_section;
+        for (index s = from; s < until && bottom != none; ++s) {
+            if (state_.floor(s) == none || (lowest_floors_only_ && state_.floor(s) != bottom)) continue;
+            const std::uint64_t slack = state_.slack(s);
+            const index children = 2 * state_.resting(s) + (slack != 0 ? 1 : 0);  // the raised floor is half a child
+            if (children > best_children || (children == best_children && slack >= best_slack)) continue;
+            if (state_.floor(s) != bottom && state_.fits_below(s)) continue;
+            best = s;
+            best_children = children;
+            best_slack = slack;
+        }
+        return best;
+    }
+
+    // ---- failed states --------------------------------------------------------------------------------------------
+
+    /// Of which buffers of a part wait, and from where on each may be placed.
+    constexpr fingerprint fingerprint_of(index from, index until) const noexcept {
+        fingerprint sum{};
+        if (memo_.empty()) return sum;
+        for (index i = map().first_item(from); i < map().first_item(until); ++i)
+            if (state_.waits(i)) {
+                const std::uint64_t one =
+                    detail::mixed((i + 1) * 0x9e3779b97f4a7c15 ^ state_.lowest(i) * 0xd6e8feb86659fd93);
+                sum.first += one;
+                sum.second += (one ^ one >> 29) * 0xff51afd7ed558ccd;
+            }
+        return sum;
+    }
+    [[nodiscard]] constexpr std::size_t slot(fingerprint print) const noexcept {
+        return 2 * static_cast<std::size_t>(print.first & (memo_.size() / 2 - 1));
+    }
+    [[nodiscard]] constexpr bool is_remembered(fingerprint print) const noexcept {
+        return !memo_.empty() && fingerprint{memo_[slot(print)], memo_[slot(print) + 1]} == print;
+    }
+    constexpr void remember(fingerprint print) noexcept {
+        if (memo_.empty()) return;
+        memo_[slot(print)] = print.first;
+        memo_[slot(print) + 1] = print.second;
+    }
+
+    [[nodiscard]] constexpr const section_map& map() const noexcept { return state_.map(); }
+
+    detail::search_state state_;
+    detail::search_orders orders_;
+    bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
+    std::uint64_t nodes_ = 0;
+    std::size_t depth_ = 0;
+    std::span<std::uint64_t> memo_;  // fingerprints of failed states
+    std::span<std::uint64_t> frame_print_;
+    std::span<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth
+    std::span<index> frame_mark_, frame_placed_, frame_placed_mark_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

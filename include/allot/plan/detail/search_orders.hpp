@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// search_orders: in which order the search tries buffers, another for each turn.
+//
+//     turn    0                    1         2         3, 4, …
+//     first   largest total that   largest   largest   any of these weights, mostly with some noise; half of them
+//             it crosses, then     area      size      heed the total
+//             longest, largest
+//
+// A buffer's key is a sum of logarithms, each with the turn's weight: of its size, of its length, of the largest total
+// of bytes that it crosses; and noise. The first orders are proven ones. One order may fail for hours where another
+// needs a node per buffer; what is not tried cannot be known.
+//
+// Integers with fixed seeds: the same on every machine. Complexity: O(n log n + sections crossed) a turn. Memory: 16
+// bytes a buffer, in arrays of the caller's. Thread safety: one thread per object.
+#pragma once
+
+#include <allot/plan/detail/sections.hpp>
+
+#include <array>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// All bits of a number in each of the result's.
+[[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t x) noexcept {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+class search_orders {
+    using index = section_map::index;
+
+public:
+    [[nodiscard]] static constexpr std::size_t wide(std::size_t buffers) noexcept { return buffers; }
+    [[nodiscard]] static constexpr std::size_t narrow(std::size_t buffers) noexcept { return 2 * buffers; }
+
+    constexpr search_orders() noexcept = default;
+    constexpr search_orders(std::size_t buffers, plan_arrays& arrays) noexcept
+        : key_{arrays.take_wide(buffers)}, sorted_{arrays.take_narrow(buffers)}, rank_{arrays.take_narrow(buffers)} {}
+
+    constexpr void take(std::uint64_t turn, const section_map& map) noexcept {
+        struct weights {
+            std::uint64_t size, length, total, noise;
+        };
+        constexpr std::array<weights, 3> first{{{1, 8, 512, 0}, {1, 1, 0, 0}, {8, 1, 1, 0}}};
+        const std::uint64_t dice = mixed(turn * 0x9e3779b97f4a7c4f);
+        const weights random{dice & 15, dice >> 4 & 15, (dice >> 20 & 1) * (dice >> 8 & 15) * 64,
+                             (dice >> 12 & 15) * (dice >> 16 & 15) / 16};
+        const weights w = turn < first.size() ? first[static_cast<std::size_t>(turn)] : random;
+        const auto by_key = sorted_.first(map.items());
+        for (index i = 0; i < map.items(); ++i) {
+            std::uint64_t most = 0;
+            map.each_section(i, [&](index s) { most = std::max(most, map.total(s)); });
+            key_[i] = w.size * logarithm(map.size(i)) + w.length * logarithm(map.length(i)) +
+                      w.total * logarithm(most) + w.noise * (mixed(turn * 0x10001 + map.buffer(i)) & 0xffff);
+            by_key[i] = i;
+        }
+        std::ranges::sort(by_key, [&](index a, index b) {
+            return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b);
+        });
+        for (index k = 0; k < map.items(); ++k) rank_[by_key[k]] = k;
+    }
+
+    /// An item's place in the order.
+    [[nodiscard]] constexpr index rank(std::size_t item) const noexcept { return rank_[item]; }
+
+private:
+    /// About 65536 log2(x): exact for powers of two, straight lines in between.
+    [[nodiscard]] static constexpr std::uint64_t logarithm(std::uint64_t x) noexcept {
+        if (x == 0) return 0;
+        const int whole = static_cast<int>(std::bit_width(x)) - 1;
+        return (static_cast<std::uint64_t>(whole) << 16) +
+               ((whole >= 16 ? x >> (whole - 16) : x << (16 - whole)) & 0xffff);
+    }
+
+    std::span<std::uint64_t> key_;          // by item
+    std::span<index> sorted_, rank_;        // items by their keys; by item
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

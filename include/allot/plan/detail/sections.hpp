@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSL-1.0
+// sections: a planning problem as sections of time, and the buffers that cross them.
+//
+//     ────a──── ──────c──────       Steps in a row between which buffers only begin, or only end, need one look: where
+//        ───b─────── ─────d───      the most of them live. Those are the sections. Two buffers live at once exactly if
+//        │      │      │            they cross a section together, and every plan is at least as high as the sizes that
+//        s0     s1     s2           cross one: its total.
+//
+// Two that must be kept apart cross one more section, which is theirs alone, after all time. So there is one rule only:
+// two that cross a section together share no byte. A buffer may be larger in one section than in another
+// (`plan_sizes`): then two share no byte as large as they are in those sections that both cross.
+//
+// Buffers that need no byte or never live cross no section. The others come first, in the order of the first section
+// that they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of
+// bits.
+//
+// Everything lies in arrays that the caller provides: no heap, and usable in constant expressions.
+// Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers), and as many bits as
+// (buffers + sections) × buffers. Thread safety: none of its own; it writes to its arrays when it is made, not later.
+#pragma once
+
+#include <allot/plan/detail/sizes.hpp>
+#include <allot/plan/workspace.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// The numbers on which the sizes of the arrays depend.
+struct section_counts {
+    std::size_t buffers = 0;
+    std::size_t lifetimes = 0;  // buffers and revivals
+    std::size_t pairs = 0;      // kept apart
+
+    [[nodiscard]] static constexpr section_counts of(const plan_problem& problem) noexcept {
+        return {problem.buffers.size(), detail::most_lives(problem), problem.apart.size()};
+    }
+    [[nodiscard]] constexpr std::size_t sections() const noexcept { return lifetimes + pairs; }
+    [[nodiscard]] constexpr std::size_t words() const noexcept { return (buffers + 63) / 64; }
+    [[nodiscard]] constexpr std::size_t wide() const noexcept {
+        return 5 * buffers + 4 * lifetimes + 4 * pairs + sections() + (buffers + sections()) * words();
+    }
+    [[nodiscard]] constexpr std::size_t narrow() const noexcept { return 7 * buffers + 3 * sections() + 2; }
+};
+
+/// Two pieces of memory, of which arrays are cut off in front.
+struct plan_arrays {
+    std::span<std::uint64_t> wide;
+    std::span<std::uint32_t> narrow;
+
+    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept {
+        return detail::cut(wide, count);
+    }
+    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept {
+        return detail::cut(narrow, count);
+    }
+};
+
+/// A set of items: bits of the words from `first` on, as far as they are not 0.
+struct item_set {
+    std::span<const std::uint64_t> words;
+    std::size_t first = 0;
+
+    [[nodiscard]] constexpr bool contains(std::size_t item) const noexcept {
+        const std::size_t word = item / 64;
+        return word >= first && word - first < words.size() && (words[word - first] >> (item % 64) & 1) != 0;
+    }
+    /// Whether `test` is true of an item that is in `among` too; the later ones are not looked at.
+    template <class Test>
+    constexpr bool any(std::span<const std::uint64_t> among, Test test) const noexcept {
+        for (std::size_t w = 0; w < words.size(); ++w)
+            for (std::uint64_t rest = words[w] & among[first + w]; rest != 0; rest &= rest - 1)
+                if (test(static_cast<std::uint32_t>(64 * (first + w)) +
+                         static_cast<std::uint32_t>(std::countr_zero(rest))))
+                    return true;
+        return false;
+    }
+    template <class Visit>
+    constexpr void each(std::span<const std::uint64_t> among, Visit visit) const noexcept {
+        (void)any(among, [&](std::uint32_t item) { return visit(item), false; });
+    }
+};
+
+class section_map {
+public:
+    using index = std::uint32_t;
+    static constexpr std::uint64_t free_to_choose = std::numeric_limits<std::uint64_t>::max();
+
+    constexpr section_map() noexcept = default;
+    /// Precondition: indices of `problem` are in range, alignments powers of two, and `arrays` as large as counts say.
+    constexpr section_map(const plan_problem& problem, plan_arrays& arrays, const plan_sizes& sizes) noexcept {
+        cut(section_counts::of(problem), arrays);
+        find_sections(problem, sizes);
+        order_items(problem, sizes);
+        find_spans(problem, sizes);
+        find_members();
+    }
+
+    [[nodiscard]] constexpr std::size_t buffers() const noexcept { return size_.size(); }
+    [[nodiscard]] constexpr index items() const noexcept { return items_; }
+    [[nodiscard]] constexpr index sections() const noexcept { return sections_; }
+
+    /// Whether a buffer is fixed at two offsets, or at one that it may not have.
+    [[nodiscard]] constexpr bool contradictory() const noexcept { return contradictory_; }
+
+    /// By item. The numbers from items() to buffers() are buffers that never live.
+    [[nodiscard]] constexpr std::size_t buffer(std::size_t item) const noexcept { return buffer_[item]; }
+    /// The largest in any section.
+    [[nodiscard]] constexpr std::uint64_t size(std::size_t item) const noexcept { return size_[item]; }
+    /// The largest in those sections that another crosses too: how far above the item's offset that other's is, if it
+    /// lies above.
+    [[nodiscard]] constexpr std::uint64_t size_below(std::size_t item, std::size_t other) const noexcept {
+        if (is_even(item)) return size_[item];
+        std::uint64_t most = 0;
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index l = span_begin_[other]; l < span_begin_[other + 1]; ++l)
+                if (from(spans_[k]) < until(spans_[l]) && from(spans_[l]) < until(spans_[k]))
+                    most = std::max(most, span_size_[k]);
+        return most;
+    }
+    /// A common divisor of an item's sizes.
+    [[nodiscard]] constexpr std::uint64_t granule(std::size_t item) const noexcept {
+        std::uint64_t common = size_[item];
+        if (is_even(item)) return common;
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k) common = std::gcd(common, span_size_[k]);
+        return common;
+    }
+    [[nodiscard]] constexpr std::uint64_t align(std::size_t item) const noexcept { return align_[item]; }
+    [[nodiscard]] constexpr std::uint64_t fixed(std::size_t item) const noexcept { return fixed_[item]; }
+
+    /// Steps that an item lives.
+    [[nodiscard]] constexpr std::uint64_t length(std::size_t item) const noexcept { return length_[item]; }
+    /// All sections of an item are in [first, last).
+    [[nodiscard]] constexpr index first(std::size_t item) const noexcept { return first_[item]; }
+    [[nodiscard]] constexpr index last(std::size_t item) const noexcept { return last_[item]; }
+    /// The items whose first section is this one or a later one begin here; also for sections().
+    [[nodiscard]] constexpr index first_item(std::size_t section) const noexcept { return first_item_[section]; }
+    /// The item before this one that nothing tells from it, or the item itself.
+    [[nodiscard]] constexpr index twin(std::size_t item) const noexcept { return twin_[item]; }
+
+    /// The sizes of all that cross a section; the largest number when they are more.
+    [[nodiscard]] constexpr std::uint64_t total(std::size_t section) const noexcept { return total_[section]; }
+    [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept { return set(buffers() + section); }
+    [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return set(item); }
+
+    /// Whether `test` is true of each section of an item; those after the first that it is not true of are not looked
+    /// at.
+    template <class Test>
+    constexpr bool all_sections(std::size_t item, Test test) const noexcept {
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index s = from(spans_[k]), end = until(spans_[k]); s < end; ++s)
+                if (!test(s)) return false;
+        return true;
+    }
+    template <class Visit>
+    constexpr void each_section(std::size_t item, Visit visit) const noexcept {
+        (void)all_sections(item, [&](index s) { return visit(s), true; });
+    }
+    /// Calls `visit(section, size)`, the size that the item has there.
+    template <class Visit>
+    constexpr void each_size(std::size_t item, Visit visit) const noexcept {
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            for (index s = from(spans_[k]), end = until(spans_[k]); s < end; ++s) visit(s, span_size_[k]);
+    }
+
+private:
+    /// Whether an item is known to be as large in all of its sections.
+    [[nodiscard]] constexpr bool is_even(std::size_t item) const noexcept {
+        return !sized_ || item >= items_ || span_begin_[item + 1] - span_begin_[item] == 1;
+    }
+    // A span is a run of sections in one number, so that numbers sort as spans should.
+    [[nodiscard]] static constexpr std::uint64_t span_of(std::uint64_t from, std::uint64_t until) noexcept {
+        return from << 32 | until;
+    }
+    [[nodiscard]] static constexpr index from(std::uint64_t span) noexcept { return static_cast<index>(span >> 32); }
+    [[nodiscard]] static constexpr index until(std::uint64_t span) noexcept { return static_cast<index>(span); }
+    // Steps as numbers without a sign, in the same order.
+    [[nodiscard]] static constexpr std::uint64_t step(std::int64_t time) noexcept {
+        return static_cast<std::uint64_t>(time) ^ std::uint64_t{1} << 63;
+    }
+    [[nodiscard]] static constexpr auto at(auto span, std::size_t position) noexcept {
+        return span.begin() + static_cast<std::ptrdiff_t>(position);
+    }
+
+    constexpr void cut(section_counts counts, plan_arrays& arrays) noexcept {
+        words_ = counts.words();
+        size_ = arrays.take_wide(counts.buffers);
+        align_ = arrays.take_wide(counts.buffers);
+        fixed_ = arrays.take_wide(counts.buffers);
+        length_ = arrays.take_wide(counts.buffers);
+        earliest_ = arrays.take_wide(counts.buffers);
+        steps_ = arrays.take_wide(2 * counts.lifetimes);
+        times_ = steps_.first(counts.lifetimes);
+        spans_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
+        span_size_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
+        total_ = arrays.take_wide(counts.sections());
+        bits_ = arrays.take_wide((counts.buffers + counts.sections()) * words_);
+        buffer_ = arrays.take_narrow(counts.buffers);
+        item_ = arrays.take_narrow(counts.buffers);
+        twin_ = item_;
+        first_ = arrays.take_narrow(counts.buffers);
+        last_ = arrays.take_narrow(counts.buffers);
+        span_begin_ = arrays.take_narrow(counts.buffers + 1);
+        first_item_ = arrays.take_narrow(counts.sections() + 1);
+        window_ = arrays.take_narrow(2 * (counts.buffers + counts.sections()));
+        for (const auto zeroed : {length_, total_, bits_}) std::ranges::fill(zeroed, std::uint64_t{0});
+        std::ranges::fill(span_begin_, index{0});
+    }
+
+    /// Calls visit(buffer, lifetime, size) for every lifetime that counts.
+    template <class Visit>
+    static constexpr void each_lifetime(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
+        const auto counts = [&](std::size_t buffer, lifetime live, std::size_t life) {
+            const std::uint64_t size = sizes.of_life(problem, life);
+            if (live.from < live.until && size != 0) visit(buffer, live, size);
+        };
+        const std::size_t count = problem.buffers.size();
+        for (std::size_t b = 0; b < count; ++b) counts(b, problem.buffers[b].live, b);
+        for (std::size_t r = 0; r < problem.revivals.size(); ++r)
+            counts(problem.revivals[r].buffer, problem.revivals[r].live, count + r);
+    }
+    /// Calls visit(pair) for every pair that counts: of an empty buffer nothing is kept apart.
+    template <class Visit>
+    static constexpr void each_pair(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
+        for (std::size_t p = 0; p < problem.apart.size(); ++p)
+            if (sizes.of_first(problem, p) != 0 && sizes.of_second(problem, p) != 0) visit(p);
+    }
+
+    constexpr void find_sections(const plan_problem& problem, const plan_sizes& sizes) noexcept {
+        const std::size_t lifetimes = steps_.size() / 2;
+        const auto starts = steps_.first(lifetimes), ends = steps_.subspan(lifetimes);
+        std::size_t lives = 0;
+        each_lifetime(problem, sizes, [&](std::size_t, lifetime live, std::uint64_t) {
+            starts[lives] = step(live.from);
+            ends[lives++] = step(live.until);
+        });
+        std::sort(starts.begin(), at(starts, lives));
+        std::sort(ends.begin(), at(ends, lives));
+        // The last start before an end is where the most live: that is a section's time. Times overwrite starts seen.
+        for (std::size_t s = 0, e = 0; s < lives;) {
+            while (s < lives && starts[s] < ends[e]) ++s;
+            times_[time_sections_++] = starts[s - 1];
+            while (s < lives && ends[e] <= starts[s]) ++e;
+        }
+        sections_ = time_sections_;
+        each_pair(problem, sizes, [&](std::size_t) { ++sections_; });
+    }
+
+    /// Calls visit(buffer, span, size) for every lifetime and for either buffer of each pair.
+    template <class Visit>
+    constexpr void each_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
+        const auto section = [&](std::int64_t time) {
+            const auto last = at(times_, time_sections_);
+            return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), last, step(time)) - times_.begin());
+        };
+        each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t size) {
+            visit(buffer, span_of(section(live.from), section(live.until)), size);
+        });
+        std::uint64_t own = time_sections_;
+        each_pair(problem, sizes, [&](std::size_t pair) {
+            const std::uint64_t span = span_of(own, own + 1);
+            visit(problem.apart[pair].first, span, sizes.of_first(problem, pair));
+            visit(problem.apart[pair].second, span, sizes.of_second(problem, pair));
+            ++own;
+        });
+    }
+
+    constexpr void order_items(const plan_problem& problem, const plan_sizes& sizes) noexcept {
+        constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+        std::ranges::fill(earliest_, never);
+        each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t) {
+            earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span));
+        });
+        std::iota(buffer_.begin(), buffer_.end(), index{0});
+        std::ranges::sort(buffer_, [&](index a, index b) {
+            return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b;
+        });
+        for (std::size_t i = 0; i < buffers(); ++i) {
+            const plan_buffer& buffer = problem.buffers[buffer_[i]];
+            item_[buffer_[i]] = static_cast<index>(i);
+            size_[i] = buffer.size;
+            align_[i] = buffer.align;
+            fixed_[i] = free_to_choose;
+            if (earliest_[buffer_[i]] != never) ++items_;
+        }
+        for (const plan_fixed& fixed : problem.fixed) {
+            std::uint64_t& offset = fixed_[item_[fixed.buffer]];
+            if (offset != free_to_choose && offset != fixed.offset) contradictory_ = true;
+            if (fixed.offset % problem.buffers[fixed.buffer].align != 0) contradictory_ = true;
+            offset = fixed.offset;
+        }
+        each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t) {
+            length_[item_[buffer]] += static_cast<std::uint64_t>(live.until) - static_cast<std::uint64_t>(live.from);
+        });
+    }
+
+    constexpr void find_spans(const plan_problem& problem, const plan_sizes& sizes) noexcept {
+        sized_ = !sizes.lives.empty() || !sizes.apart.empty();
+        each_span(problem, sizes,
+                  [&](std::size_t buffer, std::uint64_t, std::uint64_t) { ++span_begin_[item_[buffer]]; });
+        for (std::size_t i = 0; i < buffers(); ++i) span_begin_[i + 1] += span_begin_[i];
+        each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t size) {
+            const index k = --span_begin_[item_[buffer]];
+            spans_[k] = span;
+            span_size_[k] = size;
+        });
+        // Spans of one item that touch become one, where they are of one size.
+        index kept = 0;
+        for (index i = 0, begin = 0; i < items_; ++i) {
+            const index end = span_begin_[i + 1];
+            if (sized_) sort_spans(begin, end);
+            else std::sort(at(spans_, begin), at(spans_, end));
+            span_begin_[i] = kept;
+            for (; begin < end; ++begin) {
+                const std::uint64_t span = spans_[begin];
+                if (kept > span_begin_[i] && from(span) <= until(spans_[kept - 1]) &&
+                    span_size_[kept - 1] == span_size_[begin]) {
+                    spans_[kept - 1] = span_of(from(spans_[kept - 1]), std::max(until(spans_[kept - 1]), until(span)));
+                } else {
+                    span_size_[kept] = span_size_[begin];
+                    spans_[kept++] = span;
+                }
+            }
+            first_[i] = from(spans_[span_begin_[i]]);
+            last_[i] = until(spans_[kept - 1]);
+        }
+        span_begin_[items_] = kept;
+        for (index s = 0, i = 0; s <= sections_; ++s) {
+            while (i < items_ && first_[i] < s) ++i;
+            first_item_[s] = i;
+        }
+        for (index i = 0; i < items_; ++i) {
+            twin_[i] = i;
+            for (index j = i; j-- > 0 && first_[j] == first_[i] && twin_[i] == i;)
+                if (same(i, j)) twin_[i] = j;
+        }
+    }
+    /// They come in order of time, the last first, but for what was revived in another order.
+    constexpr void sort_spans(index begin, index end) noexcept {
+        std::reverse(at(spans_, begin), at(spans_, end));
+        std::reverse(at(span_size_, begin), at(span_size_, end));
+        for (index k = begin; k < end; ++k)
+            for (index l = k; l > begin && spans_[l] < spans_[l - 1]; --l) {
+                std::swap(spans_[l], spans_[l - 1]);
+                std::swap(span_size_[l], span_size_[l - 1]);
+            }
+    }
+    [[nodiscard]] constexpr bool same(index i, index j) const noexcept {
+        const auto are = [&](const auto& of) {
+            return std::equal(at(of, span_begin_[i]), at(of, span_begin_[i + 1]),  //
+                              at(of, span_begin_[j]), at(of, span_begin_[j + 1]));
+        };
+        return size_[i] == size_[j] && align_[i] == align_[j] && fixed_[i] == fixed_[j] && are(spans_) &&
+               (!sized_ || are(span_size_));
+    }
+
+    constexpr void find_members() noexcept {
+        const auto add = [&](std::size_t row, std::size_t item) {
+            bits_[row * words_ + item / 64] |= std::uint64_t{1} << (item % 64);
+        };
+        for (index i = 0; i < items_; ++i)
+            each_size(i, [&](index s, std::uint64_t size) {
+                add(buffers() + s, i);
+                if (!checked_add(total_[s], size, total_[s])) total_[s] = std::numeric_limits<std::uint64_t>::max();
+            });
+        for (index s = 0; s < sections_; ++s) find_window(buffers() + s);
+        // Two that cross a section together do so where a span of either begins.
+        for (index i = 0; i < items_; ++i)
+            for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k) {
+                members(from(spans_[k]))
+                    .each(bits_.subspan((buffers() + from(spans_[k])) * words_, words_), [&](index j) {
+                        if (j != i) add(i, j), add(j, i);
+                    });
+            }
+        for (index i = 0; i < items_; ++i) find_window(i);
+    }
+    constexpr void find_window(std::size_t row) noexcept {
+        std::size_t begin = 0, end = words_;
+        while (begin < end && bits_[row * words_ + begin] == 0) ++begin;
+        while (begin < end && bits_[row * words_ + end - 1] == 0) --end;
+        window_[2 * row] = static_cast<index>(begin);
+        window_[2 * row + 1] = static_cast<index>(end);
+    }
+    [[nodiscard]] constexpr item_set set(std::size_t row) const noexcept {
+        const index begin = window_[2 * row], end = window_[2 * row + 1];
+        return {bits_.subspan(row * words_ + begin, end - begin), begin};
+    }
+
+    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_,
+        total_, bits_;
+    std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_, window_;
+    std::size_t words_ = 0;
+    index items_ = 0, sections_ = 0, time_sections_ = 0;
+    bool contradictory_ = false, sized_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

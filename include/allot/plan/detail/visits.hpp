@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+// visits: when it pays for a buffer to be in a fast memory, if each byte of that has a price at each moment.
+//
+//     accesses   w  r      r r            r     Between visits the contents are at home, in a slower memory. A longer
+//     fast       ████      ███████              visit pays for bytes while nobody reads them, a shorter one pays for
+//     home          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒     copies.
+//     price      1  1  5 5 1 1 0  9 9 9 9 9 9
+//
+// What an access is and what a copy costs is the same for each byte of a buffer, so that sizes do not matter for a
+// visit, but for prices: they rise where visits want more than the fast memory holds, and sink where they want less.
+//
+// The cheapest visits for given prices are found access by access: at home, or in the fast memory with contents that
+// home has too, or has not.
+//
+// Integers only, so that every machine finds the same. Complexity: O(events) a round of prices. Memory: on the heap,
+// some 100 bytes an event. Not synchronised.
+#pragma once
+
+#include <allot/plan/detail/contents.hpp>
+
+#include <array>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// What a byte of a value costs in two memories.
+struct visit_costs {
+    std::uint64_t fast = 0;
+    std::uint64_t home = 0;
+    [[nodiscard]] constexpr std::uint64_t copy() const noexcept { return fast + home; }
+};
+
+class visit_prices {
+public:
+    /// Of contents that outlive it.
+    explicit visit_prices(const buffer_contents& contents) : events_{&contents.events()}, values_{&contents.values()} {
+        const std::vector<access_event>& events = *events_;
+        const std::vector<access_value>& values = *values_;
+        for (const access_event& event : events) {
+            times_.push_back(event.step);
+            times_.push_back(event.step + 1);
+        }
+        for (const access_value& value : values) times_.push_back(value.live.from);
+        std::sort(times_.begin(), times_.end());
+        times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
+        price_.resize(times_.size());
+        load_.resize(times_.size() + 1);
+        sum_.resize(times_.size() + 1);
+        steps_.resize(events.size());
+        place_.resize(events.size());
+        for (const access_event& event : events) section_.push_back(index(event.step));
+        for (const access_value& value : values) born_.push_back(index(value.live.from));
+    }
+
+    /// Prices for these values, so many bytes each, in a memory of so many; `costs` by value.
+    void run(const std::vector<std::size_t>& values, std::span<const plan_buffer> buffers,
+             const std::vector<visit_costs>& costs, std::uint64_t capacity, std::size_t iterations) {
+        const int size_shift = std::max(0, static_cast<int>(std::bit_width(capacity)) - 24);
+        const auto room = static_cast<std::int64_t>(capacity >> size_shift);
+        const std::int64_t most = most_price() / static_cast<std::int64_t>(times_.size() + 1);
+        std::int64_t worth = 0;  // of a byte at a moment
+        for (const std::size_t v : values) {
+            const access_value& value = (*values_)[v];
+            const auto length = static_cast<std::int64_t>(section_[value.last] + 1 - born_[v]);
+            const auto events = static_cast<std::int64_t>(value.last - value.first + 1);
+            worth = std::max(worth, scaled(costs[v].home - costs[v].fast) * events / length);
+        }
+        const std::int64_t first_step = std::min(worth / 4 + 1, std::int64_t{1} << 30);
+        for (std::size_t i = 0; i != iterations; ++i, ++done_) {
+            std::fill(load_.begin(), load_.end(), 0);
+            for (const std::size_t v : values) {
+                choose(v, costs[v], 1, 1);
+                const std::uint64_t bytes = buffers[(*values_)[v].buffer].size >> size_shift;
+                const auto size = static_cast<std::int64_t>(std::min(bytes, std::uint64_t{1} << 32));
+                each_visit(v, [&](std::size_t first, std::size_t last) {
+                    load_[is_whole(v) ? born_[v] : section_[first]] += size;
+                    load_[section_[last] + 1] -= size;
+                });
+            }
+            const std::int64_t step = first_step * 16 / (16 + static_cast<std::int64_t>(done_)) + 1;
+            std::int64_t load = 0;
+            for (std::size_t s = 0; s + 1 < times_.size(); ++s) {
+                load += load_[s];
+                const std::int64_t over = std::clamp(load - room, -room, 4 * room);
+                const std::int64_t change = step * over / std::max(room, std::int64_t{1});
+                price_[s] = std::clamp(price_[s] + change, std::int64_t{0}, most);
+            }
+            sum_up();
+        }
+    }
+
+    /// The cheapest visits of a value, when prices are `numerator / denominator` of what they are.
+    void choose(std::size_t v, visit_costs costs, std::int64_t numerator, std::int64_t denominator) {
+        const access_value& value = (*values_)[v];
+        const std::int64_t fast = scaled(costs.fast), home = scaled(costs.home), copy = fast + home;
+        const auto price = [&](std::size_t from, std::size_t until) {
+            return (sum_[until] - sum_[from]) / denominator * numerator;
+        };
+        const auto count_of = [&](std::size_t e) {
+            return static_cast<std::int64_t>(std::min<std::uint64_t>((*events_)[e].count, 1 << 10));
+        };
+        enum state : unsigned char { at_home, clean, dirty, states };
+        constexpr std::int64_t never = std::int64_t{1} << 62;
+        std::array<std::int64_t, states> cost{};
+        for (std::size_t e = value.first; e <= value.last; ++e) {
+            const access_event& event = (*events_)[e];
+            const std::int64_t count = count_of(e), here = count * fast + price(section_[e], section_[e] + 1);
+            std::array<std::int64_t, states> next{};
+            next.fill(never);
+            steps_[e] = {};
+            const auto reach = [&](state to, std::int64_t sum, state from, bool arrives) {
+                if (sum >= next[to]) return;
+                next[to] = sum;
+                steps_[e][to] = {from, arrives};
+            };
+            const state in = event.writes ? dirty : clean;
+            if (e == value.first) {
+                reach(at_home, count * home, at_home, false);
+                reach(in, (value.given ? copy : 0) + here, at_home, true);
+            } else {
+                const std::int64_t stay = price(section_[e - 1] + 1, section_[e]) + here;
+                for (const state from : {at_home, clean, dirty}) {
+                    if (cost[from] >= never) continue;
+                    const std::int64_t back = cost[from] + (from == dirty ? copy : 0);
+                    reach(at_home, back + count * home, from, false);
+                    reach(in, back + copy + here, from, true);
+                    if (from != at_home) reach(from == dirty ? dirty : in, cost[from] + stay, from, false);
+                }
+            }
+            cost = next;
+        }
+        state now = at_home;
+        for (const state each : {clean, dirty})
+            if (cost[each] < cost[now]) now = each;
+        if (value.given) {  // or all of its life in the fast memory
+            std::int64_t count = 0;
+            for (std::size_t e = value.first; e <= value.last; ++e) count += count_of(e);
+            if (count * fast + price(born_[v], section_[value.last] + 1) <= cost[now]) {
+                for (std::size_t e = value.first; e <= value.last; ++e) place_[e] = event_place::stays;
+                return;
+            }
+        }
+        for (std::size_t e = value.last + 1; e-- != value.first;) {
+            const auto [from, arrives] = steps_[e][now];
+            place_[e] = now == at_home ? event_place::home : arrives ? event_place::arrives : event_place::stays;
+            now = static_cast<state>(from);
+        }
+        // A visit from the first event to the last, with no need of a home, is all of its life.
+        std::size_t staying = value.first + 1;
+        while (staying <= value.last && place_[staying] == event_place::stays) ++staying;
+        if (!value.given && place_[value.first] == event_place::arrives && staying > value.last)
+            place_[value.first] = event_place::stays;
+    }
+
+    /// Calls `visit(first, last)` for each run of events that was chosen for a value; where it `is_whole`, that is all.
+    template <class Visit>
+    void each_visit(std::size_t v, Visit visit) const {
+        const access_value& value = (*values_)[v];
+        if (is_whole(v)) return visit(value.first, value.last);
+        for (std::size_t e = value.first; e <= value.last; ++e) {
+            if (place_[e] != event_place::arrives) continue;
+            std::size_t last = e;
+            while (last != value.last && place_[last + 1] == event_place::stays) ++last;
+            visit(e, last);
+            e = last;
+        }
+    }
+    /// Whether it is in the fast memory all of its life, and needs no home.
+    [[nodiscard]] bool is_whole(std::size_t v) const { return place_[(*values_)[v].first] == event_place::stays; }
+
+    /// What a byte may cost at most, so that a sum over all is a number.
+    void scale_to(std::uint64_t highest_cost) noexcept { shift_ = 20 - static_cast<int>(std::bit_width(highest_cost)); }
+
+private:
+    struct step_taken {
+        unsigned char from = 0;
+        bool arrives = false;
+    };
+
+    [[nodiscard]] static constexpr std::int64_t most_price() noexcept { return std::int64_t{1} << 58; }
+    [[nodiscard]] std::int64_t scaled(std::uint64_t cost) const noexcept {
+        return static_cast<std::int64_t>(shift_ >= 0 ? cost << shift_ : cost >> -shift_);
+    }
+    [[nodiscard]] std::size_t index(std::int64_t step) const {
+        return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), step) - times_.begin());
+    }
+    void sum_up() {
+        for (std::size_t s = 0; s != price_.size(); ++s) sum_[s + 1] = sum_[s] + price_[s];
+    }
+
+    const std::vector<access_event>* events_;
+    const std::vector<access_value>* values_;
+    std::vector<std::int64_t> times_, price_, load_, sum_;  // by section, which begins where something begins or ends
+    std::vector<std::size_t> section_, born_;               // by event; by value: where it begins to live
+    std::vector<std::array<step_taken, 3>> steps_;          // by event
+    std::vector<event_place> place_;                        // by event
+    std::size_t done_ = 0;
+    int shift_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

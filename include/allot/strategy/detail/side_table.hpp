@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// side_table_nodes: the node store that keeps its records beside the memory, one for every block, hole and extent.
+//
+//     end ◄─► record ◄─► record ◄─► record ◄─► end       before ◄─► after: neighbours in offset space
+//              block      hole       block                next ◄─► prev: the list of a hole's bin
+//
+// The neighbours of an extent are a ring. It is closed by the record of the extent's end, which counts as in use: nothing
+// joins across it, even when extents touch, and every node's size is how far it is to the next record's offset.
+//
+// Nothing is read from or written to the managed memory, and all of it runs in constant expressions. Offsets and sizes are
+// multiples of the granule. A block's metadata is the index of its record. Memory: 20 bytes a record for 32-bit offsets, 24
+// for 64-bit ones.
+#pragma once
+
+#include <allot/core/detail/inlining.hpp>
+#include <allot/core/extent.hpp>
+#include <allot/core/strategy.hpp>
+#include <allot/strategy/detail/record_table.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// The metadata of a strategy with a side table: which record is the block's.
+struct record_metadata {
+    record_index record = no_record;
+    friend constexpr bool operator==(record_metadata, record_metadata) = default;
+};
+
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule>
+class side_table_nodes {
+public:
+    using node = record_index;
+    using metadata_type = record_metadata;
+    using memory_type = no_memory;
+    struct cut {
+        node block, hole;
+    };
+    static constexpr node none = no_record;
+    static constexpr Offset header = 0;          // bytes of a block before what its holder uses
+    static constexpr Offset granule = Granule;   // sizes, and offsets of what holders use, are multiples of it
+    static constexpr Offset min_hole = Granule;  // the smallest hole that can be kept
+    static constexpr Offset tail = 0;            // bytes lost at the end of an extent
+    static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
+
+    /// Bytes of the largest node that an extent of `bytes` can have.
+    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept { return align_down<Offset>(bytes, granule); }
+    /// Bytes of the node that serves `size`; 0 for size 0, and for a node larger than `Largest`, which is a node's size.
+    template <Offset Largest>
+    [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
+        const Offset whole = align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
+        return Largest != largest_node(std::numeric_limits<Offset>::max()) && whole > Largest ? 0 : whole;
+    }
+    /// The part of an extent that can be cut; empty when it is too small.
+    [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
+        Offset first = 0;
+        const Offset last = align_down<Offset>(where.end(), granule);
+        if (!checked_align_up<Offset>(where.offset, granule, first) || first >= last) return {};
+        return {first, static_cast<Offset>(last - first)};
+    }
+
+    /// A hole over all of `where`, which `usable` gave. Precondition: `room(extent_records)`.
+    [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
+        const bool first = records_.taken() == 0;
+        const node hole = records_.take(), end = records_.take();
+        records_[hole] = {.offset = where.offset, .before = end, .after = end};
+        records_[end] = {.offset = where.end(), .before = hole, .after = hole, .prev = in_use};
+        end_ = first ? end : none;
+        return hole;
+    }
+    /// Precondition: the hole is all of an extent.
+    constexpr void remove(node hole) noexcept {
+        if (records_[hole].after == end_) end_ = none;
+        records_.give(records_[hole].after);
+        records_.give(hole);
+    }
+
+    /// Whether the extent's end is known: it is the only one that was inserted since there was none.
+    [[nodiscard]] constexpr bool knows_end() const noexcept { return end_ != none; }
+    /// The hole that ends with the one extent; `none` when a block does, or the end is not known.
+    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept {
+        return end_ == none ? none : if_hole(records_[end_].before);
+    }
+    /// The extent is `more` longer: the hole at its end. Precondition: `room(1)` when `last_hole` is none.
+    [[nodiscard]] constexpr node extend(basic_extent<Offset> where, Offset more) noexcept {
+        node hole = last_hole(where);
+        if (hole == none) hole = insert_before(end_, where.end());
+        records_[end_].offset = static_cast<Offset>(records_[end_].offset + more);
+        return hole;
+    }
+    /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
+    /// and is not all of the extent.
+    [[nodiscard]] constexpr node shorten(basic_extent<Offset> where, Offset less) noexcept {
+        const node hole = last_hole(where);
+        records_[end_].offset = static_cast<Offset>(records_[end_].offset - less);
+        if (size(hole) != 0) return hole;
+        join(records_[hole].before, hole);
+        return none;
+    }
+
+    [[nodiscard]] constexpr bool room(record_index count) noexcept { return records_.room(count); }
+    [[nodiscard]] constexpr bool has_room(record_index count) const noexcept {
+        return Capacity == 0 || records_.spare() >= count;
+    }
+
+    [[nodiscard]] constexpr node find(basic_allocation<Offset, metadata_type> allocation) const noexcept {
+        return allocation.metadata.record;
+    }
+    [[nodiscard]] constexpr metadata_type metadata(node of) const noexcept { return {of}; }
+
+    [[nodiscard]] constexpr Offset offset(node of) const noexcept { return records_[of].offset; }
+    [[nodiscard]] constexpr Offset size(node of) const noexcept {
+        return static_cast<Offset>(records_[records_[of].after].offset - records_[of].offset);
+    }
+    [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
+    [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
+    constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
+    constexpr void set_prev(node of, node to) noexcept { records_[of].prev = to; }
+
+    /// The neighbour, when it is a hole; otherwise `none`.
+    [[nodiscard]] constexpr node hole_before(node of) const noexcept { return if_hole(records_[of].before); }
+    [[nodiscard]] constexpr node hole_after(node of) const noexcept { return if_hole(records_[of].after); }
+
+    constexpr void mark_used(node of, Offset) noexcept { records_[of].prev = in_use; }
+    constexpr void mark_hole(node of, Offset) noexcept { records_[of].prev = none; }
+
+    /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked. Precondition: `room(1)`.
+    [[nodiscard]] ALLOT_INLINE constexpr node split(node of, Offset size) noexcept {
+        return insert_before(records_[of].after, static_cast<Offset>(records_[of].offset + size));
+    }
+    /// Cuts a block of `size` from the front of a hole, which keeps its record. Precondition: `room(1)`.
+    [[nodiscard]] ALLOT_INLINE constexpr cut cut_front(node hole, Offset size, Offset) noexcept {
+        const node block = insert_before(hole, records_[hole].offset);
+        records_[hole].offset = static_cast<Offset>(records_[hole].offset + size);
+        mark_used(block, size);
+        return {block, hole};
+    }
+    /// `first` takes in `second`, which follows it, and has yet to be marked.
+    ALLOT_INLINE constexpr void join(node first, node second) noexcept {
+        const node after = records_[second].after;
+        records_[first].after = after;
+        records_[after].before = first;
+        records_.give(second);
+    }
+
+private:
+    static constexpr node in_use = no_record - 1;
+
+    struct record {
+        Offset offset = 0;
+        node before = none, after = none;
+        node next = none, prev = none;
+    };
+
+    [[nodiscard]] ALLOT_INLINE constexpr node insert_before(node after, Offset offset) noexcept {
+        const node fresh = records_.take(), before = records_[after].before;
+        records_[fresh] = {.offset = offset, .before = before, .after = after};
+        records_[before].after = fresh;
+        records_[after].before = fresh;
+        return fresh;
+    }
+    [[nodiscard]] constexpr node if_hole(node of) const noexcept { return records_[of].prev != in_use ? of : none; }
+
+    record_table<record, Capacity> records_;
+    node end_ = none;  // the record of the extent's end, while there was never more than one
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where a pool keeps which of its slots are free.
+//
+//     slot_free_list      in band: a free slot holds the link to the next one. Any number of slots and extents, no
+//                         memory beside them; a slot is at least a pointer. Newest first.
+//     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
+//     slot_index_stack    beside: where each slot lies, in as few bytes as the farthest needs. Newest first, the fewest
+//                         instructions.
+//     slot_atomic_bitmap  beside: one bit a slot, taken and given by one atomic operation each. About lowest slot first.
+//
+// `take` is false when no slot is free. Taking and giving are O(1); the bitmap looks through one summary word per 4096
+// slots, the atomic one through one word for as many slots as a word has bits. In band, slots that were never used are not
+// touched. Bitmap and index stack run in constant expressions. Not synchronised, but for `take`, `take_at`, `give`, `is_free`
+// and `empty` of the atomic bitmap: threads, cores and interrupts may call these at once, and none of them ever waits.
+#pragma once
+
+#include <allot/core/strategy.hpp>
+
+#include <boost/intrusive/linear_slist_algorithms.hpp>
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+template <std::unsigned_integral Offset, Offset Slot, Offset Align>
+class slot_free_list {
+    // The algorithms of Boost.Intrusive's list without the list, whose destructor would have a global arena registered with
+    // atexit.
+    struct slot {
+        slot* next;
+    };
+    struct links {
+        using node = slot;
+        using node_ptr = slot*;
+        using const_node_ptr = const slot*;
+        static node_ptr get_next(const_node_ptr of) noexcept { return of->next; }
+        static void set_next(node_ptr of, node_ptr next) noexcept { of->next = next; }
+    };
+    using list = boost::intrusive::linear_slist_algorithms<links>;
+    static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
+                  "allot: a slot with its link in band is at least as large and as aligned as a pointer: make it so, or "
+                  "use pool_store::bitmap");
+
+public:
+    using memory_type = addressed_memory;
+    static constexpr bool several_extents = true;
+
+    slot_free_list() noexcept = default;
+    slot_free_list(slot_free_list&& other) noexcept { *this = std::move(other); }
+    slot_free_list& operator=(slot_free_list&& other) noexcept {
+        free_.next = std::exchange(other.free_.next, nullptr);
+        fresh_ = std::exchange(other.fresh_, {});
+        return *this;
+    }
+
+    bool insert(basic_extent<Offset> slots) noexcept {
+        while (fresh_) give(next_fresh());
+        fresh_ = slots;
+        return true;
+    }
+    bool remove(basic_extent<Offset> slots) noexcept {
+        const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
+        auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
+        for (const slot* s = free_.next; s != nullptr; s = s->next) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
+        if (free != slots.size) return false;
+        for (slot* before = &free_; before->next != nullptr;) {
+            if (inside(before->next)) list::unlink_after(before);
+            else before = before->next;
+        }
+        if (slots.contains(fresh_)) fresh_ = {};
+        return true;
+    }
+    [[nodiscard]] bool empty() const noexcept { return free_.next == nullptr && !fresh_; }
+    [[nodiscard]] bool take(Offset& at) noexcept {
+        if (free_.next == nullptr) {
+            if (!fresh_) return false;
+            at = next_fresh();
+        } else {
+            at = offset_of(free_.next);
+            list::unlink_after(&free_);
+        }
+        return true;
+    }
+    void give(Offset at) noexcept { list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot); }
+
+private:
+    [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
+        return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(s));
+    }
+    [[nodiscard]] Offset next_fresh() noexcept {
+        fresh_.size = static_cast<Offset>(fresh_.size - Slot);
+        return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
+    }
+
+    slot free_{};  // in front of the first
+    basic_extent<Offset> fresh_;  // slots that were never taken
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+class slot_bitmap {
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    constexpr slot_bitmap() noexcept = default;
+    /// What is moved from has no slots.
+    constexpr slot_bitmap(slot_bitmap&& other) noexcept { *this = std::move(other); }
+    constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        for (std::size_t i = 0; i != word_count; ++i) words_[i] = std::exchange(other.words_[i], 0);
+        for (std::size_t i = 0; i != summary_count; ++i) summary_[i] = std::exchange(other.summary_[i], 0);
+        return *this;
+    }
+
+    constexpr bool insert(basic_extent<Offset> slots) noexcept {
+        if (whole_ || slots.size / Slot > Count) return false;
+        whole_ = slots;
+        for (std::size_t i = 0; i != slots.size / Slot; ++i) set_free(i);
+        return true;
+    }
+    constexpr bool remove(basic_extent<Offset> slots) noexcept {
+        std::size_t free = 0;
+        for (const std::uint64_t word : words_) free += static_cast<std::size_t>(std::popcount(word));
+        if (slots != whole_ || free != whole_.size / Slot) return false;
+        *this = slot_bitmap{};
+        return true;
+    }
+    [[nodiscard]] constexpr bool empty() const noexcept { return first_summary() == summary_count; }
+    [[nodiscard]] constexpr bool take(Offset& at) noexcept {
+        const std::size_t summary = first_summary();
+        if (summary == summary_count) return false;
+        const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
+        const std::uint64_t word = words_[first];
+        const std::uint64_t rest = word & (word - 1);
+        words_[first] = rest;
+        if (rest == 0) summary_[summary] &= summary_[summary] - 1;
+        at = static_cast<Offset>(whole_.offset + (first * 64 + lowest_one(word)) * Slot);
+        return true;
+    }
+    constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
+
+    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
+        if (!is_free(at)) return false;
+        const std::size_t index = index_of(at);
+        std::uint64_t& word = words_[index / 64];
+        word ^= std::uint64_t{1} << index % 64;  // it is set; `& ~`: see size_bins
+        if (word == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
+        return true;
+    }
+    [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        return distance < whole_.size && distance % Slot == 0 && (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
+    }
+
+private:
+    static constexpr std::size_t word_count = Count / 64 + (Count % 64 != 0);
+    static constexpr std::size_t summary_count = word_count / 64 + (word_count % 64 != 0);
+
+    [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
+        return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
+    }
+    [[nodiscard]] static constexpr std::size_t summary_of(std::size_t index) noexcept {
+        return summary_count == 1 ? 0 : index / 4096;
+    }
+    constexpr void set_free(std::size_t index) noexcept {
+        words_[index / 64] |= std::uint64_t{1} << index % 64;
+        summary_[summary_of(index)] |= std::uint64_t{1} << index / 64 % 64;
+    }
+    [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
+        std::size_t summary = 0;
+        while (summary != summary_count && summary_[summary] == 0) ++summary;
+        return summary;
+    }
+
+    basic_extent<Offset> whole_;
+    std::uint64_t words_[word_count]{};      // a set bit is a free slot
+    std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+class slot_index_stack {
+    // Indices are kept multiplied by the slot's size: nothing to multiply or divide on the way.
+    static constexpr std::size_t last =
+        Count - 1 > std::numeric_limits<std::size_t>::max() / Slot ? std::numeric_limits<std::size_t>::max() : (Count - 1) * Slot;
+    using place = std::conditional_t<
+        (last <= 0xFF), std::uint8_t,
+        std::conditional_t<(last <= 0xFFFF), std::uint16_t, std::conditional_t<(last <= 0xFFFF'FFFF), std::uint32_t, Offset>>>;
+
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    constexpr slot_index_stack() noexcept = default;
+    /// What is moved from has no slots.
+    constexpr slot_index_stack(slot_index_stack&& other) noexcept { *this = std::move(other); }
+    constexpr slot_index_stack& operator=(slot_index_stack&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        free_count_ = std::exchange(other.free_count_, 0);
+        for (std::size_t i = 0; i != free_count_; ++i) free_[i] = other.free_[i];
+        return *this;
+    }
+
+    constexpr bool insert(basic_extent<Offset> slots) noexcept {
+        const auto count = static_cast<std::size_t>(slots.size / Slot);
+        if (whole_ || count > Count) return false;
+        whole_ = slots;
+        for (std::size_t i = 0; i != Count && i != count; ++i) free_[i] = static_cast<place>((count - 1 - i) * Slot);
+        free_count_ = count;
+        return true;
+    }
+    constexpr bool remove(basic_extent<Offset> slots) noexcept {
+        if (slots != whole_ || free_count_ != whole_.size / Slot) return false;
+        whole_ = {};
+        free_count_ = 0;
+        return true;
+    }
+    [[nodiscard]] constexpr bool empty() const noexcept { return free_count_ == 0; }
+    [[nodiscard]] constexpr bool take(Offset& at) noexcept {
+        if (free_count_ == 0) return false;
+        at = static_cast<Offset>(whole_.offset + free_[--free_count_]);
+        return true;
+    }
+    constexpr void give(Offset at) noexcept { free_[free_count_++] = static_cast<place>(at - whole_.offset); }
+
+private:
+    basic_extent<Offset> whole_;
+    std::size_t free_count_ = 0;
+    place free_[Count]{};  // where the free slots lie, from the first slot on; the next one last
+};
+
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count,
+          class Word = std::size_t>  // a parameter, so that nothing is asked of a core where nobody uses this
+class slot_atomic_bitmap {
+    using word = Word;
+    static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
+    // With a parameter in it, so that only a pool with this store asks.
+    static_assert(Slot != 0 && std::atomic<word>::is_always_lock_free,
+                  "allot: this core has no instructions for exclusive access (a Cortex-M0 or M0+, or RISC-V without A), which "
+                  "pool_store::atomic_bitmap needs: use synchronized<arena, a critical section> over another store");
+
+public:
+    using memory_type = no_memory;
+    static constexpr bool several_extents = false;
+
+    slot_atomic_bitmap() noexcept = default;
+    /// Precondition: nobody else uses either.
+    slot_atomic_bitmap(slot_atomic_bitmap&& other) noexcept { *this = std::move(other); }
+    slot_atomic_bitmap& operator=(slot_atomic_bitmap&& other) noexcept {
+        whole_ = std::exchange(other.whole_, {});
+        for (std::size_t i = 0; i != word_count; ++i) words_[i] = other.words_[i].exchange(0);
+        return *this;
+    }
+
+    bool insert(basic_extent<Offset> slots) noexcept {
+        if (whole_ || slots.size / Slot > Count) return false;
+        whole_ = slots;
+        for (std::size_t i = 0; i != slots.size / Slot; ++i) words_[i / word_bits] |= bit_of(i);
+        return true;
+    }
+    bool remove(basic_extent<Offset> slots) noexcept {
+        std::size_t free = 0;
+        for (const std::atomic<word>& each : words_) free += static_cast<std::size_t>(std::popcount(each.load()));
+        if (slots != whole_ || free != whole_.size / Slot) return false;
+        *this = slot_atomic_bitmap{};
+        return true;
+    }
+    [[nodiscard]] bool empty() const noexcept {
+        for (const std::atomic<word>& each : words_)
+            if (each.load(std::memory_order_relaxed) != 0) return false;
+        return true;
+    }
+    /// False when no slot was free in any word as it was looked at: one that comes back meanwhile may be missed.
+    [[nodiscard]] bool take(Offset& at) noexcept {
+        for (std::size_t i = 0; i != word_count; ++i) {
+            word free = words_[i].load(std::memory_order_relaxed);
+            while (free != 0) {
+                const std::size_t index = i * word_bits + lowest_one(free);
+                // What its last holder wrote comes before what the next one does.
+                if (words_[i].compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
+                                                    std::memory_order_relaxed)) {
+                    at = static_cast<Offset>(whole_.offset + index * Slot);
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+    void give(Offset at) noexcept {
+        const std::size_t index = index_of(at);
+        words_[index / word_bits].fetch_or(bit_of(index), std::memory_order_release);
+    }
+    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    [[nodiscard]] bool take_at(Offset at) noexcept {
+        if (!is_slot(at)) return false;
+        const std::size_t index = index_of(at);
+        std::atomic<word>& in = words_[index / word_bits];
+        word free = in.load(std::memory_order_relaxed);
+        while ((free & bit_of(index)) != 0)
+            if (in.compare_exchange_weak(free, free ^ bit_of(index), std::memory_order_acquire, std::memory_order_relaxed))
+                return true;
+        return false;
+    }
+    [[nodiscard]] bool is_free(Offset at) const noexcept {
+        return is_slot(at) && (words_[index_of(at) / word_bits].load(std::memory_order_relaxed) & bit_of(index_of(at))) != 0;
+    }
+
+private:
+    static constexpr std::size_t word_count = Count / word_bits + (Count % word_bits != 0);
+
+    [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
+    [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot); }
+    [[nodiscard]] bool is_slot(Offset at) const noexcept {
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        return distance < whole_.size && distance % Slot == 0;
+    }
+
+    basic_extent<Offset> whole_;
+    std::atomic<word> words_[word_count]{};  // a set bit is a free slot
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,60 @@
+// The laws of a device on OpenCL's buffers and imported bytes, over the driver here, which counts what was not released
+// and what no program may do: see driver.hpp.
+#include "../../laws/device_laws.hpp"
+#include "../../laws/opencl_bytes.hpp"
+#include "driver.hpp"
+
+#include <allot/opencl/buffer.hpp>
+#include <allot/opencl/imported.hpp>
+
+namespace {
+
+/// Buffers that live, in the place of descriptors.
+struct live_buffers {
+    [[nodiscard]] laws::held_resources operator()() const {
+        CHECK(fake::book().buffers == 0);
+        CHECK(fake::book().violations.empty());
+        return {fake::book().buffers, 0};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("on a strict driver OpenCL's buffers keep the laws of a device, at the driver's alignment") {
+    for (const cl_uint align : {64U, 128U, 4096U}) {
+        fake::start();
+        fake::rule().base_align = align;
+        laws::judge_device([] { return allot::opencl::buffer{fake::context(), fake::device()}; }, {.align = align},
+                           laws::buffer_bytes{fake::queue()()}, live_buffers{});
+    }
+}
+
+TEST_CASE("on a strict driver imported bytes keep the laws of a device") {
+    fake::start();
+    alignas(4096) static std::byte bytes[2][4096];
+    std::size_t turn = 0;
+    laws::judge_device([&] { return allot::opencl::imported{fake::context(), fake::device(), bytes[++turn % 2], 4096}; },
+                       {.align = 128}, laws::buffer_bytes{fake::queue()()}, live_buffers{});
+}
+
+TEST_CASE("a driver without memory for one buffer more: an answer, a trim, a retry, and its code") {
+    fake::start();
+    fake::rule().buffers_left = 1;
+    allot::naive<allot::cached<allot::opencl::buffer>> memory{
+        allot::cached<allot::opencl::buffer>{{fake::context(), fake::device()}}};
+    const auto block = memory.allocate({1000, 64});
+    REQUIRE(block);
+    memory.deallocate(block);
+    CHECK(fake::book().buffers == 1);  // kept
+    CHECK_FALSE(memory.allocate({9000, 64}));
+    CHECK(fake::book().buffers == 0);  // it made way, and that was not enough
+    CHECK(memory.diagnose({9000, 64}) ==
+          allot::diagnosis{allot::refusal::device_refused, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE});
+    fake::rule().buffers_left = 1;
+    const auto later = memory.allocate({9000, 64});
+    CHECK(later);
+    memory.deallocate(later);
+    CHECK(memory.trim() == 9000);
+    CHECK(fake::book().buffers == 0);
+    CHECK(fake::book().violations.empty());
+}

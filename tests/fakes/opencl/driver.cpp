@@ -1,0 +1,329 @@
+#include "driver.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+struct _cl_mem {
+    enum { buffer, image } kind = buffer;
+    unsigned references = 1;
+    unsigned char* bytes = nullptr;
+    std::size_t size = 0;  // of a buffer
+    cl_mem parent = nullptr;
+    unsigned mapped = 0;
+    cl_mem_flags flags = 0;
+    void* host = nullptr;
+    cl_image_format format{};
+    std::size_t width = 0, height = 0, pitch = 0, pixel = 0;
+    std::unique_ptr<unsigned char[]> own{};
+
+    [[nodiscard]] bool is_live() const { return references != 0; }
+};
+struct _cl_context {};
+struct _cl_device_id {};
+struct _cl_command_queue {};
+
+namespace {
+
+struct state {
+    fake::rules rules;
+    fake::journal journal;
+    std::vector<std::unique_ptr<_cl_mem>> all;  // also those that ended: a handle stays a handle
+};
+state& now() {
+    static state one;
+    return one;
+}
+_cl_context the_context;
+_cl_device_id the_device;
+_cl_command_queue the_queue;
+
+void violation(const char* what) { now().journal.violations.emplace_back(what); }
+
+cl_mem refuse(cl_int reason, cl_int* status) {
+    *status = reason;
+    return nullptr;
+}
+cl_mem add(std::unique_ptr<_cl_mem> fresh, cl_int* status) {
+    ++(fresh->kind == _cl_mem::buffer ? now().journal.buffers : now().journal.images);
+    now().all.push_back(std::move(fresh));
+    *status = CL_SUCCESS;
+    return now().all.back().get();
+}
+
+/// Bytes of a pixel of four channels; 0 for a format that is not there: those of one byte are not.
+std::size_t pixel_of(const cl_image_format& format) {
+    if (format.image_channel_order != CL_RGBA) return 0;
+    switch (format.image_channel_data_type) {
+        case CL_HALF_FLOAT:
+        case CL_SIGNED_INT16:
+        case CL_UNSIGNED_INT16: return 8;
+        case CL_FLOAT:
+        case CL_SIGNED_INT32:
+        case CL_UNSIGNED_INT32: return 16;
+        default: return 0;
+    }
+}
+
+bool is_usable(cl_mem of) {
+    if (of == nullptr) return false;
+    for (cl_mem each = of; each != nullptr; each = each->parent) {
+        if (!each->is_live()) {
+            violation("memory was used whose end had come");
+            return false;
+        }
+    }
+    return true;
+}
+
+template <class Value>
+cl_int answer(std::size_t room, void* to, Value value) {
+    if (room < sizeof value) return CL_INVALID_VALUE;
+    std::memcpy(to, &value, sizeof value);
+    return CL_SUCCESS;
+}
+
+/// Calls `copy(pixels in the image, row from 0 on)` for each row of a part of an image.
+template <class Copy>
+cl_int for_rows(cl_mem image, const std::size_t* origin, const std::size_t* region, Copy&& copy) {
+    if (!is_usable(image)) return CL_INVALID_MEM_OBJECT;
+    if (origin[0] + region[0] > image->width || origin[1] + region[1] > image->height) return CL_INVALID_VALUE;
+    for (std::size_t y = 0; y != region[1]; ++y)
+        copy(image->bytes + (origin[1] + y) * image->pitch + origin[0] * image->pixel, y);
+    return CL_SUCCESS;
+}
+bool is_inside(cl_mem buffer, std::size_t offset, std::size_t size) {
+    return offset <= buffer->size && size <= buffer->size - offset;
+}
+
+}  // namespace
+
+namespace fake {
+rules& rule() { return now().rules; }
+journal& book() { return now().journal; }
+void start() { now() = {}; }
+cl::Context context() { return cl::Context{&the_context, true}; }
+cl::Device device() { return cl::Device{&the_device, true}; }
+cl::CommandQueue queue() { return cl::CommandQueue{&the_queue, true}; }
+}  // namespace fake
+
+extern "C" {
+
+cl_int clRetainDevice(cl_device_id) { return CL_SUCCESS; }
+cl_int clReleaseDevice(cl_device_id) { return CL_SUCCESS; }
+cl_int clRetainContext(cl_context) { return CL_SUCCESS; }
+cl_int clReleaseContext(cl_context) { return CL_SUCCESS; }
+cl_int clRetainCommandQueue(cl_command_queue) { return CL_SUCCESS; }
+cl_int clReleaseCommandQueue(cl_command_queue) { return CL_SUCCESS; }
+cl_int clRetainEvent(cl_event) { return CL_SUCCESS; }
+cl_int clReleaseEvent(cl_event) { return CL_SUCCESS; }
+
+cl_int clGetDeviceInfo(cl_device_id, cl_device_info what, size_t room, void* to, size_t* size) {
+    const fake::rules& rules = now().rules;
+    if (size != nullptr) *size = room;
+    switch (what) {
+        case CL_DEVICE_MEM_BASE_ADDR_ALIGN: return answer(room, to, cl_uint{rules.base_align * 8});
+        case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return answer(room, to, cl_ulong{rules.most_bytes});
+        case CL_DEVICE_HOST_UNIFIED_MEMORY: return answer(room, to, cl_bool{rules.unified});
+        case CL_DEVICE_IMAGE_SUPPORT: return answer(room, to, cl_bool{CL_TRUE});
+        case CL_DEVICE_IMAGE2D_MAX_WIDTH:
+        case CL_DEVICE_IMAGE2D_MAX_HEIGHT: return answer(room, to, rules.largest);
+        case CL_DEVICE_IMAGE_PITCH_ALIGNMENT: return answer(room, to, rules.pitch_align);
+        case CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT: return answer(room, to, rules.image_base_align);
+        default: return CL_INVALID_VALUE;
+    }
+}
+cl_int clGetCommandQueueInfo(cl_command_queue, cl_command_queue_info what, size_t room, void* to, size_t*) {
+    switch (what) {
+        case CL_QUEUE_CONTEXT: return answer(room, to, cl_context{&the_context});
+        case CL_QUEUE_DEVICE: return answer(room, to, cl_device_id{&the_device});
+        default: return CL_INVALID_VALUE;
+    }
+}
+cl_int clGetSupportedImageFormats(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint room, cl_image_format* to,
+                                  cl_uint* count) {
+    const cl_image_format all[] = {{CL_R, CL_SIGNED_INT8},        {CL_RGBA, CL_HALF_FLOAT},
+                                   {CL_RGBA, CL_FLOAT},           {CL_RGBA, CL_SIGNED_INT16},
+                                   {CL_RGBA, CL_UNSIGNED_INT16},  {CL_RGBA, CL_SIGNED_INT32},
+                                   {CL_RGBA, CL_UNSIGNED_INT32}};
+    if (count != nullptr) *count = cl_uint{std::size(all)};
+    if (to != nullptr) std::copy_n(all, std::min<std::size_t>(room, std::size(all)), to);
+    return CL_SUCCESS;
+}
+
+cl_mem clCreateBuffer(cl_context, cl_mem_flags flags, size_t size, void* host, cl_int* status) {
+    if (size == 0 || size > now().rules.most_bytes) return refuse(CL_INVALID_BUFFER_SIZE, status);
+    if (((flags & CL_MEM_USE_HOST_PTR) != 0) != (host != nullptr)) return refuse(CL_INVALID_HOST_PTR, status);
+    if (now().rules.buffers_left == 0) return refuse(CL_MEM_OBJECT_ALLOCATION_FAILURE, status);
+    --now().rules.buffers_left;
+    auto fresh = std::make_unique<_cl_mem>();
+    fresh->size = size;
+    fresh->flags = flags;
+    fresh->host = host;
+    if (host == nullptr) {
+        fresh->own = std::make_unique<unsigned char[]>(size);
+        host = fresh->own.get();
+    }
+    fresh->bytes = static_cast<unsigned char*>(host);
+    return add(std::move(fresh), status);
+}
+cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_create_type, const void* info, cl_int* status) {
+    const auto where = *static_cast<const cl_buffer_region*>(info);
+    if (!is_usable(parent) || parent->kind != _cl_mem::buffer || parent->parent != nullptr)
+        return refuse(CL_INVALID_MEM_OBJECT, status);
+    if (where.size == 0) return refuse(CL_INVALID_BUFFER_SIZE, status);
+    if (!is_inside(parent, where.origin, where.size)) return refuse(CL_INVALID_VALUE, status);
+    if (!now().rules.any_origin && where.origin % now().rules.base_align != 0)
+        return refuse(CL_MISALIGNED_SUB_BUFFER_OFFSET, status);
+    auto fresh = std::make_unique<_cl_mem>();
+    fresh->size = where.size;
+    fresh->flags = parent->flags;
+    fresh->host = parent->host == nullptr ? nullptr : static_cast<unsigned char*>(parent->host) + where.origin;
+    fresh->bytes = parent->bytes + where.origin;
+    fresh->parent = parent;
+    return add(std::move(fresh), status);
+}
+cl_mem clCreateImage(cl_context, cl_mem_flags flags, const cl_image_format* format, const cl_image_desc* wanted, void*,
+                     cl_int* status) {
+    const fake::rules& rules = now().rules;
+    const std::size_t pixel = pixel_of(*format), row = wanted->image_width * pixel;
+    if (pixel == 0) return refuse(CL_IMAGE_FORMAT_NOT_SUPPORTED, status);
+    if (wanted->image_width == 0 || wanted->image_height == 0 || wanted->image_width > rules.largest ||
+        wanted->image_height > rules.largest)
+        return refuse(CL_INVALID_IMAGE_SIZE, status);
+    auto fresh = std::make_unique<_cl_mem>();
+    fresh->kind = _cl_mem::image;
+    fresh->format = *format;
+    fresh->flags = flags;
+    fresh->width = wanted->image_width;
+    fresh->height = wanted->image_height;
+    fresh->pixel = pixel;
+    if (const cl_mem over = wanted->buffer; over != nullptr) {
+        if (!is_usable(over)) return refuse(CL_INVALID_MEM_OBJECT, status);
+        if (rules.refuse_image_over != CL_SUCCESS) return refuse(rules.refuse_image_over, status);
+        const std::size_t pitch = wanted->image_row_pitch;
+        const bool has_pitch = rules.pitch_align != 0 && pitch >= row && pitch % (rules.pitch_align * pixel) == 0;
+        const bool has_base = over->host == nullptr ||
+                              reinterpret_cast<std::uintptr_t>(over->host) % (rules.image_base_align * pixel) == 0;
+        if (!has_pitch || !has_base || pitch * wanted->image_height > over->size) {
+            ++now().journal.refused_over;
+            return refuse(CL_INVALID_IMAGE_DESCRIPTOR, status);
+        }
+        ++now().journal.made_over;
+        fresh->pitch = pitch;
+        fresh->bytes = over->bytes;
+        fresh->parent = over;
+    } else {
+        fresh->pitch = row;
+        fresh->own = std::make_unique<unsigned char[]>(row * wanted->image_height);
+        fresh->bytes = fresh->own.get();
+    }
+    return add(std::move(fresh), status);
+}
+
+cl_int clRetainMemObject(cl_mem of) {
+    if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
+    ++of->references;
+    return CL_SUCCESS;
+}
+cl_int clReleaseMemObject(cl_mem of) {
+    if (of == nullptr || !of->is_live()) {
+        violation("memory was released that had ended");
+        return CL_INVALID_MEM_OBJECT;
+    }
+    if (--of->references != 0) return CL_SUCCESS;
+    if (of->mapped != 0) violation("memory ended while it was mapped");
+    for (const auto& each : now().all) {
+        if (each->parent == of && each->is_live()) violation("a buffer ended before what lies over it");
+    }
+    --(of->kind == _cl_mem::buffer ? now().journal.buffers : now().journal.images);
+    if (of->own != nullptr && of->kind == _cl_mem::buffer) std::memset(of->bytes, 0xDD, of->size);
+    return CL_SUCCESS;
+}
+cl_int clGetMemObjectInfo(cl_mem of, cl_mem_info what, size_t room, void* to, size_t*) {
+    if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
+    switch (what) {
+        case CL_MEM_ASSOCIATED_MEMOBJECT: return answer(room, to, of->parent);
+        case CL_MEM_CONTEXT: return answer(room, to, cl_context{&the_context});
+        case CL_MEM_FLAGS: return answer(room, to, of->flags);
+        case CL_MEM_HOST_PTR: return answer(room, to, of->host);
+        default: return CL_INVALID_VALUE;
+    }
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset, size_t size, void* to, cl_uint,
+                           const cl_event*, cl_event*) {
+    if (!is_usable(from)) return CL_INVALID_MEM_OBJECT;
+    if (!is_inside(from, offset, size)) return CL_INVALID_VALUE;
+    ++now().journal.transfers;
+    std::memcpy(to, from->bytes + offset, size);
+    return CL_SUCCESS;
+}
+cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset, size_t size, const void* from, cl_uint,
+                            const cl_event*, cl_event*) {
+    if (!is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_inside(to, offset, size)) return CL_INVALID_VALUE;
+    ++now().journal.transfers;
+    std::memcpy(to->bytes + offset, from, size);
+    return CL_SUCCESS;
+}
+cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size,
+                           cl_uint, const cl_event*, cl_event*) {
+    if (!is_usable(from) || !is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_inside(from, from_offset, size) || !is_inside(to, to_offset, size)) return CL_INVALID_VALUE;
+    std::memmove(to->bytes + to_offset, from->bytes + from_offset, size);
+    return CL_SUCCESS;
+}
+void* clEnqueueMapBuffer(cl_command_queue, cl_mem of, cl_bool, cl_map_flags, size_t offset, size_t size, cl_uint,
+                         const cl_event*, cl_event*, cl_int* status) {
+    *status = !is_usable(of) ? CL_INVALID_MEM_OBJECT : !is_inside(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (*status != CL_SUCCESS) return nullptr;
+    ++now().journal.maps;
+    ++of->mapped;
+    return of->bytes + offset;
+}
+cl_int clEnqueueUnmapMemObject(cl_command_queue, cl_mem of, void*, cl_uint, const cl_event*, cl_event*) {
+    if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
+    if (of->mapped == 0) return CL_INVALID_VALUE;
+    --of->mapped;
+    return CL_SUCCESS;
+}
+cl_int clFinish(cl_command_queue) {
+    ++now().journal.waits;
+    return CL_SUCCESS;
+}
+cl_int clEnqueueReadImage(cl_command_queue, cl_mem from, cl_bool, const size_t* origin, const size_t* region,
+                          size_t pitch, size_t, void* to, cl_uint, const cl_event*, cl_event*) {
+    return for_rows(from, origin, region, [&](const unsigned char* pixels, std::size_t y) {
+        const std::size_t row = region[0] * from->pixel;
+        std::memcpy(static_cast<unsigned char*>(to) + y * (pitch == 0 ? row : pitch), pixels, row);
+    });
+}
+cl_int clEnqueueWriteImage(cl_command_queue, cl_mem to, cl_bool, const size_t* origin, const size_t* region, size_t pitch,
+                           size_t, const void* from, cl_uint, const cl_event*, cl_event*) {
+    return for_rows(to, origin, region, [&](unsigned char* pixels, std::size_t y) {
+        const std::size_t row = region[0] * to->pixel;
+        std::memcpy(pixels, static_cast<const unsigned char*>(from) + y * (pitch == 0 ? row : pitch), row);
+    });
+}
+cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem from, cl_mem to, size_t offset, const size_t* origin,
+                                  const size_t* region, cl_uint, const cl_event*, cl_event*) {
+    if (!is_usable(from)) return CL_INVALID_MEM_OBJECT;
+    if (!is_inside(from, offset, region[0] * region[1] * to->pixel)) return CL_INVALID_VALUE;
+    return for_rows(to, origin, region, [&](unsigned char* pixels, std::size_t y) {
+        const std::size_t row = region[0] * to->pixel;
+        std::memcpy(pixels, from->bytes + offset + y * row, row);
+    });
+}
+cl_int clEnqueueCopyImageToBuffer(cl_command_queue, cl_mem from, cl_mem to, const size_t* origin, const size_t* region,
+                                  size_t offset, cl_uint, const cl_event*, cl_event*) {
+    if (!is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_inside(to, offset, region[0] * region[1] * from->pixel)) return CL_INVALID_VALUE;
+    return for_rows(from, origin, region, [&](const unsigned char* pixels, std::size_t y) {
+        const std::size_t row = region[0] * from->pixel;
+        std::memcpy(to->bytes + offset + y * row, pixels, row);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,240 @@
+// A Vulkan driver of the test's own, behind a vkGetInstanceProcAddr: what lavapipe has not, namely memory that is not
+// coherent, pages that buffers and images must not share, few allocations, and resources that require one of their own.
+//
+//     host's view  │ … │  flush ──►  ◄── invalidate  │ … │  device's view       of each mapped memory that is not coherent
+//
+// It is as strict as the specification lets a driver be, and writes down every rule that is broken. Nothing of the real
+// loader is called.
+#pragma once
+
+#include <allot/vulkan/memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+inline constexpr VkDeviceSize atom = 256, page = 1024, resource_align = 64;
+/// Memory types.
+enum : std::uint32_t { local, visible, coherent, lazy, types };
+
+struct allocation {
+    std::uint32_t type = 0;
+    VkMemoryAllocateFlags flags = 0;
+    bool is_mapped = false, is_dedicated = false;
+    std::vector<std::byte> of_device, of_host;
+};
+struct resource {
+    VkDeviceSize size = 0;
+    bool is_image = false;
+    std::uint32_t fits_types = (1u << types) - 1;
+    bool requires_dedicated = false;
+    VkDeviceMemory bound_to = VK_NULL_HANDLE;
+    VkDeviceSize at = 0;
+};
+
+/// All that the driver knows, and what it was to do.
+struct machine {
+    std::uint32_t most_allocations = 4;
+    VkDeviceSize heap = 1 << 20, largest = 1 << 19;
+    VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS;  // with this, the next time
+    const char* lacks = "";                                            // a function that is not there
+
+    std::map<VkDeviceMemory, allocation> memory{};
+    std::map<std::uint64_t, resource> resources{};
+    std::uint64_t names = 0x1000;
+    std::size_t allocations_asked = 0, flushes = 0, invalidations = 0;
+    VkMappedMemoryRange last_range{};
+    std::vector<std::string> broken{};  // rules
+
+    void check(bool is_kept, const char* rule) {
+        if (!is_kept) broken.emplace_back(rule);
+    }
+};
+inline machine now;
+
+template <class Handle>
+[[nodiscard]] Handle handle_of(std::uint64_t name) {
+    return reinterpret_cast<Handle>(name);
+}
+template <class Handle>
+[[nodiscard]] resource& of(Handle handle) {
+    return now.resources.at(reinterpret_cast<std::uint64_t>(handle));
+}
+template <class Handle>
+[[nodiscard]] Handle make(const resource& what) {
+    now.resources[++now.names] = what;
+    return handle_of<Handle>(now.names);
+}
+[[nodiscard]] inline VkBuffer buffer(VkDeviceSize size) { return make<VkBuffer>({size}); }
+[[nodiscard]] inline VkImage image(VkDeviceSize size) { return make<VkImage>({size, true}); }
+
+inline const VkInstance instance = handle_of<VkInstance>(1);
+inline const VkPhysicalDevice physical = handle_of<VkPhysicalDevice>(2);
+inline const VkDevice device = handle_of<VkDevice>(3);
+
+// ── the driver ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+inline VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties2* to) {
+    to->properties.limits.maxMemoryAllocationCount = now.most_allocations;
+    to->properties.limits.bufferImageGranularity = page;
+    to->properties.limits.nonCoherentAtomSize = atom;
+    static_cast<VkPhysicalDeviceMaintenance3Properties*>(to->pNext)->maxMemoryAllocationSize = now.largest;
+}
+inline VKAPI_ATTR void VKAPI_CALL get_memory(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* to) {
+    constexpr VkMemoryPropertyFlags of_device = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                    of_host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    *to = {};
+    to->memoryTypeCount = types;
+    to->memoryTypes[local] = {of_device, 0};
+    to->memoryTypes[visible] = {of_host | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 1};
+    to->memoryTypes[coherent] = {of_host | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 1};
+    to->memoryTypes[lazy] = {of_device | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0};
+    to->memoryHeapCount = 2;
+    to->memoryHeaps[0] = to->memoryHeaps[1] = {now.heap, 0};
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* wanted, const VkAllocationCallbacks*,
+                                               VkDeviceMemory* to) {
+    ++now.allocations_asked;
+    if (now.refuse_allocation != VK_SUCCESS) return std::exchange(now.refuse_allocation, VK_SUCCESS);
+    now.check(now.memory.size() < now.most_allocations, "maxMemoryAllocationCount");
+    now.check(wanted->allocationSize != 0 && wanted->allocationSize <= now.largest, "maxMemoryAllocationSize");
+    allocation fresh;
+    fresh.type = wanted->memoryTypeIndex;
+    fresh.of_device.resize(wanted->allocationSize);
+    for (auto* next = static_cast<const VkBaseInStructure*>(wanted->pNext); next != nullptr; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO)
+            fresh.flags = reinterpret_cast<const VkMemoryAllocateFlagsInfo*>(next)->flags;
+        if (next->sType != VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) continue;
+        const auto& to_one = *reinterpret_cast<const VkMemoryDedicatedAllocateInfo*>(next);
+        const resource& what = to_one.image != VK_NULL_HANDLE ? of(to_one.image) : of(to_one.buffer);
+        now.check(what.size == wanted->allocationSize, "the size of a dedicated allocation");
+        fresh.is_dedicated = true;
+    }
+    *to = handle_of<VkDeviceMemory>(++now.names);
+    now.memory[*to] = fresh;
+    return VK_SUCCESS;
+}
+inline VKAPI_ATTR void VKAPI_CALL free_memory(VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
+    now.check(now.memory.erase(memory) == 1, "freed once");
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                                          VkMemoryMapFlags, void** to) {
+    if (now.refuse_map != VK_SUCCESS) return std::exchange(now.refuse_map, VK_SUCCESS);
+    allocation& what = now.memory.at(memory);
+    now.check(what.type == visible || what.type == coherent, "mapped is what the host sees");
+    now.check(!std::exchange(what.is_mapped, true), "mapped once");
+    now.check(offset == 0 && size == VK_WHOLE_SIZE, "mapped whole");
+    if (what.type == coherent) return *to = what.of_device.data(), VK_SUCCESS;
+    what.of_host = what.of_device;
+    *to = what.of_host.data();
+    return VK_SUCCESS;
+}
+inline void move_range(const VkMappedMemoryRange& range, bool to_device) {
+    allocation& what = now.memory.at(range.memory);
+    const VkDeviceSize all = what.of_device.size();
+    now.last_range = range;
+    now.check(what.is_mapped, "flushed is what is mapped");
+    now.check(range.offset % atom == 0, "a range begins at an atom");
+    now.check(range.offset <= all && range.size <= all - range.offset, "a range lies inside");
+    now.check(range.size % atom == 0 || range.offset + range.size == all, "a range ends at an atom, or at the end");
+    if (what.type == coherent || !now.broken.empty()) return;
+    auto& from = to_device ? what.of_host : what.of_device;
+    auto& to = to_device ? what.of_device : what.of_host;
+    std::memcpy(to.data() + range.offset, from.data() + range.offset, range.size);
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice, std::uint32_t, const VkMappedMemoryRange* range) {
+    return ++now.flushes, move_range(*range, true), VK_SUCCESS;
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice, std::uint32_t, const VkMappedMemoryRange* range) {
+    return ++now.invalidations, move_range(*range, false), VK_SUCCESS;
+}
+inline void answer(const resource& what, VkMemoryRequirements2* to) {
+    to->memoryRequirements = {what.size, resource_align, what.fits_types};
+    static_cast<VkMemoryDedicatedRequirements*>(to->pNext)->requiresDedicatedAllocation = what.requires_dedicated;
+}
+inline VKAPI_ATTR void VKAPI_CALL of_buffer(VkDevice, const VkBufferMemoryRequirementsInfo2* what,
+                                            VkMemoryRequirements2* to) {
+    answer(of(what->buffer), to);
+}
+inline VKAPI_ATTR void VKAPI_CALL of_image(VkDevice, const VkImageMemoryRequirementsInfo2* what,
+                                           VkMemoryRequirements2* to) {
+    answer(of(what->image), to);
+}
+inline VkResult bind(resource& what, VkDeviceMemory memory, VkDeviceSize at) {
+    const allocation& in = now.memory.at(memory);
+    now.check(at % resource_align == 0, "bound at its alignment");
+    now.check(at <= in.of_device.size() && what.size <= in.of_device.size() - at, "bound inside");
+    now.check((what.fits_types >> in.type & 1) != 0, "bound to a type that it names");
+    now.check(!what.requires_dedicated || in.is_dedicated, "dedicated where it is required");
+    for (const auto& [name, other] : now.resources) {
+        if (other.bound_to != memory || other.is_image == what.is_image) continue;
+        const VkDeviceSize from = at / page, to = (at + what.size - 1) / page;
+        const VkDeviceSize other_from = other.at / page, other_to = (other.at + other.size - 1) / page;
+        now.check(to < other_from || other_to < from, "bufferImageGranularity");
+    }
+    what.bound_to = memory;
+    what.at = at;
+    return VK_SUCCESS;
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL bind_buffer(VkDevice, VkBuffer what, VkDeviceMemory memory, VkDeviceSize at) {
+    return bind(of(what), memory, at);
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL bind_image(VkDevice, VkImage what, VkDeviceMemory memory, VkDeviceSize at) {
+    return bind(of(what), memory, at);
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice, const VkBufferCreateInfo* wanted,
+                                                    const VkAllocationCallbacks*, VkBuffer* to) {
+    return *to = buffer(wanted->size), VK_SUCCESS;
+}
+inline VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice, VkBuffer what, const VkAllocationCallbacks*) {
+    now.resources.erase(reinterpret_cast<std::uint64_t>(what));
+}
+
+inline VKAPI_ATTR void VKAPI_CALL copy_buffer(VkCommandBuffer, VkBuffer, VkBuffer, std::uint32_t, const VkBufferCopy*) {
+    now.broken.emplace_back("nothing is copied here");
+}
+
+inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name);
+inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_of_device(VkDevice, const char* name) { return get(instance, name); }
+inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
+    if (std::strcmp(name, now.lacks) == 0) return nullptr;
+    const auto any = [](auto function) { return reinterpret_cast<PFN_vkVoidFunction>(function); };
+    const std::map<std::string, PFN_vkVoidFunction> all{
+        {"vkGetDeviceProcAddr", any(&get_of_device)},
+        {"vkGetPhysicalDeviceProperties2", any(&get_properties)},
+        {"vkGetPhysicalDeviceMemoryProperties", any(&get_memory)},
+        {"vkAllocateMemory", any(&allocate)},
+        {"vkFreeMemory", any(&free_memory)},
+        {"vkMapMemory", any(&map)},
+        {"vkFlushMappedMemoryRanges", any(&flush)},
+        {"vkInvalidateMappedMemoryRanges", any(&invalidate)},
+        {"vkGetBufferMemoryRequirements2", any(&of_buffer)},
+        {"vkGetImageMemoryRequirements2", any(&of_image)},
+        {"vkBindBufferMemory", any(&bind_buffer)},
+        {"vkBindImageMemory", any(&bind_image)},
+        {"vkCreateBuffer", any(&create_buffer)},
+        {"vkDestroyBuffer", any(&destroy_buffer)},
+        {"vkCmdCopyBuffer", any(&copy_buffer)},
+    };
+    const auto found = all.find(name);
+    return found == all.end() ? nullptr : found->second;
+}
+
+/// A fresh machine for one test, which has broken no rule in the end and holds no memory.
+struct driven {
+    driven() { now = {}; }
+    driven(const driven&) = delete;
+    driven& operator=(const driven&) = delete;
+    ~driven() {
+        CHECK(now.memory.empty());
+        for (const std::string& each : now.broken) FAIL_CHECK(each);
+    }
+};
+
+}  // namespace fake

@@ -1,0 +1,201 @@
+// What the benchmarks measure with: replays, their check, extents, the command line, and traces by name.
+#include "../../../benchmarks/replay_arguments.hpp"
+#include "../../../benchmarks/replay_by_hand.hpp"
+#include "../../../benchmarks/trace_files.hpp"
+
+#include "../../unit/plan/problems.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace benchmarks;
+
+workload workload_of(const allot::trace_writer& writer) { return closed("written", *allot::read_trace(writer.bytes())); }
+
+/// Three blocks of 1024 bytes, of which the middle one stays; then one of 2048, for which neither hole suffices.
+workload three_and_a_larger_one() {
+    allot::trace_writer writer;
+    const auto low = writer.allocate(1024);
+    writer.allocate(1024);
+    const auto high = writer.allocate(1024);
+    writer.deallocate(low);
+    writer.deallocate(high);
+    writer.allocate(2048);
+    return workload_of(writer);
+}
+
+/// Gives whatever `Next` says.
+template <class Next>
+struct made_up {
+    using block = std::uint64_t;
+    static constexpr bool bounded = true, in_memory = false;
+    made_up(std::uint64_t, const allot::trace&) {}
+    bool allocate(std::uint64_t size, std::size_t, block& to) { return next_(size, to); }
+    void deallocate(block, const allot::trace_operation&) {}
+    static std::uint64_t position(block held) { return held; }
+
+private:
+    Next next_{};
+};
+struct refuses {
+    bool operator()(std::uint64_t, std::uint64_t&) const { return false; }
+};
+struct gives_the_same_twice {
+    std::uint64_t calls = 0;
+    bool operator()(std::uint64_t, std::uint64_t& to) {
+        to = calls++ / 2 * 4096;
+        return true;
+    }
+};
+struct gives_what_overlaps_by_a_byte {
+    std::uint64_t end = 1;
+    bool operator()(std::uint64_t size, std::uint64_t& to) {
+        to = end - 1;
+        end = to + size;
+        return true;
+    }
+};
+struct gives_odd_offsets {
+    std::uint64_t end = 1;
+    bool operator()(std::uint64_t size, std::uint64_t& to) {
+        to = end;
+        end += size;
+        return true;
+    }
+};
+
+std::string what(const std::string& name) {
+    try {
+        static_cast<void>(trace_of(name));
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return "";
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string shipped(const std::string& name) {
+    return (std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "benchmarks" / "traces" / name).string();
+}
+
+}  // namespace
+
+TEST_CASE("replay: the extent that is found is the one worked out by hand") {
+    const workload of = three_and_a_larger_one();
+    REQUIRE(of.trace.peak == 3072);
+    // Best fit: 0 to 1024 is free, the middle one lies behind it, and 2048 more follow: 4096 bytes.
+    CHECK(extent_over_peak<set_best_fit>(of) == doctest::Approx(4096.0 / 3072));
+    // Where nothing is taken back before the end: the sum.
+    CHECK(extent_over_peak<bump_by_hand>(of) == doctest::Approx(5120.0 / 3072));
+    CHECK(extent_over_peak<made_up<refuses>>(of) == 0);
+    CHECK(fits<set_best_fit>(of, 4096));
+    CHECK_FALSE(fits<set_best_fit>(of, 4095));
+}
+
+TEST_CASE("replay: a trace is closed, so that it can be replayed again") {
+    const workload of = three_and_a_larger_one();
+    CHECK(of.events == 6);
+    CHECK(of.size == 0);  // of several sizes
+    CHECK_FALSE(of.drops);
+    set_best_fit on{4096, of.trace};
+    std::vector<set_best_fit::block> blocks(of.trace.slots);
+    for (int round = 0; round != 3; ++round) CHECK(replay(on, of.trace, blocks.data()));
+
+    allot::trace_writer writer;
+    writer.allocate(64);
+    writer.reset();
+    writer.allocate(64);
+    CHECK(workload_of(writer).drops);
+    CHECK(workload_of(writer).size == 64);
+}
+
+TEST_CASE("replay: the check sees overlaps, misaligned blocks and refusals") {
+    const workload of = three_and_a_larger_one();
+    const verdict good = check<set_best_fit>(of, 4096);
+    CHECK(good.complete);
+    CHECK(good.overlaps == 0);
+    CHECK(good.misaligned == 0);
+    CHECK_FALSE(check<set_best_fit>(of, 4095).complete);
+    CHECK_FALSE(check<made_up<refuses>>(of, 4096).complete);
+    CHECK(check<made_up<gives_the_same_twice>>(of, 0).overlaps > 0);
+    CHECK(check<made_up<gives_what_overlaps_by_a_byte>>(of, 0).overlaps > 0);
+    const verdict odd = check<made_up<gives_odd_offsets>>(of, 0);
+    CHECK(odd.overlaps == 0);
+    CHECK(odd.misaligned == 4);
+}
+
+TEST_CASE("replay: slots by hand, to the last one") {
+    allot::trace_writer writer;
+    std::vector<std::uint64_t> held;
+    problems::random random{3};
+    for (int i = 0; i != 20'000; ++i) {
+        if (held.size() < 5000) {
+            held.push_back(writer.allocate(64));
+        } else {
+            std::swap(held[random.index(held.size())], held.back());
+            writer.deallocate(held.back());
+            held.pop_back();
+        }
+    }
+    const workload of = workload_of(writer);
+    const auto is_tight = [&](verdict all, verdict one_less) {
+        CHECK(all.complete);
+        CHECK(all.overlaps + all.misaligned == 0);
+        CHECK_FALSE(one_less.complete);
+    };
+    is_tight(check<free_list_by_hand>(of, 5000 * 64), check<free_list_by_hand>(of, 4999 * 64));
+    is_tight(check<index_stack_by_hand<64>>(of, 5000 * 64), check<index_stack_by_hand<64>>(of, 4999 * 64));
+    is_tight(check<bitmap_by_hand<64>>(of, 5000 * 64), check<bitmap_by_hand<64>>(of, 4999 * 64));
+}
+
+TEST_CASE("replay: what is asked for on the command line, and what is wrong with it") {
+    const std::vector<std::string> names{"quick", "small"};
+    const replay_arguments asked = parse({"--allocator", "small", "a.altr", "--group", "pool", "b.altr"}, names);
+    CHECK(asked.wrong.empty());
+    CHECK(asked.traces == std::vector<std::string>{"a.altr", "b.altr"});
+    CHECK(asked.has("small", subject_group::pool));
+    CHECK(asked.has("small", subject_group::pool_beside));
+    CHECK_FALSE(asked.has("quick", subject_group::pool));
+    CHECK_FALSE(asked.has("small", subject_group::bump));
+    CHECK(parse({}, names).has("quick", subject_group::best_fit_beside));
+
+    const std::string unknown = parse({"--allocator", "nobody", "a.altr"}, names).wrong;
+    CHECK(has(unknown, "nobody"));
+    CHECK(has(unknown, "quick, small"));
+    CHECK(has(parse({"--group", "stack"}, names).wrong, "bump, pool, best_fit"));
+    CHECK(has(parse({"a.altr", "--allocator"}, names).wrong, "--allocator"));
+    CHECK(has(parse({"--fast"}, names).wrong, "--fast"));
+}
+
+TEST_CASE("replay: traces by name") {
+    CHECK(trace_of("logn100").operations.size() == 6000);
+    CHECK(trace_of("logn100:7").peak == trace_of("logn100:7").peak);
+    CHECK(trace_of("logn100:7").peak != trace_of("logn100:8").peak);
+    CHECK(trace_of("gpu50").least_align == 256);
+    CHECK(has(what("logn100:x"), "a seed is a number"));
+    CHECK(has(what("nowhere.altr"), "there is no such file or synthetic trace"));
+    CHECK(has(what(std::filesystem::temp_directory_path().string()), "this is a directory, not a trace"));
+
+    const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
+    CHECK(has(what(path), std::string{"an age reaches back before the first block"}));
+    CHECK(has(what(path), "at byte 9"));
+    std::ofstream{path, std::ios::binary}.close();  // empty
+    CHECK(has(what(path), "at byte 0"));
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01";  // its end is missing
+    CHECK(has(what(path), "at byte 8"));
+    std::filesystem::remove(path);
+}
+
+TEST_CASE("replay: the traces that are shipped") {
+    for (const char* name : {"gpu50.altr", "logn100.altr"}) {
+        const workload of = closed(name, trace_of(shipped(name)));
+        CHECK(of.events >= 4000);
+        const verdict seen = check<set_best_fit>(of, of.trace.peak * 2);
+        CHECK(seen.complete);
+        CHECK(seen.overlaps == 0);
+        CHECK(seen.misaligned == 0);
+    }
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""Tests of what ./dev makes of its command line, with stand-ins for cmake, apt and all that it would build."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+DEV = Path(__file__).resolve().parent.parent / "dev"
+ECHO = '#!/bin/bash\necho "$(basename "$0")" "$@"\n'
+NETWORK = "build/networks/tiny.network"
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name).resolve() / "tree"
+        self.elsewhere = self.root.parent / "elsewhere"
+        self.elsewhere.mkdir()
+        self.script("dev", DEV.read_text())
+        self.script("bin/dpkg-query", "#!/bin/bash\nprintf installed\n")
+        self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
+        self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
+        self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
+        for script in ("fuzz/run.sh", "vm/run.sh", "documentation/bare_root.sh"):
+            self.script(f"tests/{script}", ECHO)
+        for tool in ("pip", "python", "conan"):
+            self.script(f"build/tools/bin/{tool}", ECHO)
+        for program in ("gcc/examples/plan/memory_planner", "gcc/examples/networks/network_demo", "gcc-release/benchmarks/replay"):
+            self.script(f"build/{program}", ECHO)
+        for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
+            (self.elsewhere / name).write_text("")
+        (self.elsewhere / "folder").mkdir()
+
+    def script(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def dev(self, *arguments, exits_with=0, **environment):
+        done = subprocess.run([str(self.root / "dev"), *arguments], capture_output=True, text=True, cwd=self.elsewhere, timeout=60,
+                              env={**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", **environment})
+        self.assertEqual(done.returncode, exits_with, done.stdout + done.stderr)
+        return done
+
+    def test_what_is_wrong_is_said_before_anything_is_built(self):
+        for arguments, reason in [
+            (["nonsense"], "there is no command nonsense"),
+            (["plan"], "no file is given to plan"),
+            (["plan", "--json"], "no file is given to plan"),
+            (["plan", "a.csv", "--nonsense"], "there is no option --nonsense"),
+            (["plan", "nowhere.csv"], "there is no file nowhere.csv"),
+            (["plan", "a.csv", "b.csv"], "there are two files"),
+            (["plan", "a.csv", "--out"], "--out needs a value"),
+            (["plan", "tiny.onnx", "--dim"], "--dim needs a value"),
+            (["plan", "a.csv", "--dim", "n=1"], "--dim is for ONNX files"),
+            (["demo", "--nonsense"], "there is no option --nonsense"),
+            (["demo", "nowhere.onnx"], "there is no file nowhere.onnx"),
+            (["demo", "--memory"], "--memory needs a value"),
+            (["demo", "--dim", "n=1"], "--dim is for ONNX files"),
+            (["replay"], "no trace is given to replay"),
+            (["replay", "--nonsense"], "there is no option --nonsense"),
+            (["replay", "nowhere.altr"], "there is no file nowhere.altr"),
+            (["replay", "some.trace", "--allocator"], "--allocator needs a name"),
+            (["bench", "nonsense"], "there is no benchmark 'nonsense', but: instructions"),
+            (["test", "--nonsense"], "./dev test takes --wide or --all, or nothing"),
+            (["test", "--wide", "--all"], "./dev test takes --wide or --all, or nothing"),
+            (["fuzz", "nonsense"], "there is no fuzzer nonsense"),
+            (["fuzz", "--minutes"], "--minutes needs a number"),
+            (["fuzz", "--minutes=soon"], "--minutes needs a number"),
+            (["fuzz", "--nonsense"], "there is no option --nonsense"),
+            (["size", "nonsense"], "./dev size takes no arguments"),
+            (["devices", "nonsense"], "./dev devices takes no arguments"),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.dev(*arguments, exits_with=2)
+                self.assertEqual(done.stdout, "")
+                self.assertRegex(done.stderr, rf"^dev: [^\n]+; see ./dev help\n$")
+                self.assertIn(reason, done.stderr)
+
+    def test_dimensions_go_to_the_converter(self):
+        for form in (["--dim", "batch=4", "--dim", "n=2"], ["--dim=batch=4", "--dim=n=2"]):
+            done = self.dev("plan", "tiny.onnx", *form, "--capacity", "4KiB")
+            self.assertEqual((self.root / NETWORK).read_text(),
+                             f"onnx_to_network.py --dim=batch=4 --dim=n=2 {self.elsewhere}/tiny.onnx\n")
+            self.assertEqual(done.stdout, f"memory_planner {NETWORK} --capacity=4KiB\n")
+            (self.root / NETWORK).unlink()
+            done = self.dev("demo", *form, "tiny.onnx")
+            self.assertIn("--dim=batch=4 --dim=n=2", (self.root / NETWORK).read_text())
+            self.assertIn(f"network_demo --svg {self.root}/build/networks {NETWORK}\n", done.stdout)
+
+    def test_a_file_that_the_converter_refuses(self):
+        self.script("examples/apps/network_demo/onnx_to_network.py", "#!/bin/bash\necho why >&2\nexit 1\n")
+        for command in ("plan", "demo"):
+            self.assertTrue(self.dev(command, "tiny.onnx", exits_with=2).stderr.endswith("why\n"))
+
+    def test_paths_are_the_caller_s(self):
+        here = self.elsewhere
+        done = self.dev("plan", "--svg=p.svg", "--out", "o.csv", "a.csv", "--moves", "--memory", "fast:8")
+        self.assertEqual(done.stdout, f"memory_planner --svg {here}/p.svg --out {here}/o.csv {here}/a.csv --moves --memory=fast:8\n")
+        done = self.dev("demo", "--json=d.json", "--svg", "pictures", "--memory=host", "x.network")
+        self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
+        done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
+        self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
+
+    def test_what_is_tested(self):
+        def workflows(*arguments):
+            done = self.dev("test", *arguments)
+            self.assertIn("all passed", done.stdout)
+            return [line.split()[-1] for line in done.stdout.splitlines() if "--workflow" in line]
+
+        unit, wide, everything = workflows(), workflows("--wide"), workflows("--all")
+        self.assertEqual(unit, ["unit"])
+        self.assertEqual(wide, ["gcc", "rest"])
+        self.assertEqual(everything[:3], unit + wide)  # nothing is left out, or tested twice
+        self.assertEqual(len(everything), len(set(everything)))
+
+    def test_all_goes_on_where_it_was_stopped(self):
+        def git(*arguments):
+            subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=self.root, check=True, capture_output=True)
+
+        self.script("tests/targets/vm/run.sh", "#!/bin/bash\nexit 1\n")
+        (self.root / ".gitignore").write_text("build\nbin\n")
+        for step in (["init"], ["add", "."], ["commit", "-m", "x"]):
+            git(*step)
+        self.assertIn("FAILED: vm (of: ", self.dev("test", "--all", exits_with=1).stdout)
+        again = self.dev("test", "--all", exits_with=1).stdout
+        self.assertIn("unit: passed on this commit already", again)
+        self.assertNotIn("--workflow", again)
+        self.assertIn("FAILED: vm (of: ", again)
+        self.assertIn("--workflow", self.dev("test").stdout)  # only the long run goes on
+        self.script("tests/targets/vm/run.sh", ECHO)
+        self.assertIn("--workflow", self.dev("test", "--all").stdout)  # the tree differs from the commit
+        git("commit", "-am", "y")
+        self.assertIn("--workflow", self.dev("test", "--all").stdout)
+
+    def test_a_test_that_fails(self):
+        done = self.dev("test", exits_with=1, CMAKE_FAILS="1")
+        self.assertIn("FAILED: unit (of: unit)", done.stdout)
+
+    def test_fuzzers_get_their_time(self):
+        for name in ("table", "trace"):
+            self.script(f"tests/fuzz/{name}_fuzz.cpp", "")
+        for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
+                                 (["--minutes=2", "table", "--keep", "trace"], "2 --keep table trace")]:
+            self.assertIn(f"run.sh build/clang-asan/tests/fuzz {given}\n", self.dev("fuzz", *arguments).stdout)
+
+    def test_a_build_that_fails_is_shown(self):
+        done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")
+        self.assertIn("that failed; all of it is in build/", done.stderr)
+        self.assertIn("building", self.dev("demo", "x.network").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""The sample in the opening comment of each public header compiles: header_samples.py SCRATCH COMPILER [FLAG...]
+
+A sample is a fragment: the first indented lines of the comment. What it takes for granted is said in GIVEN, and it becomes
+the body of a function behind that. A header whose sample is not compiled is in LEFT, with the reason. All become one file,
+of which the syntax is checked.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HEADERS = Path(__file__).resolve().parent.parent.parent / "include" / "allot"
+NEEDS_SDK = re.compile(r"cuda|hip|metal|vulkan|opencl|mpi|shmem|vtcm|gpu_runtime|/symmetric|on_rank|contiguous_pages")
+LEFT = {
+    "arena_requirements.hpp": "names parameters of a template",
+    "core/result.hpp": "leaves arguments out",
+    "host/tightly_coupled.hpp": "two alternatives", "plan/workspace.hpp": "two alternatives",
+    "shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
+    "naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
+}
+TOP = """#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <vector>
+using namespace allot::literals;
+using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+struct widget {};
+template <class... T> void log(const T&...) {}
+template <class... T> void report(const T&...) {}
+template <class... T> int complain(const T&...) { return 1; }
+void write_register(int, std::uint64_t);
+void consumer_takes(void*);
+"""
+HEAP = "heap_arena arena{{}, 1_MiB};\n"
+DATA = HEAP + "auto data = *allot::alloc_storage(arena, 8192, 128);\n"
+BUFFERS = "static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};\n"
+PROBLEM = BUFFERS + "const allot::plan_problem problem{.buffers = buffers};\n"
+GIVEN = {
+    "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
+    "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
+    "compose/paged.hpp": "using rows_of = allot::pool<allot::pool_options{.slot = 2048}>;\n"
+                         "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\n"
+                         "row_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
+    "core/diagnosis.hpp": HEAP + "allot::layout wanted{64};\n",
+    "dma/buffer.hpp": "char from[4096]{};\n",
+    "dma/copy.hpp": DATA + "auto host = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
+                                  "allot::arena<allot::dma::heap<\"reserved\">, allot::best_fit<>> memory{{}, 8_MiB};\n"
+                                  "auto &one = memory, &another = memory;\n"
+                                  "auto device_data = *allot::alloc_storage(memory, 4096);\n"
+                                  "auto in_dma_memory = *allot::alloc_tensor(device_data, 0, {4}, allot::int32);\n"
+                                  "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",
+    "dma/u_dma_buf.hpp": "int source = 0;\n",
+    "host/shared_memory.hpp": "int socket = 0;\n",
+    "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
+    "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
+    "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
+    "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
+                                "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",
+    "tensor/policies.hpp": HEAP,
+    "tensor/refusal.hpp": HEAP + "auto storage = *allot::alloc_storage(arena, 4096);\n",
+    "tensor/runs.hpp": DATA + "auto tensor = *allot::alloc_tensor(data, 0, {4}, allot::int32);\nlong sum = 0;\n"
+                              "auto checksum = [](void*, std::size_t) { return 1; };\n",
+    "tensor/storage.hpp": HEAP + "allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(arena)};\n",
+    "tensor/tensor.hpp": DATA,
+    "tensor/scope.hpp": "heap_arena heap{{}, 1_MiB}, first_core{{}, 1_MiB}, second_core{{}, 1_MiB};\nunsigned ordinal = 0;\n",
+}
+AT_NAMESPACE_SCOPE = {"core/device.hpp", "core/options.hpp"}  # a class with static members, inline constants
+
+
+def sample_of(text):
+    """The first indented lines of the opening comment that end as code does; empty where there are none."""
+    lines = []
+    for line in text.split("\n"):
+        if not line.startswith("//") or (lines and not line.startswith("//     ")):
+            break
+        if line.startswith("//     "):
+            lines.append(line[7:])
+    code = [line for line in lines if not re.search("[─│┌└▓◄►]", line)]
+    return "\n".join(code) if any(re.search(r"[;{}]\s*(//.*)?$", line) for line in code) else ""
+
+
+def main(arguments):
+    scratch = Path(arguments[0])
+    scratch.mkdir(parents=True, exist_ok=True)
+    includes, parts, unused = set(), [], set(GIVEN) | set(LEFT) | AT_NAMESPACE_SCOPE
+    for path in sorted(HEADERS.rglob("*.hpp")):
+        header = str(path.relative_to(HEADERS))
+        sample = sample_of(path.read_text(encoding="utf-8"))
+        if not sample or NEEDS_SDK.search("/" + header):
+            continue
+        unused.discard(header)
+        if header in LEFT:
+            continue
+        includes.add(header)
+        # What a sample leaves out: the rest of a list, and what is done with an error.
+        sample = re.sub(r"\{…\}", "{{.size = 64, .live = {0, 1}}}", sample)
+        sample = re.sub(r", …\}", "}", sample)
+        sample = sample.replace("{ … }", "{ return allot::tensor_result<int>{1}; }")
+        sample = re.sub(r"(?<=[)] )…", "{}", sample) + "\n;"
+        line = f'#line 1 "{header}: its sample"\n'
+        if header in AT_NAMESPACE_SCOPE:
+            parts.append(f"namespace sample_{len(parts)} {{\n{line}{sample}\n}}\n")
+        else:
+            result = "int" if "return " in sample else "void"
+            end = "return 0;\n" if result == "int" else ""
+            given = f'#line 1 "{header}: what is given"\n' + GIVEN.get(header, "")
+            parts.append(f"{result} sample_{len(parts)}() {{\n{given}{line}{sample}\n{end}}}\n")
+    source = scratch / "header_samples.cpp"
+    included = ["allot.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", *sorted(includes)]
+    source.write_text("".join(f"#include <allot/{header}>\n" for header in included) + TOP + "".join(parts), encoding="utf-8")
+    if unused:
+        print(f"these headers have no sample, and are listed: {', '.join(sorted(unused))}")
+    done = subprocess.run([*arguments[1:], "-std=c++20", "-fsyntax-only", "-w", str(source)], timeout=600)
+    print(f"samples of {len(parts)} headers: exit status {done.returncode}")
+    return 1 if unused or done.returncode else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,291 @@
+#!/usr/bin/python3
+"""Tests of examples/apps/network_demo/onnx_to_network.py on tiny graphs. Exits 77 (skipped) where Python lacks onnx."""
+
+import contextlib
+import importlib.util
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import onnx
+    from onnx import TensorProto, helper
+except ImportError:
+    print("skipped: Python's onnx module is missing (Debian: python3-onnx)")
+    sys.exit(77)
+
+SCRIPT = Path(__file__).resolve().parent.parent / "examples" / "networks" / "onnx_to_network.py"
+FLOAT = TensorProto.FLOAT
+
+
+def load_script():
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location("onnx_to_network", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+onnx_to_network = load_script()
+node = helper.make_node
+
+
+def value(name, *shape, dtype=FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def weight(name, *values):
+    return helper.make_tensor(name, FLOAT, [len(values)], values)
+
+
+def constant(name, *values):
+    return node("Constant", [], [name], value=weight(name, *values))
+
+
+def model(nodes, inputs, outputs, weights=(), infos=(), opset=13):
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, weights, value_info=infos)
+    domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.example", 1)]
+    return helper.make_model(graph, opset_imports=domains, ir_version=8)
+
+
+class OnnxToNetwork(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+
+    def save(self, model, name="tiny"):
+        path = self.directory / f"{name}.onnx"
+        onnx.save(model, str(path))
+        return str(path)
+
+    def run_main(self, *arguments):
+        """The exit status, standard output and standard error of the script."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = onnx_to_network.main(list(arguments))
+            except SystemExit as exit:
+                status = exit.code
+        return status, out.getvalue(), err.getvalue()
+
+    def check(self, model, expected, *arguments):
+        """The model turns into these lines, comments aside."""
+        status, text, errors = self.run_main(self.save(model), *arguments)
+        self.assertEqual((status, errors), (0, ""))
+        self.assertTrue(text.endswith("\n"))
+        self.assertEqual([line for line in text.splitlines() if not line.startswith("#")], expected)
+
+    def check_refused(self, model, *words):
+        """The model is refused in one sentence that holds these words."""
+        status, text, errors = self.run_main(self.save(model))
+        self.assertEqual((status, text), (1, ""))
+        self.assertEqual(errors.count("\n"), 1)
+        for word in words:
+            self.assertIn(word, errors)
+
+    def test_weights_are_dropped_even_where_they_are_inputs(self):
+        nodes = [node("Add", ["x", "w"], ["a"]), node("Mul", ["a", "v"], ["y"])]
+        self.check(
+            model(nodes, [value("x", 2, 3), value("w", 3)], [value("y", 2, 3)], [weight("w", 1, 2, 3), weight("v", 1)]),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 a", "tensor 2 24 float32 2x3 y",
+             "input 0", "output 2", "step 0 Add 0 -> 1", "step 1 Mul 1 -> 2"])
+
+    def test_what_comes_from_constants_alone_is_a_weight(self):
+        nodes = [constant("c", 1, 2), node("Neg", ["c"], ["d"]), node("Add", ["d", "w"], ["e"]),
+                 node("Add", ["x", "e"], ["y"])]
+        self.check(
+            model(nodes, [value("x", 2)], [value("y", 2), value("e", 2)], [weight("w", 3)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1",
+             "step 0 Add 0 -> 1"])
+
+    def test_a_random_operator_makes_no_weight(self):
+        nodes = [node("RandomNormal", [], ["r"], shape=[2]), node("Add", ["x", "r"], ["y"])]
+        self.check(
+            model(nodes, [value("x", 2)], [value("y", 2)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 r", "tensor 2 8 float32 2 y",
+             "input 0", "output 2", "step 0 RandomNormal -> 1", "step 1 Add 0 1 -> 2"])
+
+    def test_an_unread_output_is_kept_only_where_its_shape_is_known(self):
+        def dropout(opset):
+            nodes = [node("Dropout", ["x"], ["a", "mask"]), node("Relu", ["a"], ["y"])]
+            return model(nodes, [value("x", 4)], [value("y", 4)], opset=opset)
+
+        self.check(
+            dropout(9),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 a", "tensor 2 16 float32 4 y",
+             "input 0", "output 2", "step 0 Dropout 0 -> 1", "step 1 Relu 1 -> 2"])
+        self.check(
+            dropout(13),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 a", "tensor 2 4 bool 4 mask",
+             "tensor 3 16 float32 4 y", "input 0", "output 3", "step 0 Dropout 0 -> 1 2", "step 1 Relu 1 -> 3"])
+
+    def test_a_symbolic_dimension_needs_a_value(self):
+        symbolic = model([node("Relu", ["x"], ["y"])], [value("x", "batch", 4)], [value("y", "batch", 4)])
+        self.check_refused(symbolic, "'x'", "--dim batch=VALUE")
+        self.check(
+            symbolic,
+            ["network tiny", "tensor 0 48 float32 3x4 x", "tensor 1 48 float32 3x4 y", "input 0", "output 1",
+             "step 0 Relu 0 -> 1"],
+            "--dim", "batch=3")
+
+    def test_a_wrong_dim_argument_is_an_error_of_usage(self):
+        path = self.save(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 4)]))
+        for wrong in ("batch", "=3", "batch=", "batch=-1"):
+            self.assertEqual(self.run_main(path, "--dim", wrong)[0], 2)
+
+    def test_a_size_that_cannot_be_known_is_refused(self):
+        nodes = [node("Mystery", ["x"], ["a"], domain="com.example"), node("Relu", ["a"], ["y"])]
+        self.check_refused(model(nodes, [value("x", 4)], [value("y", None)]), "'a'", "unknown")
+
+    def test_shapes_that_contradict_each_other_are_refused(self):
+        self.check_refused(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 5)]), "infer")
+
+    def test_shape_preserving_operators_that_onnx_does_not_know(self):
+        nodes = [node("FastGelu", ["x"], ["a"], domain="com.example"), node("Relu", ["a"], ["b"]),
+                 node("QuickGelu", ["b"], ["y"], domain="com.example")]
+        self.check(
+            model(nodes, [value("x", 4)], [value("y", None)]),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 a", "tensor 2 16 float32 4 b",
+             "tensor 3 16 float32 4 y", "input 0", "output 3", "step 0 FastGelu 0 -> 1", "step 1 Relu 1 -> 2",
+             "step 2 QuickGelu 2 -> 3"])
+
+    def test_a_shape_that_the_graph_computes(self):
+        nodes = [node("Shape", ["x"], ["s"]), node("Reshape", ["a", "s"], ["y"])]
+        self.check(
+            model(nodes, [value("x", 2, 3), value("a", 6)], [value("y", None, None)], opset=14),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 6 a", "tensor 2 16 int64 2 s",
+             "tensor 3 24 float32 2x3 y", "input 0", "input 1", "output 3", "step 0 Shape 0 -> 2",
+             "step 1 Reshape 1 2 -> 3"])
+
+    def test_inputs_twice_and_inputs_left_out(self):
+        nodes = [node("Add", ["x", "x"], ["a"]), node("Clip", ["a", "", "m"], ["y"])]
+        self.check(
+            model(nodes, [value("x", 2), value("m")], [value("y", 2)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 4 float32 scalar m", "tensor 2 8 float32 2 a",
+             "tensor 3 8 float32 2 y", "input 0", "input 1", "output 3", "step 0 Add 0 0 -> 2",
+             "step 1 Clip 2 1 -> 3"])
+
+    def test_white_space_and_small_types(self):
+        int4 = 22  # its number: an older onnx lacks the name
+        nodes = [node("Mystery", ["my input"], ["y"], domain="com.example")]
+        self.check(
+            model(nodes, [value("my input", 3, dtype=TensorProto.BOOL)], [value("y", 3, dtype=int4)]),
+            ["network tiny", "tensor 0 3 bool 3 my_input", "tensor 1 2 int4 3 y", "input 0", "output 1",
+             "step 0 Mystery 0 -> 1"])
+
+    def test_a_subgraph_is_refused(self):
+        branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
+        nodes = [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)]
+        self.check_refused(model(nodes, [value("x", dtype=TensorProto.BOOL)], [value("y", 1)]), "If", "graph inside")
+
+    def with_functions(self, nodes, *functions):
+        made = model(nodes, [value("x", 2, 3)], [value("y", 2, 3)])
+        made.functions.extend(functions)
+        return made
+
+    def function(self, name, inputs, outputs, nodes, attributes=(), opset=13):
+        domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.example", 1)]
+        return helper.make_function("com.example", name, inputs, outputs, nodes, domains, list(attributes))
+
+    def test_functions_are_expanded(self):
+        twice = self.function("Twice", ["x"], ["y"], [node("Relu", ["x"], ["t"]), node("Neg", ["t"], ["y"])])
+        call = [node("Twice", ["x"], ["t"], domain="com.example"), node("Twice", ["t"], ["y"], domain="com.example")]
+        self.check(
+            self.with_functions(call, twice),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 t_1", "tensor 2 24 float32 2x3 t",
+             "tensor 3 24 float32 2x3 t_2", "tensor 4 24 float32 2x3 y", "input 0", "output 4", "step 0 Relu 0 -> 1",
+             "step 1 Neg 1 -> 2", "step 2 Relu 2 -> 3", "step 3 Neg 3 -> 4"])
+
+    def test_functions_in_functions_and_their_attributes(self):
+        reference = onnx.AttributeProto(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
+        joined = node("Concat", ["a", "b"], ["both"])
+        joined.attribute.append(reference)
+        outer_call = node("Join", ["p", "p"], ["q"], domain="com.example")
+        outer_call.attribute.append(onnx.AttributeProto(name="along", ref_attr_name="outer", type=onnx.AttributeProto.INT))
+        functions = [self.function("Join", ["a", "b"], ["both"], [joined], ["along"]),
+                     self.function("Outer", ["p"], ["q"], [outer_call], ["outer"])]
+        nodes = [node("Outer", ["x"], ["y"], domain="com.example", outer=1)]
+        made = model(nodes, [value("x", 2, 3)], [value("y", 2, 6)])
+        made.functions.extend(functions)
+        self.check(made, ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 48 float32 2x6 y", "input 0", "output 1",
+                          "step 0 Concat 0 0 -> 1"])
+
+    def test_a_function_whose_inputs_and_outputs_are_left_out(self):
+        clip = self.function("Bound", ["x", "low", "high"], ["y", "spare"],
+                             [node("Clip", ["x", "low", "high"], ["y"]), node("Neg", ["x"], ["spare"])])
+        self.check(
+            self.with_functions([node("Bound", ["x"], ["y"], domain="com.example")], clip),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "tensor 2 24 float32 2x3 spare_1",
+             "input 0", "output 1", "step 0 Clip 0 -> 1", "step 1 Neg 0 -> 2"])
+
+    def test_a_function_that_gives_its_input(self):
+        same = self.function("Same", ["x"], ["x"], [])
+        self.check(
+            self.with_functions([node("Same", ["x"], ["y"], domain="com.example")], same),
+            ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "input 0", "output 1",
+             "step 0 Identity 0 -> 1"])
+
+    def test_functions_that_cannot_be_expanded(self):
+        call = [node("F", ["x"], ["y"], domain="com.example")]
+        itself = self.function("F", ["x"], ["y"], [node("F", ["x"], ["y"], domain="com.example")])
+        self.check_refused(self.with_functions(call, itself), "the function F calls itself")
+        older = self.function("F", ["x"], ["y"], [node("Relu", ["x"], ["y"])], opset=9)
+        self.check_refused(self.with_functions(call, older), "the function F is written in version 9")
+        branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
+        inside = self.function("F", ["x"], ["y"], [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)])
+        self.check_refused(self.with_functions(call, inside), "If", "graph inside")
+        doubling = [self.function(f"F{i}", ["x"], ["y"], [node(f"F{i + 1}", ["x"], ["t"], domain="com.example"),
+                                                          node(f"F{i + 1}", ["t"], ["y"], domain="com.example")])
+                    for i in range(64)]
+        first = [node("F0", ["x"], ["y"], domain="com.example")]
+        onnx_to_network.Inliner.MOST_NODES, most = 100, onnx_to_network.Inliner.MOST_NODES
+        self.check_refused(self.with_functions(first, *doubling), "more than 100 operators")
+        onnx_to_network.Inliner.MOST_NODES = most
+
+    def test_an_output_that_is_listed_twice(self):
+        self.check(
+            model([node("Relu", ["x"], ["y"])], [value("x", 2)], [value("y", 2), value("y", 2)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1", "step 0 Relu 0 -> 1"])
+
+    def test_strings_and_sequences_are_refused(self):
+        nodes = [node("Identity", ["x"], ["y"])]
+        string = {"dtype": TensorProto.STRING}
+        self.check_refused(model(nodes, [value("x", 2, **string)], [value("y", 2, **string)]), "'x'", "strings")
+        sequence = helper.make_tensor_sequence_value_info
+        self.check_refused(model(nodes, [sequence("x", FLOAT, [2])], [sequence("y", FLOAT, [2])]), "'x'", "sequence")
+
+    def test_the_order_is_checked(self):
+        nodes = [node("Relu", ["a"], ["y"]), node("Relu", ["x"], ["a"])]
+        self.check_refused(model(nodes, [value("x", 2)], [value("y", 2)], infos=[value("a", 2)]), "'a'", "before")
+        self.check_refused(model([], [value("x", 2)], [value("y", 2)]), "'y'", "before")
+
+    def test_no_onnx_file(self):
+        path = self.directory / "tiny.onnx"
+        for content in (b"", b"this is no protobuf"):
+            path.write_bytes(content)
+            self.assertEqual(self.run_main(str(path))[0], 1)
+        self.assertEqual(self.run_main(str(self.directory / "absent.onnx"))[0], 1)
+
+    def test_several_files_and_the_summary(self):
+        nodes = [node("Relu", ["x"], ["a"]), node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["y"])]
+        chain = model(nodes, [value("x", 25)], [value("y", 25)])
+        files = [self.save(chain, "light_bvlc_first"), self.save(chain, "second")]
+        self.assertEqual(self.run_main(*files)[0], 2)
+        results = self.directory / "new" / "results"
+        options = ["--output", str(results), "--note", "Made\nby a test.", "--summary"]
+        status, text, errors = self.run_main(*files, *options)
+        self.assertEqual((status, text), (0, ""))
+        sizes = "3 steps, 4 tensors, 400 bytes in all, 200 bytes live at most"
+        self.assertEqual(errors.splitlines(), [f"first: {sizes}", f"second: {sizes}"])
+        self.assertEqual(sorted(path.name for path in results.iterdir()), ["first.network", "second.network"])
+        self.assertEqual(
+            (results / "first.network").read_text(encoding="utf-8").splitlines()[:3],
+            ["# allot network, version 1: written by onnx_to_network.py from light_bvlc_first.onnx",
+             "# Made by a test.", "network first"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,27 @@
+from pathlib import Path
+
+from conan import ConanFile
+from conan.tools.build import can_run
+from conan.tools.cmake import CMake, cmake_layout
+
+
+class AllotConsumer(ConanFile):
+    """Builds and runs ../consumer with the package: conan create . --test-folder tests/integration/package/conan"""
+
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeToolchain", "CMakeDeps"
+
+    def requirements(self):
+        self.requires(self.tested_reference_str)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure(build_script_folder=str(Path(self.source_folder, "..", "consumer")))
+        cmake.build()
+
+    def test(self):
+        if can_run(self):
+            self.run(str(Path(self.build_folder, self.cpp.build.bindir, "consumer")), env="conanrun")

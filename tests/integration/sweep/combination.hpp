@@ -1,0 +1,300 @@
+// One combination of options, as a machine.
+#pragma once
+
+#include "machine.hpp"
+
+#include <allot/address/handle_offset.hpp>
+#include <allot/address/pointer_table.hpp>
+#include <allot/allot.hpp>
+#include <allot/compose/fallback.hpp>
+#include <allot/compose/paged.hpp>
+#include <allot/compose/synchronized.hpp>
+#include <allot/host/pages.hpp>
+#include <allot/host/tightly_coupled.hpp>
+#include <allot/host/virtual_memory.hpp>
+
+#include <sys/mman.h>
+
+namespace sweep {
+
+using namespace allot;
+
+struct count_misuse {
+    void operator()(misuse, std::size_t, std::size_t) const noexcept { ++misuses; }
+};
+
+// ── devices that only tests have ─────────────────────────────────────────────────────────────────────────────────────
+
+/// Buffers that are nothing but a number.
+struct handles {
+    using address_model = handle_offset<std::uintptr_t>;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = offset_use::carried;
+    static constexpr std::size_t min_align = 64, granularity = 4;
+    static constexpr auto dl_device = dl_device_type::opencl;
+
+    acquired<handles> acquire(layout wanted) noexcept {
+        if (wanted.size > most || wanted.align > 4096) return acquired<handles>::failure(7);
+        return region_of<handles>{{++given(), 0}, wanted.size, wanted.align < 64 ? 64 : wanted.align};
+    }
+    void release(region_of<handles>) noexcept {}
+
+    static constexpr std::size_t most = std::size_t{1} << 22;
+    static std::uintptr_t& given() {
+        static std::uintptr_t count = 0;
+        return count;
+    }
+};
+
+/// Addresses that the host may not touch: whoever does ends the program.
+struct untouchable {
+    using address_model = raw_pointer;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = offset_use::arithmetic;
+    static constexpr std::size_t min_align = 1, granularity = 1;
+    static constexpr auto dl_device = dl_device_type::cuda;
+
+    static constexpr std::size_t in_front = 8;  // of a base, which is no page's
+    acquired<untouchable> acquire(layout wanted) noexcept {
+        if (wanted.size > handles::most || wanted.align > 4096) return acquired<untouchable>::failure(7);
+        const std::size_t lead = wanted.align > in_front ? 0 : in_front;
+        void* const base = ::mmap(nullptr, wanted.size + in_front, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base == MAP_FAILED) return acquired<untouchable>::failure(8);
+        return region<void*>{raw_pointer::locate(base, lead), wanted.size, lead == 0 ? 4096 : in_front};
+    }
+    void release(region<void*> held) noexcept {
+        const std::size_t lead = raw_pointer::position(held.base) % 4096;
+        ::munmap(static_cast<std::byte*>(held.base) - lead, held.size + in_front);
+    }
+};
+
+/// What a device stands on.
+template <class Device, std::size_t Size>
+struct ground {
+    static constexpr bool is_window = false;
+    Device device() { return Device{}; }
+};
+template <std::size_t Bytes, std::size_t Align, std::size_t Size>
+struct ground<host::static_storage<Bytes, Align>, Size> {
+    static constexpr bool is_window = true;
+};
+template <class Device, std::size_t Size>
+struct window_ground {
+    static constexpr bool is_window = true;
+    alignas(4096) std::byte bytes[Size + 24];
+    Device device() { return Device{bytes + 3, Size}; }  // as badly aligned as can be
+};
+template <std::size_t Size>
+struct ground<host::buffer, Size> : window_ground<host::buffer, Size> {};
+template <std::size_t Size>
+struct ground<tightly_coupled, Size> : window_ground<tightly_coupled, Size> {};
+template <std::size_t Size>
+struct ground<host::virtual_memory, Size> {
+    static constexpr bool is_window = false;
+    host::virtual_memory device() { return host::virtual_memory{Size * 3}; }
+};
+
+// ── what is made of arenas ───────────────────────────────────────────────────────────────────────────────────────────
+
+enum class made { alone, fallback, synchronized, paged };
+constexpr std::size_t row_bytes = 40;
+
+using tables_type = arena<host::heap, best_fit<>>;
+
+template <class Arena, made How>
+struct composed {
+    using type = Arena&;
+    static type of(Arena& first, Arena*, tables_type*) { return first; }
+};
+template <class Arena>
+struct composed<Arena, made::fallback> {
+    using type = fallback<Arena&, Arena&>;
+    static type of(Arena& first, Arena* second, tables_type*) { return type{first, *second}; }
+};
+template <class Arena>
+struct composed<Arena, made::synchronized> {
+    using type = synchronized<Arena&, no_lock>;
+    static type of(Arena& first, Arena*, tables_type*) { return type{first}; }
+};
+template <class Arena>
+struct composed<Arena, made::paged> {
+    using model = typename Arena::address_model;
+    using entry = std::conditional_t<model::absolute, row_pointer, row_offset<std::uint32_t>>;
+    using type = paged<Arena&, tables_type&, pointer_table<row_bytes, entry, model>>;
+    static type of(Arena& first, Arena*, tables_type* tables) {
+        if constexpr (model::absolute) return type{first, *tables};
+        else return type{first, *tables, first.regions()[0].base};
+    }
+};
+
+template <class Arena>
+struct no_marks {
+    using type = int;
+};
+template <class Arena>
+    requires markable<typename Arena::strategy_type>
+struct no_marks<Arena> {
+    using type = decltype(std::declval<const Arena&>().mark());
+};
+
+/// What a strategy's options say of how much it may need beside a block.
+template <class Strategy>
+constexpr std::size_t granule_of = 1;
+template <best_fit_options Options, class Offset, class Memory>
+constexpr std::size_t granule_of<best_fit<Options, Offset, Memory>> = Options.granule;
+
+template <class Strategy>
+constexpr bool defers = false;
+template <class Strategy, deferred_options Options>
+constexpr bool defers<deferred<Strategy, Options>> = true;
+
+template <class Device, class Strategy, class Growth, arena_options Options, made How, std::size_t Size>
+class combination final : public machine {
+    using arena_type = arena<Device, Strategy, Growth, Options, count_misuse>;
+    using strategy = typename arena_type::strategy_type;
+    using model = typename Device::address_model;
+    using makes = composed<arena_type, How>;
+    using block_type = typename std::remove_reference_t<typename makes::type>::block_type;
+    static constexpr bool grows = Growth::regions > 1 || Growth::in_place;
+    static constexpr bool alone = How == made::alone || How == made::synchronized;
+
+    /// Always as far from a page's start, so that machines of one type are alike.
+    struct home {
+        ground<Device, Size> under;
+        alignas(4096) std::byte room[64 + sizeof(arena_type)];
+        arena_type* memory;
+        home() {
+            void* const at = room + (alignof(arena_type) > 64 ? 0 : alignof(arena_type));
+            if constexpr (!std::is_move_constructible_v<Device>) memory = ::new (at) arena_type;
+            else if constexpr (ground<Device, Size>::is_window || grows) memory = ::new (at) arena_type{under.device()};
+            else memory = ::new (at) arena_type{under.device(), Size};
+        }
+        home(const home&) = delete;
+        ~home() { memory->~arena_type(); }
+    };
+
+public:
+    promises what() const override {
+        promises all;
+        all.reclaims = std::remove_reference_t<typename makes::type>::reclaims;
+        all.exact = strategy::exact && alone;
+        all.grows = grows;
+        all.alone = alone;
+        all.in_rows = How == made::paged;
+        all.trims = requires(arena_type a) { a.trim(); };
+        all.resets = resettable<strategy>;
+        all.resizes = alone && resizable<strategy>;
+        all.claims = alone && requires(arena_type a) { a.allocate_at({}); };
+        all.marks = alone && markable<strategy>;
+        all.hardened = Options.hardening != hardening::none && How == made::alone;
+        all.slack = strategy::in_band ? 8 * sizeof(typename strategy::offset_type) : 4 * granule_of<strategy>;
+        all.size = Size;
+        all.defers = defers<strategy>;
+        all.reach = std::numeric_limits<typename strategy::offset_type>::max();
+        if (Growth::regions > 1 && strategy::several_extents && !strategy::in_band)
+            all.reach = all.reach / Growth::regions / 2;
+        return all;
+    }
+    bool allocate(std::size_t id, layout wanted) override { return keep(id, made_.allocate(wanted)); }
+    void deallocate(std::size_t id) override { made_.deallocate(blocks_[id]); }
+    diagnosis diagnose(layout wanted) override { return made_.diagnose(wanted); }
+    std::size_t size_of(std::size_t id) const override { return blocks_[id].size; }
+    std::size_t capacity(std::size_t id) const override {
+        if constexpr (alone) return homes_[0].memory->capacity(blocks_[id]);
+        else return blocks_[id].size;
+    }
+    bool owns(std::size_t id) const override {
+        if constexpr (alone) return homes_[0].memory->owns(blocks_[id]);
+        else return true;
+    }
+    std::vector<place> places(std::size_t id) const override {
+        const block_type& held = blocks_[id];
+        if constexpr (How == made::paged) {
+            std::vector<place> all;
+            for (std::size_t row = 0; row != held.address.size(); ++row)
+                all.push_back(place_of(held.address[row], row_bytes));
+            return all;
+        } else {
+            return {place_of(held.address, capacity(id))};
+        }
+    }
+    std::vector<place> regions() const override {
+        std::vector<place> all;
+        for (const home& each : homes_) {
+            for (const auto& held : each.memory->regions()) {
+                if (held.size == 0) continue;
+                all.push_back(place_of(held.base, held.size));
+                all.back().align = held.align;
+            }
+        }
+        return all;
+    }
+    std::size_t size() const override {
+        std::size_t sum = 0;
+        for (const home& each : homes_) sum += each.memory->size();
+        return sum;
+    }
+    bool resize(std::size_t id, std::size_t size) override {
+        if constexpr (alone && resizable<strategy>) return homes_[0].memory->resize(blocks_[id], size);
+        else return false;
+    }
+    bool allocate_at(std::size_t id, extent wanted) override {
+        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); }) return keep(id, homes_[0].memory->allocate_at(wanted));
+        else return false;
+    }
+    diagnosis diagnose_at(extent wanted) override {
+        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); }) return homes_[0].memory->diagnose_at(wanted);
+        else return {};
+    }
+    std::size_t trim() override {
+        std::size_t released = 0;
+        if constexpr (requires(arena_type a) { a.trim(); })
+            for (home& each : homes_) released += each.memory->trim();
+        return released;
+    }
+    void reset() override {
+        if constexpr (resettable<strategy>)
+            for (home& each : homes_) each.memory->reset();
+    }
+    void mark() override {
+        if constexpr (markable<strategy>) mark_ = homes_[0].memory->mark();
+    }
+    void rollback() override {
+        if constexpr (markable<strategy>) homes_[0].memory->rollback(mark_);
+    }
+
+private:
+    template <class Address>
+    static place place_of(const Address& address, std::size_t size) {
+        place found;
+        found.at = model::position(address);
+        found.size = size;
+        if constexpr (requires { address.handle; }) found.key = address.handle;
+        if constexpr (Device::host_accessible && model::absolute) found.bytes = static_cast<std::byte*>(address);
+        return found;
+    }
+    bool keep(std::size_t id, const block_type& given) {
+        if (!given) return false;
+        blocks_[id] = given;
+        return true;
+    }
+
+    home homes_[How == made::fallback ? 2 : 1];
+    struct tables {
+        tables_type* memory = How == made::paged ? new tables_type{{}, 100'000} : nullptr;
+        ~tables() { delete memory; }
+    };
+    tables tables_;
+    typename makes::type made_ = makes::of(*homes_[0].memory, homes_[How == made::fallback].memory, tables_.memory);
+    typename no_marks<arena_type>::type mark_{};
+    block_type blocks_[most_ids];
+};
+
+template <class Device, class Strategy, class Growth, hardening Hardening, made How, std::size_t Size>
+machine* make() {
+    return new combination<Device, Strategy, Growth, arena_options{.hardening = Hardening}, How, Size>;
+}
+
+}  // namespace sweep

@@ -1,0 +1,16 @@
+// One region that grows in place, and a second one.
+// refused: allot: growth::contiguous has one region
+#include <allot/allot.hpp>
+#include <allot/host/virtual_memory.hpp>
+
+#ifdef MISUSE
+constexpr allot::growth_options options{.regions = 2};
+#else
+constexpr allot::growth_options options{.regions = 1};
+#endif
+
+int main() {
+    allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<options>> arena{
+        allot::host::virtual_memory{1 << 20}};
+    return static_cast<int>(arena.size());
+}

@@ -1,0 +1,17 @@
+// Blocks of a best_fit with records beside the memory carry a metadata, which a cuda::mr resource would lose.
+// refused: allot: a cuda::mr resource takes back an address and a size, and blocks of this allocator carry more
+#include <allot/allot.hpp>
+#include <allot/cuda/memory.hpp>
+#include <allot/cuda/memory_resource.hpp>
+
+#ifdef MISUSE
+using strategy = allot::best_fit<>;
+#else
+using strategy = allot::bump<>;
+#endif
+
+int main() {
+    allot::arena<allot::cuda::device_memory, strategy> memory{allot::cuda::device_memory{0}, 4096};
+    allot::cuda::memory_resource resource{memory};
+    return resource == resource ? 0 : 1;
+}

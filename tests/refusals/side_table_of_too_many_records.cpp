@@ -1,0 +1,18 @@
+// A record is named by 32 bits, of which two values are taken.
+// refused: allot: a side table holds fewer than 2^32 - 1 records
+#include <allot/strategy/detail/record_table.hpp>
+
+#include <new>
+
+struct record {
+    allot::detail::record_index next;
+};
+
+int main() {
+#ifdef MISUSE
+    using table = allot::detail::record_table<record, 0xFFFF'FFFFU>;
+#else
+    using table = allot::detail::record_table<record, 16>;
+#endif
+    return sizeof(table) == 0;
+}

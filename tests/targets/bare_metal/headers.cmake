@@ -1,0 +1,24 @@
+# Compiles every header that needs no operating system for a Cortex-M. Run by CTest with CORE and with what
+# ../freestanding/cross.cmake wants.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
+need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g++)
+
+file(MAKE_DIRECTORY ${SCRATCH})
+isolate_headers(boost ${BOOST})
+set(include ${SOURCE}/include)
+file(GLOB headers RELATIVE ${include} ${include}/allot/*.hpp)
+foreach(directory core strategy address compose plan tensor)
+    file(GLOB more RELATIVE ${include} ${include}/allot/${directory}/*.hpp)
+    list(APPEND headers ${more})
+endforeach()
+list(APPEND headers allot/host/memory.hpp allot/host/tightly_coupled.hpp)
+list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(cuda|dlpack|gpu_runtime|hip|opencl|symmetric|vulkan)") # several processes, and other libraries
+list(LENGTH headers count)
+message("${count} headers")
+list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
+list(JOIN headers "" text)
+file(WRITE ${SCRATCH}/headers.cpp "${text}")
+run(arm-none-eabi-g++ -mthumb -mcpu=${CORE} -std=c++20 -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
+    -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -Wno-psabi
+    -I${include} -isystem ${SCRATCH}/headers -fsyntax-only headers.cpp)

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Runs a test program in a virtual machine whose kernel has the drivers of DMA buffers: a heap of contiguous memory
+# (32 MiB), the system heap, and udmabuf. No kernel that Debian packages has the first.
+#
+#     tests/targets/vm/run.sh build/gcc/tests/test_device_dma
+#
+# The kernel is built from Debian's linux-source-* by kernel.config (about four minutes of CPU time) and kept under
+# build/vm. The VM is emulated (QEMU's TCG), needs no privilege, and boots from a kernel and an initramfs with the
+# program and the libraries it is linked to. The exit status is the program's; 77, with the reason, when it cannot run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+program=$1
+vm=build/vm
+mkdir -p "$vm"
+
+[[ -x $program ]] || { echo "there is no program $program" && exit 1; }
+
+skip() { echo "skipped: $*" && exit 77; }
+
+[[ $(uname -m) == x86_64 ]] || skip "the VM is for x86_64"
+for tool in qemu-system-x86_64 cpio gzip g++ ldd; do
+    command -v "$tool" >/dev/null || skip "no $tool for the VM"
+done
+
+# The kernel, named by what it is made of.
+sources=$(find /usr/src -maxdepth 1 -name 'linux-source-*.tar.xz' | sort -V | tail -n 1)
+[[ -n $sources ]] || skip "no linux-source-*.tar.xz in /usr/src for the VM's kernel"
+package=$(basename "$sources" .tar.xz)
+version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null || true)
+kernel=$vm/$package-$version-$(sha256sum tests/targets/vm/kernel.config | cut -c1-12)
+if [[ ! -e $kernel ]]; then
+    for tool in make gcc flex bison bc xz; do
+        command -v "$tool" >/dev/null || skip "no $tool to build the VM's kernel"
+    done
+    echo "building the VM's kernel from $package, once; it may take minutes"
+    {
+        rm -rf "$vm/linux" && mkdir "$vm/linux" && tar -xf "$sources" -C "$vm/linux" --strip-components 1
+        cp tests/targets/vm/kernel.config "$vm/linux/allot.config"
+        (
+            cd "$vm/linux"
+            make tinyconfig
+            scripts/kconfig/merge_config.sh -m .config allot.config
+            make olddefconfig
+            while read -r line; do # what cannot be had is dropped without a word
+                [[ $line != CONFIG_*=y ]] || grep -qx "$line" .config || { echo "no $line here" && exit 1; }
+            done <allot.config
+            make -j"$(nproc)" bzImage
+        )
+        mv "$vm/linux/arch/x86/boot/bzImage" "$kernel"
+        rm -rf "$vm/linux"
+    } >"$vm/kernel.log" 2>&1 </dev/null || { tail -n 40 "$vm/kernel.log" && exit 1; }
+fi
+
+root=$vm/root
+rm -rf "$root" && mkdir -p "$root"/{dev,proc,sys,tmp}
+g++ -std=c++20 -O1 -static tests/targets/vm/init.cpp -o "$root/init"
+cp "$program" "$root/test"
+ldd "$program" | grep -o '/[^ ]*' | sort -u | while read -r library; do
+    mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library"
+done
+(cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$vm/initramfs.gz"
+
+status=0
+timeout 600 qemu-system-x86_64 -accel tcg -M pc -cpu max -m 512 -no-reboot -nic none \
+    -display none -monitor none -serial stdio \
+    -kernel "$kernel" -initrd "$vm/initramfs.gz" -append "console=ttyS0 panic=-1 quiet cma=32M" \
+    -device isa-debug-exit,iobase=0xf4,iosize=4 </dev/null >"$vm/console.log" 2>&1 || status=$?
+tr -d '\r' <"$vm/console.log"
+# 2 n + 3 is the program's n; anything else (1: the emulator's, 0: the kernel restarted, 124: too late) is a failure.
+if ((status % 2 == 0 || status < 3)); then
+    echo "the VM ended with $status"
+    exit 1
+fi
+exit $(((status - 3) / 2))

@@ -1,0 +1,325 @@
+// naive, and cached under it: one region for each block, kept or not, and what is given back wrongly.
+#include <allot/allot.hpp>
+#include <allot/host/pages.hpp>
+#include <allot/tensor.hpp>
+
+#include "../../laws/device_laws.hpp"
+#include "../../laws/devices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using allot::layout;
+using allot::misuse;
+using allot::refusal;
+
+using device = laws::watched<laws::handles<laws::handle_options{.align = {4096, 64}}>>;
+using kept = allot::cached<device, allot::cached_options{.regions = 4}>;
+
+struct watched_device {
+    std::shared_ptr<laws::journal> journal = std::make_shared<laws::journal>();
+    device make() { return device{laws::handles<laws::handle_options{.align = {4096, 64}}>{false}, journal}; }
+};
+
+struct told {
+    static inline std::vector<misuse> all;
+    void operator()(misuse what, std::size_t, std::size_t) const noexcept { all.push_back(what); }
+};
+
+}  // namespace
+
+TEST_CASE("naive: a region each, given back as it was acquired") {
+    watched_device under;
+    allot::naive<device> memory{under.make()};
+    const auto a = memory.allocate({100, 64}), b = memory.allocate({200, 16});
+    CHECK(a.address.handle != b.address.handle);
+    CHECK(memory.capacity(a) == 100);
+    CHECK(under.journal->bytes_out == 300);
+    memory.deallocate(a);
+    memory.deallocate(b);
+    memory.deallocate({});
+    CHECK(under.journal->bytes_out == 0);
+    CHECK_FALSE(under.journal->wrong);
+    CHECK(under.journal->attempts == 2);
+}
+
+TEST_CASE("naive: bad layouts never reach the device, and its refusal is told with its code") {
+    watched_device under;
+    allot::naive<device> memory{under.make()};
+    for (const layout bad : {layout{0, 16}, layout{16, 0}, layout{16, 3}}) CHECK_FALSE(memory.allocate(bad));
+    CHECK(under.journal->attempts == 0);
+    CHECK(memory.diagnose({0, 16}).reason == refusal::empty_layout);
+    CHECK(memory.diagnose({16, 3}).reason == refusal::bad_alignment);
+    CHECK(memory.diagnose({16, 16}).reason == refusal::none);
+    CHECK_FALSE(memory.allocate({16, 8192}));
+    CHECK(memory.diagnose({16, 8192}).device_error == 9);  // no_such_align
+    CHECK_FALSE(memory.allocate({std::numeric_limits<std::size_t>::max(), 16}));
+    CHECK(memory.diagnose({std::numeric_limits<std::size_t>::max(), 16}).reason == refusal::device_refused);
+    CHECK(memory.diagnose({16, 16}).reason == refusal::none);
+    const auto block = memory.allocate({16, 16});
+    CHECK(memory.diagnose({16, 16}).reason == refusal::none);
+    memory.deallocate(block);
+}
+
+TEST_CASE("naive: diagnose refuses what is at least as large and as aligned as what was refused, until a block goes back") {
+    const auto left = std::make_shared<laws::supply<int>>();
+    allot::naive<laws::limited<allot::host::pages<>>> memory{laws::limited<allot::host::pages<>>{{}, left}};
+    left->regions = 1;
+    const auto only = memory.allocate({5000, 16});
+    REQUIRE(only);
+    CHECK_FALSE(memory.allocate({9000, 8192}));  // three pages
+    for (const layout more : {layout{9000, 8192}, layout{8193, 8192}, layout{9000, 16384}, layout{70'000, 8192}})
+        CHECK(memory.diagnose(more).reason == refusal::device_refused);
+    for (const layout less : {layout{8192, 8192}, layout{9000, 4096}, layout{1, 1}})
+        CHECK(memory.diagnose(less).reason == refusal::none);
+    memory.deallocate(only);
+    CHECK(memory.diagnose({9000, 8192}).reason == refusal::none);
+    const auto block = memory.allocate({9000, 4096});
+    CHECK(block);
+    memory.deallocate(block);
+}
+
+TEST_CASE("naive: a size that the device's granularity rounds beyond SIZE_MAX is over the limit, whatever was asked before") {
+    constexpr laws::page_options whole{.min_align = 64, .granularity = 4096};
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    allot::naive<laws::pages<whole>> memory{laws::pages<whole>{false}};
+    CHECK_FALSE(memory.allocate({most, 16}));
+    CHECK(memory.diagnose({most, 16}).reason == refusal::over_limit);
+    CHECK_FALSE(memory.allocate({most / 2, 16}));
+    CHECK(memory.diagnose({most / 2, 16}).reason == refusal::device_refused);
+    CHECK(memory.diagnose({most - 4094, 16}).reason == refusal::over_limit);
+    const auto block = memory.allocate({5000, 16});
+    CHECK(memory.diagnose({5000, 16}).reason == refusal::none);
+    memory.deallocate(block);
+}
+
+TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change nothing") {
+    told::all.clear();
+    watched_device under;
+    using checked = allot::naive<device, allot::hardening::debug, told>;
+    {
+        checked memory{under.make()}, other{under.make()};
+        auto a = memory.allocate({100, 64});
+        const auto b = other.allocate({100, 64});
+        CHECK_FALSE(memory.check({}));  // no block, which is no misuse
+        auto longer = a;
+        longer.size = 101;
+        memory.deallocate(longer);
+        auto from_elsewhere = b;
+        from_elsewhere.address.handle += 1000;
+        memory.deallocate(from_elsewhere);
+        memory.deallocate(a);
+        memory.deallocate(a);
+        CHECK(told::all == std::vector{misuse::wrong_size, misuse::foreign_block, misuse::not_live});
+        CHECK(under.journal->bytes_out == 100);
+        CHECK_FALSE(under.journal->wrong);
+        CHECK(memory.allocate({50, 16}));
+        other.deallocate(b);
+        told::all.clear();
+    }
+    CHECK(told::all == std::vector{misuse::leaked});
+    CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("naive: a stale free of a region that a cache handed out again is told, and so is its capacity") {
+    told::all.clear();
+    watched_device under;
+    {
+        allot::naive<kept, allot::hardening::checked, told> memory{kept{under.make()}};
+        const auto stale = memory.allocate({100, 64});
+        memory.deallocate(stale);
+        const auto fresh = memory.allocate({100, 64});
+        REQUIRE(fresh.address.handle == stale.address.handle);
+        memory.deallocate(stale);
+        CHECK(memory.capacity(stale) == 0);
+        CHECK(told::all == std::vector{misuse::not_live, misuse::not_live});
+        CHECK(memory.capacity(fresh) >= 100);
+        memory.deallocate(fresh);
+        memory.deallocate(fresh);
+        CHECK(told::all.size() == 3);
+    }
+    CHECK(under.journal->bytes_out == 0);
+    CHECK_FALSE(under.journal->wrong);
+}
+
+TEST_CASE("cached: the smallest kept region that is large and aligned enough is handed out again") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    const auto large = memory.allocate({1000, 16}), small = memory.allocate({600, 16}), tiny = memory.allocate({100, 16});
+    const auto handle = small.address.handle;
+    memory.deallocate(large);
+    memory.deallocate(small);
+    memory.deallocate(tiny);
+    CHECK(under.journal->bytes_out == 1700);
+    const auto again = memory.allocate({500, 16});
+    CHECK(again.address.handle == handle);
+    CHECK(again.size == 500);
+    CHECK(memory.capacity(again) == 600);
+    CHECK(under.journal->attempts == 3);
+    const auto little = memory.allocate({300, 16});  // 1000 bytes would be wasted on it
+    CHECK(under.journal->attempts == 4);
+    memory.deallocate(little);
+    memory.deallocate(again);
+    CHECK(memory.trim() == 2000);
+    CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("cached: a region of more than twice the size asked for is not handed out, by one byte") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    memory.deallocate(memory.allocate({203, 16}));
+    const auto other = memory.allocate({101, 16});
+    CHECK(memory.capacity(other) == 101);
+    const auto same = memory.allocate({102, 16});
+    CHECK(memory.capacity(same) == 203);
+    memory.deallocate(other);
+    memory.deallocate(same);
+}
+
+TEST_CASE("cached: the trim of an arena over it gives back what it keeps, and counts each byte once") {
+    watched_device under;
+    allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>> memory{
+        kept{under.make()}};
+    const auto a = memory.allocate({700, 16}), b = memory.allocate({900, 16}), c = memory.allocate({200, 16});
+    REQUIRE((a && b && c));
+    CHECK(under.journal->bytes_out == 2000);
+    memory.deallocate(b);
+    CHECK(memory.trim() == 1000);
+    CHECK(under.journal->bytes_out == 1000);
+    CHECK(memory.device().size() == 0);
+    CHECK(memory.trim() == 0);
+    memory.deallocate(a);
+    memory.deallocate(c);
+    CHECK(memory.trim() == 1000);
+    CHECK(under.journal->bytes_out == 0);
+}
+
+TEST_CASE("a cached block is never handed to another device or at a lesser alignment") {
+    watched_device under, elsewhere;
+    allot::naive<kept> memory{kept{under.make()}}, other{kept{elsewhere.make()}};
+    const auto first = memory.allocate({512, 64});   // whose region is aligned to 4096
+    const auto second = memory.allocate({512, 64});  // and this one's to 64
+    const auto aligned = first.address.handle;
+    memory.deallocate(second);
+    CHECK(memory.allocate({512, 128}).address.handle != second.address.handle);
+    memory.deallocate(first);
+    CHECK(memory.device().size() == 1024);
+
+    // What is kept for one device is nothing to the other, whose own device is asked.
+    CHECK(other.allocate({512, 64}));
+    CHECK(elsewhere.journal->attempts == 1);
+    CHECK(memory.device().size() == 1024);
+    auto moved = std::move(memory);
+    CHECK(moved.device().size() == 1024);
+    CHECK(memory.device().size() == 0);
+    CHECK(moved.allocate({512, 128}).address.handle == aligned);
+    CHECK(under.journal->attempts == 3);
+    CHECK_FALSE(under.journal->wrong);
+    CHECK_FALSE(elsewhere.journal->wrong);
+}
+
+TEST_CASE("a retry meets a failure of another type: that one is told, and nothing is lost") {
+    constexpr int full = -4, lost = -36;  // out of memory, and then the queue is gone
+    using limited = laws::limited<allot::host::pages<>>;
+    const auto left = std::make_shared<laws::supply<int>>();
+    left->regions = 8;
+    {
+        allot::naive<allot::cached<limited>> memory{allot::cached<limited>{limited{{}, left}}};
+        const auto live = memory.allocate({4096, 64}), spare = memory.allocate({4096, 64});
+        REQUIRE((live && spare));
+        std::memset(live.address, 7, live.size);
+        memory.deallocate(spare);
+        left->refusals = {full, lost};
+        CHECK_FALSE(memory.allocate({20'000, 64}));
+        CHECK(left->attempts == 4);
+        CHECK(memory.diagnose({20'000, 64}) == allot::diagnosis{refusal::device_refused, 0, lost});
+        CHECK(left->out == 1);  // what was kept went back, what is live did not
+        CHECK(std::count(static_cast<unsigned char*>(live.address), static_cast<unsigned char*>(live.address) + 4096, 7) ==
+              4096);
+        const auto later = memory.allocate({20'000, 64});
+        CHECK(later);
+        CHECK(memory.diagnose({20'000, 64}).reason == refusal::none);
+        memory.deallocate(later);
+        memory.deallocate(live);
+    }
+    CHECK(left->out == 0);
+
+    // The same where a storage is asked for: its allocator trims, asks again, and the second answer is in the error.
+    using growing = allot::arena<limited, allot::best_fit<>,
+                                 allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 8}>>;
+    {
+        growing memory{limited{{}, left}};
+        auto live = *allot::alloc_storage(memory, 3000), spare = *allot::alloc_storage(memory, 3000);
+        const auto tensor = *allot::alloc_tensor(live, 0, {3000}, allot::uint8);
+        std::memset(tensor.data(), 9, 3000);
+        spare.kill();
+        CHECK(left->out == 2);
+        left->refusals = {full, lost};
+        const auto refused = allot::alloc_storage(memory, 20'000);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().reason == allot::tensor_refusal::no_memory);
+        CHECK(refused.error().memory.reason == refusal::device_refused);
+        CHECK(refused.error().memory.device_error == lost);
+        CHECK(left->refusals.empty());
+        CHECK(left->out == 1);
+        CHECK(static_cast<const unsigned char*>(tensor.data())[2999] == 9);
+        CHECK(allot::alloc_storage(memory, 20'000));
+    }
+    CHECK(left->out == 0);
+}
+
+TEST_CASE("cached: when the device refuses, everything kept goes back and it is asked once more") {
+    watched_device under;
+    allot::naive<kept> memory{kept{under.make()}};
+    const auto a = memory.allocate({512, 16});
+    memory.deallocate(a);
+    under.journal->fail_on = 2;
+    const auto b = memory.allocate({2000, 16});
+    CHECK(b);
+    CHECK(under.journal->attempts == 3);
+    CHECK(under.journal->bytes_out == 2000);
+    under.journal->fail_on = 4;
+    CHECK_FALSE(memory.allocate({3000, 16}));  // nothing was kept: asked once
+    CHECK(under.journal->attempts == 4);
+    CHECK(memory.diagnose({3000, 16}).device_error == laws::journal::injected);
+    CHECK(memory.trim() == 0);  // which changes nothing for the device
+    CHECK(memory.diagnose({3000, 16}).reason == refusal::device_refused);
+    memory.deallocate(b);
+}
+
+TEST_CASE("naive: a trim that gave something back makes it forget what the device refused") {
+    struct hoarder : device {
+        std::size_t spare = 4096;
+        std::size_t trim() noexcept { return std::exchange(spare, 0); }
+    };
+    watched_device under;
+    allot::naive<hoarder> memory{hoarder{under.make()}};
+    under.journal->fail_on = 1;
+    CHECK_FALSE(memory.allocate({3000, 16}));
+    CHECK(memory.diagnose({3000, 16}).reason == refusal::device_refused);
+    CHECK(memory.trim() == 4096);
+    CHECK(memory.diagnose({3000, 16}).reason == refusal::none);
+}
+
+TEST_CASE("cached: no more is kept than there are places, and all of it goes back in the end") {
+    watched_device under;
+    {
+        allot::naive<kept> memory{kept{under.make()}};
+        std::vector<allot::naive<kept>::block_type> blocks;
+        for (int i = 0; i != 6; ++i) blocks.push_back(memory.allocate({100, 16}));
+        for (const auto& block : blocks) memory.deallocate(block);
+        CHECK(under.journal->bytes_out == 400);
+        CHECK(memory.device().size() == 400);
+        auto moved = std::move(memory);
+        CHECK(moved.allocate({100, 16}));
+        CHECK(under.journal->attempts == 6);
+    }
+    CHECK(under.journal->bytes_out == 100);  // what was never given back to the naive allocator
+    CHECK_FALSE(under.journal->wrong);
+}

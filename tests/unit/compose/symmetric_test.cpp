@@ -1,0 +1,234 @@
+// symmetric without MPI: ranks are threads, which meet in a communicator of forty lines, and a part of the memory is a
+// number. (On real ranks: tests/symmetric.)
+#include <allot/allot.hpp>
+#include <allot/compose/symmetric.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace allot::literals;
+using allot::agreement;
+using allot::compare_ranks;
+using allot::remote_refusal;
+
+constexpr int rank_count = 3;
+
+/// Where the threads meet.
+struct meeting {
+    std::mutex guard;
+    std::condition_variable changed;
+    std::array<std::uint64_t, 4> greatest{}, before{};
+    int here = 0, meetings = 0;
+
+    void take(std::span<std::uint64_t> values) {
+        std::unique_lock held{guard};
+        if (here++ == 0) greatest = {};
+        for (std::size_t i = 0; i != values.size(); ++i) greatest[i] = std::max(greatest[i], values[i]);
+        if (here == rank_count) {
+            here = 0;
+            ++meetings;
+            before = greatest;
+            changed.notify_all();
+        } else {
+            changed.wait(held, [this, meeting = meetings] { return meetings != meeting; });
+        }
+        std::copy_n(before.begin(), values.size(), values.begin());
+    }
+};
+
+struct thread_ranks {
+    meeting* at;
+    int me;
+    long fails_with = 0;
+    [[nodiscard]] int rank() const noexcept { return me; }
+    [[nodiscard]] int size() const noexcept { return rank_count; }
+    [[nodiscard]] long maximum(std::span<std::uint64_t> values) noexcept {
+        if (fails_with != 0) return fails_with;
+        at->take(values);
+        return 0;
+    }
+};
+static_assert(allot::communicator<thread_ranks>);
+static_assert(!allot::communicator<meeting>);
+
+/// A part of each rank: the number 5.
+struct numbered {
+    using address_model = allot::handle_offset<int>;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = allot::offset_use::carried;
+    static constexpr std::size_t min_align = 64;
+    static constexpr std::size_t granularity = 1;
+    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
+    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
+        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
+    }
+    void release(allot::region<address_model::address>) noexcept {}
+};
+
+using arena = allot::arena<numbered, allot::best_fit<>>;
+using symmetric = allot::symmetric<arena, thread_ranks>;
+static_assert(allot::allocator<symmetric>);
+
+/// Runs `body(ranks)` on every rank, and gives what each returned.
+template <class Body>
+auto on_every_rank(Body body) {
+    meeting place;
+    std::array<decltype(body(std::declval<thread_ranks&>())), rank_count> answers;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank != rank_count; ++rank)
+        threads.emplace_back([&, rank] {
+            thread_ranks ranks{&place, rank};
+            answers[static_cast<std::size_t>(rank)] = body(ranks);
+        });
+    for (std::thread& each : threads) each.join();
+    return answers;
+}
+
+}  // namespace
+
+TEST_CASE("ranks compare a digest, and learn the least and the greatest number") {
+    for (const auto& each : on_every_rank([](thread_ranks& ranks) {
+             return std::pair{compare_ranks(ranks, 42, 10 + static_cast<std::uint64_t>(ranks.me)),
+                              compare_ranks(ranks, ranks.me == 1 ? 41 : 42, 0)};
+         })) {
+        CHECK(each.first.equal);
+        CHECK(each.first.least == 10);
+        CHECK(each.first.greatest == 12);
+        CHECK_FALSE(each.second.equal);
+    }
+    // Digests whose order is not that of their complements, at either end.
+    for (const std::uint64_t odd : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+        for (const bool equal : on_every_rank(
+                 [&](thread_ranks& ranks) { return compare_ranks(ranks, ranks.me == 2 ? odd : std::uint64_t{7}).equal; }))
+            CHECK_FALSE(equal);
+    }
+}
+
+TEST_CASE("the hash knows the order of numbers, and nothing from zero") {
+    const auto of = [](std::initializer_list<std::uint64_t> numbers) {
+        allot::rolling_hash all;
+        for (const std::uint64_t each : numbers) all.add(each);
+        return all.value();
+    };
+    CHECK(of({1, 2}) == of({1, 2}));
+    CHECK(of({1, 2}) != of({2, 1}));
+    CHECK(of({0}) != of({}));
+    CHECK(of({0, 0}) != of({0}));
+    static_assert([] {
+        allot::rolling_hash one;
+        one.add(1);
+        return one.value() != 0;
+    }());
+}
+
+TEST_CASE("the same calls are agreed on, and then blocks of other ranks have names") {
+    const auto answers = on_every_rank([](thread_ranks& ranks) {
+        symmetric memory{arena{{}, 4096}, ranks};
+        const auto first = memory.allocate({.size = 100, .align = 64}), second = memory.allocate({.size = 100, .align = 64});
+        bool fine = memory.on(0, second).error() == remote_refusal::not_agreed && !memory.is_agreed(second);
+        memory.deallocate(first);
+        const agreement agreed = memory.agree();
+        fine = fine && agreed && agreed.fewest_calls == 3 && agreed.most_calls == 3;
+        const auto there = memory.on(2, second);
+        fine = fine && there && *there == symmetric::remote_address{{5, 2}, second.address.offset};
+        fine = fine && memory.on(rank_count, second).error() == remote_refusal::no_such_rank;
+        const auto third = memory.allocate({.size = 100, .align = 64});  // where the first was
+        fine = fine && third.address == first.address && !memory.is_agreed(third) && memory.is_agreed(second);
+        return fine;
+    });
+    for (const bool fine : answers) CHECK(fine);
+}
+
+TEST_CASE("each kind of divergence is found on every rank, whoever it is that diverges") {
+    using call = void (*)(symmetric&, bool);
+    const call kinds[] = {
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 64U : 65U})); },
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = 64, .align = odd ? 8U : 16U})); },
+        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 64})); },
+        [](symmetric& memory, bool odd) { if (!odd) static_cast<void>(memory.allocate({.size = 64})); },
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 1_MiB : 64})); },
+        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 1_MiB})); },
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 1_MiB : 2_MiB})); },
+        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 0})); },
+        [](symmetric& memory, bool odd) {
+            const auto a = memory.allocate({.size = 64}), b = memory.allocate({.size = 64});
+            memory.deallocate(odd ? a : b);
+            memory.deallocate(odd ? b : a);
+        },
+        [](symmetric& memory, bool odd) {
+            const auto a = memory.allocate({.size = 64});
+            if (odd) memory.deallocate(a);
+        },
+    };
+    for (const call& kind : kinds) {
+        for (int odd = 0; odd != rank_count; ++odd) {
+            for (const bool found : on_every_rank([&](thread_ranks& ranks) {
+                     symmetric memory{arena{{}, 4096}, ranks};
+                     kind(memory, ranks.me == odd);
+                     const bool once = memory.agree().found == agreement::diverged;
+                     return once && memory.agree().found == agreement::diverged;  // it does not go away
+                 }))
+                CHECK(found);
+        }
+    }
+}
+
+TEST_CASE("the same calls with another answer on one rank are a divergence") {
+    for (const bool found : on_every_rank([](thread_ranks& ranks) {
+             arena mine{{}, 4096};
+             if (ranks.me == 1) static_cast<void>(mine.allocate({.size = 64}));  // behind its back
+             allot::symmetric memory{mine, ranks};
+             const bool given = static_cast<bool>(memory.allocate({.size = 64}));
+             const agreement what = memory.agree();
+             return given && what.found == agreement::diverged && what.fewest_calls == what.most_calls;
+         }))
+        CHECK(found);
+}
+
+TEST_CASE("a refused request may be asked again by one rank") {
+    for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
+             symmetric memory{arena{{}, 4096}, ranks};
+             for (int again = 0; again != 1 + ranks.me; ++again) {
+                 if (memory.allocate({.size = 1_MiB}) || memory.diagnose({.size = 1_MiB}).reason != allot::refusal::exhausted)
+                     return false;
+             }
+             memory.deallocate({});
+             return memory.allocate({.size = 64}) && memory.agree();
+         }))
+        CHECK(agreed);
+    // Another call in between, and it is another request.
+    for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
+             symmetric memory{arena{{}, 4096}, ranks};
+             static_cast<void>(memory.allocate({.size = 1_MiB}));
+             static_cast<void>(memory.allocate({.size = 64}));
+             if (ranks.me == 0) static_cast<void>(memory.allocate({.size = 1_MiB}));
+             return static_cast<bool>(memory.agree());
+         }))
+        CHECK_FALSE(agreed);
+}
+
+TEST_CASE("an arena is referred to or owned; a communicator that fails is told") {
+    thread_ranks broken{nullptr, 0, 17};
+    arena mine{{}, 4096};
+    allot::symmetric referring{mine, broken};
+    static_assert(std::same_as<decltype(referring), allot::symmetric<arena&, thread_ranks>>);
+    const auto block = referring.allocate({.size = 64});
+    CHECK(mine.diagnose({.size = 4096}).reason != allot::refusal::none);
+    const agreement failed = referring.agree();
+    CHECK(failed.found == agreement::failed);
+    CHECK(failed.error == 17);
+    CHECK(std::string{failed.what()} == "the communicator failed");
+    CHECK(referring.on(0, block).error() == remote_refusal::not_agreed);
+    referring.deallocate(block);
+    CHECK(mine.diagnose({.size = 4096}).reason == allot::refusal::none);
+}

@@ -1,0 +1,58 @@
+// libcudart without a GPU: CUDA's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules. CUDA's
+// own: an address that is nobody's is no error to ask about, and an error stays until it is taken.
+#include "../gpu/fake_gpu.hpp"
+
+using fake_gpu::answered;
+
+extern "C" {
+
+cudaError_t cudaGetLastError() { return fake_gpu::get_last_error(); }
+cudaError_t cudaPeekAtLastError() { return fake_gpu::peek_at_last_error(); }
+
+cudaError_t cudaGetDeviceCount(int* count) { return answered(fake_gpu::get_device_count(count)); }
+cudaError_t cudaGetDevice(int* device) { return answered(fake_gpu::get_device(device)); }
+cudaError_t cudaSetDevice(int device) { return answered(fake_gpu::set_device(device)); }
+
+cudaError_t cudaMalloc(void** address, size_t size) { return answered(fake_gpu::malloc_device(address, size)); }
+cudaError_t cudaMallocHost(void** address, size_t size) { return answered(fake_gpu::malloc_host(address, size)); }
+cudaError_t cudaMallocManaged(void** address, size_t size, unsigned int flags) {
+    const bool right = flags == cudaMemAttachGlobal || flags == cudaMemAttachHost;
+    return answered(fake_gpu::malloc_managed(address, size, right));
+}
+cudaError_t cudaMallocAsync(void** address, size_t size, cudaStream_t stream) {
+    return answered(fake_gpu::malloc_async(address, size, stream));
+}
+cudaError_t cudaFree(void* address) { return answered(fake_gpu::free_device(address)); }
+cudaError_t cudaFreeHost(void* address) { return answered(fake_gpu::free_host(address)); }
+cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
+    return answered(fake_gpu::free_async(address, stream));
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return answered(fake_gpu::stream_create(stream)); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return answered(fake_gpu::stream_synchronize(stream)); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return answered(fake_gpu::stream_destroy(stream)); }
+cudaError_t cudaDeviceSynchronize() { return answered(fake_gpu::device_synchronize()); }
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) {
+    return answered(fake_gpu::memcpy(to, from, size));
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t stream) {
+    return answered(fake_gpu::memcpy_async(to, from, size, stream));
+}
+cudaError_t cudaMemset(void* to, int value, size_t size) { return answered(fake_gpu::memset(to, value, size)); }
+cudaError_t cudaMemGetInfo(size_t* left, size_t* total) { return answered(fake_gpu::mem_get_info(left, total)); }
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    return answered(fake_gpu::can_access_peer(can, device, peer));
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+    fake_gpu::owner of;
+    if (const cudaError_t error = fake_gpu::get_owner(&of, address); error != cudaSuccess) return answered(error);
+    *attributes = {};
+    attributes->type = !of.found                            ? cudaMemoryTypeUnregistered
+                       : of.kind == fake_gpu::kind::pinned  ? cudaMemoryTypeHost
+                       : of.kind == fake_gpu::kind::managed ? cudaMemoryTypeManaged
+                                                            : cudaMemoryTypeDevice;
+    attributes->device = of.device;
+    return answered(cudaSuccess);
+}
+}

@@ -1,0 +1,77 @@
+// Kernels write into blocks of arenas, and nowhere else. Compiled by nvcc; without a GPU it has been compiled, and ends
+// as skipped. No test framework here: its headers take nvcc longer than all the rest.
+#include <allot/allot.hpp>
+#include <allot/cuda/memory.hpp>
+#include <allot/cuda/memory_resource.hpp>
+#include <allot/cuda/virtual_memory.hpp>
+
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t block_bytes = 1000, blocks = 12, whole = 64 * 1024;
+
+__global__ void fill(unsigned char* bytes, std::size_t size, unsigned char value) {
+    for (std::size_t i = threadIdx.x; i < size; i += blockDim.x) bytes[i] = value;
+}
+
+bool failed(const char* what) {
+    std::printf("failed: %s\n", what);
+    return false;
+}
+
+/// Fills blocks by kernels on `stream` and looks at every byte of the region.
+template <class Arena>
+bool writes_apart(Arena&& memory, cudaStream_t stream) {
+    auto* const base = static_cast<unsigned char*>(memory.regions()[0].base);
+    if (cudaMemsetAsync(base, 0xEE, whole, stream) != cudaSuccess) return failed("memset");
+    std::vector<unsigned char> expected(whole, 0xEE), seen(whole);
+    for (std::size_t i = 0; i != blocks; ++i) {
+        const auto block = memory.allocate({block_bytes, std::size_t{1} << i});
+        if (!block) return failed("allocate");
+        auto* const bytes = static_cast<unsigned char*>(block.address);
+        fill<<<1, 64, 0, stream>>>(bytes, block.size, static_cast<unsigned char>(i));
+        for (std::size_t n = 0; n != block.size; ++n)
+            expected[static_cast<std::size_t>(bytes - base) + n] = static_cast<unsigned char>(i);
+    }
+    if (cudaMemcpyAsync(seen.data(), base, whole, cudaMemcpyDefault, stream) != cudaSuccess) return failed("copy");
+    if (cudaStreamSynchronize(stream) != cudaSuccess) return failed("kernels");
+    return seen == expected || failed("bytes");
+}
+
+}  // namespace
+
+int main() {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0) {
+        std::printf("skipped: compiled by nvcc, but there is no CUDA device (cudaGetDeviceCount: %d)\n",
+                    static_cast<int>(status));
+        return 77;
+    }
+    namespace cuda = allot::cuda;
+    constexpr allot::best_fit_options beside{.store = allot::node_store::side_table};  // every byte is the kernels'
+    using outside = allot::best_fit<beside>;
+    cudaStream_t stream = nullptr;
+    bool good = cudaStreamCreate(&stream) == cudaSuccess;
+    good = good && writes_apart(allot::arena<cuda::device_memory, outside>{cuda::device_memory{0}, whole}, stream);
+    good = good && writes_apart(allot::arena<cuda::device_memory, allot::bump<>>{cuda::device_memory{0}, whole}, stream);
+    good = good && writes_apart(allot::arena<cuda::pinned, outside>{cuda::pinned{}, whole}, stream);
+    good = good && writes_apart(allot::arena<cuda::managed, outside>{cuda::managed{}, whole}, stream);
+    good = good && writes_apart(allot::arena<cuda::async_memory, outside>{cuda::async_memory{stream}, whole}, stream);
+    using growing = allot::arena<cuda::virtual_memory, outside, allot::growth::contiguous<>>;
+    good = good && writes_apart(growing{cuda::virtual_memory{1 << 30}, whole}, stream);
+
+    allot::arena<cuda::device_memory, allot::bump<>> memory{cuda::device_memory{0}, whole};
+    cuda::memory_resource resource{memory};
+    auto* const bytes = static_cast<unsigned char*>(resource.allocate_sync(block_bytes, 256));
+    fill<<<1, 64, 0, stream>>>(bytes, block_bytes, 7);
+    unsigned char last = 0;
+    good = good && cudaStreamSynchronize(stream) == cudaSuccess;
+    good = good && cudaMemcpy(&last, bytes + block_bytes - 1, 1, cudaMemcpyDefault) == cudaSuccess && last == 7;
+    resource.deallocate_sync(bytes, block_bytes, 256);
+
+    good = good && cudaStreamDestroy(stream) == cudaSuccess && cudaGetLastError() == cudaSuccess;
+    return good ? 0 : 1;
+}

@@ -1,0 +1,145 @@
+// Arenas as memory resources in CUDA's terms, on the fake runtime and on a GPU.
+#include "machine.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/cuda/memory_resource.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kib = 1024;
+using allot::cuda::device_memory;
+using allot::cuda::managed;
+using allot::cuda::memory_resource;
+using allot::cuda::pinned;
+using ::cuda::mr::device_accessible;
+using ::cuda::mr::host_accessible;
+
+#if CCCL_VERSION >= 3001000
+template <class... Properties>
+using any_resource = ::cuda::mr::synchronous_resource_ref<Properties...>;
+template <class Resource, class... Properties>
+constexpr bool is_resource = ::cuda::mr::synchronous_resource_with<Resource, Properties...>;
+void* take(auto& from, std::size_t size, std::size_t align) { return from.allocate_sync(size, align); }
+void give_back(auto& to, void* bytes, std::size_t size, std::size_t align) { to.deallocate_sync(bytes, size, align); }
+#else
+template <class... Properties>
+using any_resource = ::cuda::mr::resource_ref<Properties...>;
+template <class Resource, class... Properties>
+constexpr bool is_resource = ::cuda::mr::resource_with<Resource, Properties...>;
+void* take(auto& from, std::size_t size, std::size_t align) { return from.allocate(size, align); }
+void give_back(auto& to, void* bytes, std::size_t size, std::size_t align) { to.deallocate(bytes, size, align); }
+#endif
+
+constexpr allot::pool_options slots{.slot = 1024, .count = 16, .align = 256};
+using device_pool = allot::arena<device_memory, allot::pool<slots>>;
+using device_bump = allot::arena<device_memory, allot::bump<>>;
+using pinned_arena = allot::arena<pinned, allot::best_fit<>>;
+using managed_arena = allot::arena<managed, allot::best_fit<>>;
+using host_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+
+static_assert(is_resource<memory_resource<device_pool>, device_accessible>);
+static_assert(is_resource<memory_resource<device_bump>, device_accessible>);
+static_assert(is_resource<memory_resource<pinned_arena>, device_accessible, host_accessible>);
+static_assert(is_resource<memory_resource<managed_arena>, device_accessible, host_accessible>);
+static_assert(is_resource<memory_resource<host_arena>, host_accessible>);
+// A resource has no property that its memory has not.
+static_assert(!is_resource<memory_resource<device_pool>, host_accessible>);
+static_assert(!is_resource<memory_resource<host_arena>, device_accessible>);
+
+}  // namespace
+
+TEST_CASE("cuda: a pool of device memory as a resource") {
+    const tests::machine machine;
+    device_pool memory{device_memory{0}, 16 * kib};
+    memory_resource resource{memory};
+    any_resource<device_accessible> any{resource};
+    std::vector<void*> held;
+    for (int i = 0; i != 16; ++i) {
+        held.push_back(take(any, 1000, 256));
+        CHECK(allot::raw_pointer::position(held.back()) % 256 == 0);
+        REQUIRE(cudaMemset(held.back(), i, 1000) == cudaSuccess);
+    }
+    CHECK_THROWS_AS(static_cast<void>(take(any, 1000, 256)), std::bad_alloc);
+    for (int i = 0; i != 16; ++i) {
+        unsigned char bytes[1000] = {};
+        void* const from = held[static_cast<std::size_t>(i)];
+        REQUIRE(cudaMemcpy(bytes, from, sizeof bytes, cudaMemcpyDefault) == cudaSuccess);
+        CHECK(bytes[0] == i);
+        CHECK(bytes[999] == i);
+        give_back(any, from, 1000, 256);
+    }
+    void* const again = take(any, 1000, 256);
+    CHECK(std::find(held.begin(), held.end(), again) != held.end());
+    give_back(any, again, 1000, 256);
+}
+
+TEST_CASE_TEMPLATE("cuda: best fit in memory that both reach as a resource", Arena, pinned_arena, managed_arena) {
+    const tests::machine machine;
+    Arena memory{typename Arena::device_type{}, 64 * kib};
+    memory_resource<Arena> resource{memory};
+    any_resource<device_accessible, host_accessible> any{resource};
+    std::vector<std::pair<void*, std::size_t>> held;
+    for (std::size_t i = 0; i != 20; ++i) {
+        held.emplace_back(take(any, 500 + 100 * i, 64), 500 + 100 * i);
+        std::memset(held.back().first, static_cast<int>(i), held.back().second);
+    }
+    for (std::size_t i = 0; i != 20; ++i) {
+        const auto* const bytes = static_cast<const unsigned char*>(held[i].first);
+        CHECK(bytes[0] == i);
+        CHECK(bytes[held[i].second - 1] == i);
+        give_back(any, held[i].first, held[i].second, 64);
+    }
+    // All of it has come back: what an empty arena gives, this one gives.
+    const std::size_t most = memory.diagnose({1024 * kib, 16}).largest_hole;
+    void* const whole = take(any, most, 16);
+    give_back(any, whole, most, 16);
+}
+
+TEST_CASE("cuda: a resource that has no memory throws what diagnose says") {
+    const tests::machine machine;
+    device_bump memory{device_memory{0}, 4 * kib};
+    memory_resource resource{memory};
+    const auto thrown = [](auto& from, std::size_t size, std::size_t align) -> allot::diagnosis {
+        try {
+            static_cast<void>(take(from, size, align));
+        } catch (const allot::bad_alloc& error) {
+            CHECK(std::string{error.what()} == error.reason().what());
+            return error.reason();
+        }
+        return {};
+    };
+    CHECK(thrown(resource, 8 * kib, 16) == memory.diagnose({8 * kib, 16}));
+    CHECK(thrown(resource, 8 * kib, 16).reason == allot::refusal::exhausted);
+    CHECK(thrown(resource, 100, 3).reason == allot::refusal::bad_alignment);
+
+    device_bump none{device_memory{12345}, 4 * kib};
+    memory_resource empty{none};
+    CHECK(thrown(empty, 100, 16) == allot::diagnosis{allot::refusal::device_refused, 0, cudaErrorInvalidDevice});
+}
+
+TEST_CASE("cuda: zero bytes and null pointers are served as a resource has to") {
+    const tests::machine machine;
+    device_pool memory{device_memory{0}, 16 * kib};
+    memory_resource resource{memory};
+    std::vector<void*> held;
+    for (int i = 0; i != 16; ++i) held.push_back(take(resource, 0, 1));
+    CHECK(held[0] != held[1]);
+    give_back(resource, nullptr, 100, 16);
+    CHECK_THROWS_AS(static_cast<void>(take(resource, 0, 1)), allot::bad_alloc);
+    for (void* const each : held) give_back(resource, each, 0, 1);
+    for (int i = 0; i != 16; ++i) CHECK(take(resource, 1024, 256) != nullptr);
+}
+
+TEST_CASE("cuda: resources are equal when they refer to one arena, and copies do") {
+    const tests::machine machine;
+    device_bump one{device_memory{0}, 4 * kib}, two{device_memory{0}, 4 * kib};
+    const memory_resource a{one}, b{two}, c{a};
+    CHECK(a == c);
+    CHECK(a != b);
+    CHECK(&c.allocator() == &one);
+}

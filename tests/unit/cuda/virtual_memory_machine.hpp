@@ -1,0 +1,63 @@
+// The machine that a test of cuda::virtual_memory runs on: a fake driver (fake_libcuda.hpp), or the GPU that is
+// installed, without which the program ends as skipped. What is tested on both is written once, with the driver's own
+// functions.
+#pragma once
+
+#include <allot/cuda/virtual_memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tests {
+
+/// Begins with nothing held. At the end, everything has to be given back.
+struct virtual_memory_machine {
+    virtual_memory_machine();
+    ~virtual_memory_machine();
+    virtual_memory_machine(const virtual_memory_machine&) = delete;
+    virtual_memory_machine& operator=(const virtual_memory_machine&) = delete;
+
+    /// How many devices there are.
+    [[nodiscard]] int devices() const;
+    /// Bytes of a device that nobody has.
+    [[nodiscard]] std::size_t left(int device) const;
+    /// For the README's table of devices.
+    void seen(const char* device) const;
+
+    allot::cuda::driver_functions driver;
+};
+
+/// A function of the driver's that only tests call.
+template <class Function>
+[[nodiscard]] Function find(const char* name) {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+    REQUIRE(library != nullptr);
+    void* const found = ::dlsym(library, name);
+    REQUIRE(found != nullptr);
+    return reinterpret_cast<Function>(found);
+}
+
+/// Fills bytes by the device, and looks at them. A device that cannot reach them has a code instead.
+class bytes_of {
+public:
+    explicit bytes_of(const allot::cuda::driver_functions& driver, int device = 0) : context_{driver, device} {
+        REQUIRE(context_.error() == CUDA_SUCCESS);
+    }
+    [[nodiscard]] CUresult fill(const void* at, std::size_t size, unsigned char value) const {
+        return set_(allot::raw_pointer::position(const_cast<void*>(at)), value, size);
+    }
+    [[nodiscard]] bool are(const void* at, std::size_t size, unsigned char value) const {
+        std::vector<unsigned char> seen(size, static_cast<unsigned char>(~value));
+        return copy_(seen.data(), allot::raw_pointer::position(const_cast<void*>(at)), size) == CUDA_SUCCESS &&
+               std::all_of(seen.begin(), seen.end(), [value](unsigned char byte) { return byte == value; });
+    }
+
+private:
+    allot::cuda::current_context context_;
+    PFN_cuMemsetD8_v3020 set_ = find<PFN_cuMemsetD8_v3020>("cuMemsetD8_v2");
+    PFN_cuMemcpyDtoH_v3020 copy_ = find<PFN_cuMemcpyDtoH_v3020>("cuMemcpyDtoH_v2");
+};
+
+}  // namespace tests

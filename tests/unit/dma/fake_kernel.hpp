@@ -1,0 +1,139 @@
+// A kernel with DMA buffers, as far as `ioctl` goes: nodes that are ordinary files, and buffers that are memfds. What
+// the real kernel does not know (ENOTTY) it answers, while one exists. The `ioctl` that asks it is in fakes_test.cpp.
+// The real drivers: real_test.cpp, in the VM of tests/vm.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tests {
+
+/// A directory of its own, gone with the object.
+class temporary_directory {
+public:
+    temporary_directory() {
+        char name[] = "/tmp/allot-XXXXXX";
+        REQUIRE(::mkdtemp(name) != nullptr);
+        path_ = name;
+    }
+    temporary_directory(const temporary_directory&) = delete;
+    temporary_directory& operator=(const temporary_directory&) = delete;
+    ~temporary_directory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + '/' + name; }
+    void write(const std::string& name, const std::string& text) const { std::ofstream{*this / name} << text; }
+    [[nodiscard]] std::string read(const std::string& name) const {
+        std::ifstream file{*this / name};
+        return {std::istreambuf_iterator<char>{file}, {}};
+    }
+
+private:
+    std::string path_;
+};
+
+class fake_kernel {
+public:
+    fake_kernel() : udmabuf_{directory_ / "udmabuf"} {
+        REQUIRE(running == nullptr);
+        running = this;
+        directory_.write("reserved", "");
+        directory_.write("udmabuf", "");
+    }
+    fake_kernel(const fake_kernel&) = delete;
+    fake_kernel& operator=(const fake_kernel&) = delete;
+    ~fake_kernel() { running = nullptr; }
+
+    static inline fake_kernel* running = nullptr;
+
+    [[nodiscard]] const char* heaps() const { return directory_.path().c_str(); }  // there is one, "reserved"
+    [[nodiscard]] const char* udmabuf() const { return udmabuf_.c_str(); }
+
+    int refuse_with = 0;               // errno of every allocation; 0: it is served
+    bool unmappable = false;           // buffers cannot be mapped for writing
+    std::vector<int> sync_errors;      // what the next calls of SYNC answer
+    std::size_t allocations = 0;       // asked for
+    std::vector<std::uint64_t> syncs;  // flags that were served
+
+    [[nodiscard]] int answer(unsigned long request, void* argument) {
+        switch (request) {
+            case DMA_BUF_IOCTL_SYNC: return sync(*static_cast<dma_buf_sync*>(argument));
+            case DMA_HEAP_IOCTL_ALLOC: return allocate(*static_cast<dma_heap_allocation_data*>(argument));
+            case UDMABUF_CREATE: return create(*static_cast<udmabuf_create*>(argument));
+            default: return fail(ENOTTY);
+        }
+    }
+
+private:
+    static int fail(int reason) {
+        errno = reason;
+        return -1;
+    }
+    int sync(const dma_buf_sync& asked) {
+        if (!sync_errors.empty()) {
+            const int reason = sync_errors.front();
+            sync_errors.erase(sync_errors.begin());
+            if (reason != 0) return fail(reason);
+        }
+        syncs.push_back(asked.flags);
+        return 0;
+    }
+    int allocate(dma_heap_allocation_data& wanted) {
+        ++allocations;
+        if (refuse_with != 0) return fail(refuse_with);
+        if (wanted.len == 0 || wanted.fd != 0 || wanted.heap_flags != 0 || wanted.fd_flags != (O_RDWR | O_CLOEXEC))
+            return fail(EINVAL);
+        const int memory = ::memfd_create("buffer", MFD_CLOEXEC);
+        if (::ftruncate(memory, static_cast<off_t>(wanted.len)) != 0) {
+            ::close(memory);
+            return fail(ENOMEM);
+        }
+        wanted.fd = static_cast<std::uint32_t>(given(memory));
+        return 0;
+    }
+    int create(const udmabuf_create& wanted) {
+        ++allocations;
+        if (refuse_with != 0) return fail(refuse_with);
+        const int memory = static_cast<int>(wanted.memfd);
+        const int seals = ::fcntl(memory, F_GET_SEALS);
+        if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || (seals & F_SEAL_WRITE) != 0) return fail(EINVAL);
+        if (wanted.size == 0 || wanted.size % 4096 != 0 || wanted.offset != 0) return fail(EINVAL);
+        if (::lseek(memory, 0, SEEK_END) != static_cast<off_t>(wanted.size)) return fail(EINVAL);
+        return given(::fcntl(memory, F_DUPFD_CLOEXEC, 0));
+    }
+    [[nodiscard]] int given(int memory) const {
+        if (!unmappable) return memory;
+        const int readable = ::open(("/proc/self/fd/" + std::to_string(memory)).c_str(), O_RDONLY | O_CLOEXEC);
+        ::close(memory);
+        return readable;
+    }
+
+    temporary_directory directory_;
+    std::string udmabuf_;
+};
+
+/// How many descriptors this process has open.
+[[nodiscard]] inline std::size_t open_descriptors() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) ++count;
+    return count;
+}
+
+}  // namespace tests

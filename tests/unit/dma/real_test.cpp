@@ -1,0 +1,253 @@
+// The devices of DMA buffers on the kernel's drivers, where there are any: in the VM of tests/targets/vm, whose heap "reserved"
+// has 32 MiB of contiguous memory. There a driver that is missing is a failure (ALLOT_DMA_DRIVERS).
+#include "fake_kernel.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/dma/heap.hpp>
+#include <allot/dma/udmabuf.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <sys/wait.h>
+
+namespace {
+
+// (clang 14 does not link literals that are used in templates.)
+constexpr std::size_t B = 1, KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+using allot::dma::cpu_use;
+
+using contiguous_heap = allot::dma::heap<"reserved", allot::dma::heap_options{.contiguous = true}>;
+using system_heap = allot::dma::heap<"system">;
+static_assert(contiguous_heap::contiguous && !system_heap::contiguous && !allot::dma::udmabuf<>::contiguous);
+
+template <class Device>
+constexpr const char* node = "/dev/udmabuf";
+template <>
+constexpr const char* node<contiguous_heap> = "/dev/dma_heap/reserved";
+template <>
+constexpr const char* node<system_heap> = "/dev/dma_heap/system";
+
+/// Where every driver has to be.
+bool in_vm() { return std::getenv("ALLOT_DMA_DRIVERS") != nullptr; }
+
+template <class Device>
+bool is_absent() {
+    if (::access(node<Device>, R_OK | W_OK) == 0) return false;
+    CHECK_FALSE(in_vm());
+    std::printf("skipped: no %s, or no permission\n", node<Device>);
+    return true;
+}
+
+/// The kB of a line of /proc/meminfo.
+long kilobytes(std::string_view name) {
+    std::ifstream file{"/proc/meminfo"};
+    std::string word;
+    while (file >> word) {
+        long value = -1;
+        if (word == name && file >> value) return value;
+    }
+    return -1;
+}
+
+unsigned char* bytes(void* at) { return static_cast<unsigned char*>(at); }
+
+/// Where pages are in physical memory, found by the stamp that each bears: their numbers there, or nothing when the
+/// kernel does not show its memory. (/proc/self/pagemap says nothing of such mappings.)
+std::vector<std::size_t> physical_pages(void* base, std::size_t count) {
+    struct stamp {
+        std::uint64_t mark, page;
+    };
+    static std::uint64_t marks = 0x416c6c6f74 ^ static_cast<std::uint64_t>(::getpid()) << 40;
+    const std::uint64_t mark = ++marks * 0x9e3779b97f4a7c15;
+    for (std::size_t i = 0; i != count; ++i) {
+        const stamp mine{mark, i};
+        std::memcpy(bytes(base) + i * 4096, &mine, sizeof mine);
+    }
+    std::vector<std::size_t> found(count);
+    std::size_t seen = 0;
+    const int memory = ::open("/dev/mem", O_RDONLY | O_CLOEXEC);
+    for (std::size_t page = 1; memory >= 0 && page != GiB / 4096; ++page) {
+        stamp there{};
+        if (::pread(memory, &there, sizeof there, static_cast<off_t>(page * 4096)) != sizeof there) continue;
+        if (there.mark != mark || there.page >= count) continue;
+        found[static_cast<std::size_t>(there.page)] = page;
+        ++seen;
+    }
+    if (memory >= 0) ::close(memory);
+    return seen == count ? found : std::vector<std::size_t>{};
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("drivers: blocks of every alignment, written between begin and end of access", Device,
+                   contiguous_heap, system_heap, allot::dma::udmabuf<>) {
+    if (is_absent<Device>()) return;
+    allot::arena<Device, allot::best_fit<>> memory{{}, MiB};
+    REQUIRE(memory.size() == MiB);
+    for (const std::size_t align : {1 * B, 32 * B, 64 * B, 256 * B, 4096 * B, 64 * KiB, 256 * KiB}) {
+        const auto block = memory.allocate({.size = 1000, .align = align});
+        REQUIRE(block);
+        CHECK(allot::raw_pointer::position(block.address) % align == 0);
+        {
+            auto access = memory.device().access(block.address, block.size, cpu_use::write);
+            REQUIRE(access);
+            std::memset(block.address, static_cast<int>(align % 251), block.size);
+            CHECK(access.end() == 0);
+        }
+        auto access = memory.device().access(block.address, block.size, cpu_use::read);
+        REQUIRE(access);
+        for (std::size_t i = 0; i != block.size; ++i) REQUIRE(bytes(block.address)[i] == align % 251);
+        CHECK(access.end() == 0);
+    }
+}
+
+TEST_CASE_TEMPLATE("drivers: regions are zeroed and aligned, and go back in any order, of two devices", Device,
+                   contiguous_heap, system_heap, allot::dma::udmabuf<>) {
+    if (is_absent<Device>()) return;
+    Device one, other;
+    const std::size_t open = tests::open_descriptors();
+    for (int round = 0; round != 3; ++round) {
+        const auto a = one.acquire({.size = 5000, .align = 32}), b = one.acquire({.size = MiB, .align = 2 * MiB});
+        const auto c = other.acquire({.size = 4096}), d = other.acquire({.size = 1, .align = 1});
+        REQUIRE((a && b && c && d));
+        CHECK(a->size == 8192);
+        CHECK(allot::raw_pointer::position(b->base) % (2 * MiB) == 0);
+        for (const auto& each : {*a, *b, *c, *d}) {
+            for (std::size_t i = 0; i != each.size; ++i) REQUIRE(bytes(each.base)[i] == 0);
+            std::memset(each.base, 0xEE, each.size);
+        }
+        CHECK_FALSE(one.buffer_of(c->base));
+        one.release(*a);
+        other.release(*d);
+        other.release(*c);
+        one.release(*b);
+    }
+    CHECK(tests::open_descriptors() == open);
+    CHECK(one.acquire({.size = 0}).error() == EINVAL);
+    CHECK(one.acquire({.size = 1, .align = 3}).error() == EINVAL);
+    CHECK(one.acquire({.size = static_cast<std::size_t>(-1)}).error() == ENOMEM);
+}
+
+TEST_CASE_TEMPLATE("drivers: two users of one buffer see the same bytes", Device, contiguous_heap, system_heap,
+                   allot::dma::udmabuf<>) {
+    if (is_absent<Device>()) return;
+    allot::arena<Device, allot::best_fit<>> memory{{}, 64 * KiB};
+    const auto skipped = memory.allocate({.size = 5000}), block = memory.allocate({.size = 1000, .align = 32});
+    REQUIRE((skipped && block));
+    const allot::dma::buffer buffer = memory.device().buffer_of(block.address);
+    REQUIRE(buffer);
+
+    // By a descriptor of its own, as another process would get one.
+    const int kept = ::dup(buffer.descriptor);
+    void* const again = ::mmap(nullptr, buffer.size, PROT_READ | PROT_WRITE, MAP_SHARED, kept, 0);
+    REQUIRE(again != MAP_FAILED);
+    std::memset(block.address, 42, block.size);
+    {
+        const allot::dma::cpu_access access{allot::dma::buffer_sync{kept, cpu_use::read}};
+        CHECK(access);
+        CHECK(std::memcmp(bytes(again) + buffer.offset, block.address, block.size) == 0);
+    }
+    ::close(kept);
+
+    // By another process, which writes through its own copy of the device.
+    if (const pid_t child = ::fork(); child == 0) {
+        const auto access = memory.device().access(block.address, block.size, cpu_use::read_write);
+        const bool seen = access && bytes(block.address)[999] == 42;
+        bytes(block.address)[999] = 43;
+        ::_exit(seen ? 0 : 1);
+    } else {
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        CHECK(status == 0);
+    }
+    CHECK(bytes(block.address)[999] == 43);
+    CHECK(bytes(again)[buffer.offset + 999] == 43);
+    ::munmap(again, buffer.size);
+}
+
+TEST_CASE("drivers: the contiguous heap's regions come out of its memory, and are refused when there is none") {
+    if (is_absent<contiguous_heap>()) return;
+    if (!in_vm()) {
+        std::puts("skipped: how much contiguous memory there is, and who else uses it, is known in the VM alone");
+        return;
+    }
+    REQUIRE(kilobytes("CmaTotal:") == 32 * 1024);
+    contiguous_heap device;
+    // This one makes the kernel count what it still keeps of earlier regions, too.
+    const auto first = *device.acquire({.size = 4096});
+    allot::region<void*> held[8];
+    const long before = kilobytes("CmaFree:");
+    for (auto& each : held) each = *device.acquire({.size = MiB});
+    CHECK(before - kilobytes("CmaFree:") == 8192);
+    for (const auto& each : held) device.release(each);
+
+    {  // 4 KiB are taken, so 32 MiB are too many
+        const allot::arena<contiguous_heap, allot::best_fit<>> all{{}, 32 * MiB};
+        CHECK(all.size() == 0);
+        CHECK(all.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
+    }
+    // Exhausted by an arena that grows: what it has stays, and when that is given back it can grow again.
+    using growth = allot::growth::fixed<allot::growth_options{.step = 4 * MiB, .regions = 32}>;
+    allot::arena<contiguous_heap, allot::best_fit<>, growth> memory;
+    std::vector<decltype(memory)::block_type> blocks;
+    while (const auto block = memory.allocate({.size = 4 * MiB})) blocks.push_back(block);
+    CHECK((blocks.size() >= 2 && blocks.size() < 8));
+    CHECK(memory.diagnose({.size = 4 * MiB}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
+    for (const auto& block : blocks) bytes(block.address)[4 * MiB - 1] = 1;
+    for (const auto& block : blocks) memory.deallocate(block);
+    CHECK(memory.trim() == blocks.size() * 4 * MiB);
+    CHECK(memory.allocate({.size = 4 * MiB}));
+    device.release(first);
+}
+
+TEST_CASE("drivers: a contiguous heap's region is contiguous in physical memory, and as aligned there") {
+    if (is_absent<contiguous_heap>()) return;
+    contiguous_heap device;
+    const auto held = *device.acquire({.size = 2 * MiB, .align = MiB});
+    REQUIRE(held);
+    const std::vector<std::size_t> pages = physical_pages(held.base, 512);
+    if (pages.empty()) {
+        CHECK_FALSE(in_vm());
+        std::puts("skipped: the kernel does not show physical memory");
+    } else {
+        CHECK(pages[0] % (MiB / 4096) == 0);
+        for (std::size_t i = 0; i != pages.size(); ++i) REQUIRE(pages[i] == pages[0] + i);
+    }
+    device.release(held);
+}
+
+TEST_CASE("drivers: a udmabuf over the driver's limit is refused by it") {
+    if (is_absent<allot::dma::udmabuf<>>()) return;
+    if (!in_vm()) {
+        std::puts("skipped: the driver's limit is known in the VM alone");
+        return;
+    }
+    const allot::arena<allot::dma::udmabuf<>, allot::best_fit<>> memory{{}, 65 * MiB};
+    CHECK(memory.size() == 0);
+    CHECK(memory.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, EINVAL});
+}
+
+TEST_CASE("drivers: a udmabuf's pages lie where there were free ones, and not in one piece") {
+    if (is_absent<allot::dma::udmabuf<>>()) return;
+    if (!in_vm()) {
+        std::puts("skipped: physical memory is looked at in the VM alone");
+        return;
+    }
+    // Of many single pages every second one becomes free: the kernel takes those before it cuts larger pieces.
+    allot::dma::udmabuf<allot::dma::udmabuf_options{.regions = 800}> device;
+    std::vector<allot::region<void*>> single;
+    for (std::size_t i = 0; i != 800; ++i) single.push_back(*device.acquire({.size = 4096}));
+    for (std::size_t i = 0; i != 800; i += 2) device.release(std::exchange(single[i], {}));
+    const auto held = *device.acquire({.size = MiB});
+    REQUIRE(held);
+    const std::vector<std::size_t> pages = physical_pages(held.base, 256);
+    REQUIRE(pages.size() == 256);
+    std::size_t breaks = 0;
+    for (std::size_t i = 1; i != pages.size(); ++i) breaks += pages[i] == pages[i - 1] + 1 ? 0U : 1U;
+    CHECK(breaks > 0);
+    device.release(held);
+    for (const auto& each : single) {
+        if (each) device.release(each);
+    }
+}

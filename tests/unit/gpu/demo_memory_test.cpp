@@ -1,0 +1,19 @@
+// The demo's memory for GPUs: a network's digest is the one that it has in the host's memory, wherever its tensors lie.
+#include "../../../examples/apps/network_demo/host_memory.hpp"
+#include "../../../examples/apps/network_demo/staged_memory.hpp"
+#include "machine.hpp"
+
+#include <filesystem>
+
+TEST_CASE("a network of the demo, in the memory of a device") {
+    const tests::machine there;
+    const auto file = std::filesystem::path{__FILE__}.parent_path() / "../../examples/networks/squeezenet.network";
+    const demo::network net = demo::load(file.string());
+    const auto nothing_shown = [](std::size_t, std::size_t) {};
+    demo::tally counts, others;
+    demo::staged_memory<vendor::device_memory, vendor::stream_copy> memory{net, counts};
+    demo::host_memory host{net, others};
+    CHECK(demo::run(net, memory, nothing_shown) == demo::run(net, host, nothing_shown));
+    CHECK(memory.arena_bytes() == host.arena_bytes());
+    CHECK(counts.acquisitions == 1);
+}

@@ -1,0 +1,371 @@
+#include "fake_gpu.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using fake_gpu::error;
+using fake_gpu::kind;
+using fake_gpu::stream;
+
+/// A stream is the work that waits in it. Programs have its address, as the vendor's handle.
+struct stream_work {
+    int device = 0;
+    std::deque<std::function<void()>> work;
+};
+
+constexpr std::size_t page = 4096, address_bytes = std::size_t{1} << 30, unit = 512;
+constexpr int host = -1;
+
+struct allocation {
+    std::size_t size = 0;
+    int device = host;
+    fake_gpu::kind kind = kind::device;
+    stream freed_on = nullptr;   // async: where its free was asked for
+    bool held = true;            // by the program; an async one that is not waits for its free to happen
+    bool there = true;           // for kernels
+    std::size_t generation = 0;  // how often it was handed out
+};
+
+struct machine {
+    fake_gpu::settings settings;
+    std::byte* front = nullptr;  // what programs see
+    std::byte* back = nullptr;   // the same pages, for kernels
+    std::map<std::uintptr_t, allocation> all;
+    std::map<int, std::size_t> used;
+    std::vector<stream_work*> streams;
+    stream_work null_stream;
+    error refusal = gpu::success, fault = gpu::success;
+    std::size_t wrong_frees = 0;
+    std::uint64_t contexts = 0;
+
+    machine() {
+        const int file = ::memfd_create("fake_gpu", 0);
+        if (file < 0 || ::ftruncate(file, static_cast<off_t>(address_bytes)) != 0) std::abort();
+        front = map(file, PROT_NONE);
+        back = map(file, PROT_READ | PROT_WRITE);
+        ::close(file);
+    }
+    machine(const machine&) = delete;
+    machine& operator=(const machine&) = delete;
+    ~machine() {
+        ::munmap(front, address_bytes);
+        ::munmap(back, address_bytes);
+    }
+    static std::byte* map(int file, int access) {
+        void* const at = ::mmap(nullptr, address_bytes, access, MAP_SHARED | MAP_NORESERVE, file, 0);
+        if (at == MAP_FAILED) std::abort();
+        return static_cast<std::byte*>(at);
+    }
+};
+
+machine& here() {
+    static machine only;
+    return only;
+}
+thread_local error last_error = gpu::success;
+thread_local int current = 0;
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+std::byte* kernel_side(std::uintptr_t at) { return here().back + (at - number(here().front)); }
+
+/// What is wrong with the machine, whatever is asked of it.
+error trouble() { return here().settings.driver != gpu::success ? here().settings.driver : here().fault; }
+
+stream_work& stream_of(stream order) {
+    return order == nullptr ? here().null_stream : *reinterpret_cast<stream_work*>(order);
+}
+
+void run(stream_work& waiting) {
+    while (!waiting.work.empty()) {
+        const auto next = std::move(waiting.work.front());
+        waiting.work.pop_front();
+        if (here().fault == gpu::success) next();
+    }
+}
+void run_all() {
+    run(here().null_stream);
+    for (stream_work* const each : here().streams) run(*each);
+}
+
+/// The allocation in which all of these bytes lie.
+allocation* holder(std::uintptr_t at, std::size_t size) {
+    auto& all = here().all;
+    auto found = all.upper_bound(at);
+    if (found == all.begin()) return nullptr;
+    --found;
+    const std::size_t inside = at - found->first;
+    return inside <= found->second.size && size <= found->second.size - inside ? &found->second : nullptr;
+}
+
+void protect(std::uintptr_t at, const allocation& what, int access) {
+    const std::uintptr_t first = at / page * page;
+    const std::size_t pages = (at - first + what.size + page - 1) / page;
+    if (::mprotect(here().front + (first - number(here().front)), pages * page, access) != 0) std::abort();
+}
+
+bool is_for_the_host(kind what) { return what == kind::pinned || what == kind::managed; }
+std::size_t charged(std::size_t size) { return (size + unit - 1) / unit * unit; }
+
+/// The first room between two others, a page apart from either.
+error take(void** address, std::size_t size, int device, kind what) {
+    machine& m = here();
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (device != host) m.contexts |= std::uint64_t{1} << device;
+    if (m.refusal != gpu::success) return std::exchange(m.refusal, gpu::success);
+    if (size == 0) {
+        *address = nullptr;
+        return gpu::success;
+    }
+    std::size_t& used = m.used[device];
+    if (size > m.settings.memory || charged(size) > m.settings.memory - used) return gpu::out_of_memory;
+    std::uintptr_t at = number(m.front) + page + m.settings.phase;
+    for (const auto& [start, other] : m.all) {
+        if (start >= at && start - at >= size + 2 * page) break;
+        at = (start + other.size) / page * page + 2 * page + m.settings.phase;
+    }
+    if (at + size + page > number(m.front) + address_bytes) return gpu::out_of_memory;
+    allocation fresh;
+    fresh.size = size;
+    fresh.device = device;
+    fresh.kind = what;
+    if (is_for_the_host(what)) protect(at, fresh, PROT_READ | PROT_WRITE);
+    m.all.emplace(at, fresh);
+    used += charged(size);
+    *address = m.front + (at - number(m.front));
+    return gpu::success;
+}
+
+void give_up(std::map<std::uintptr_t, allocation>::iterator what) {
+    if (is_for_the_host(what->second.kind)) protect(what->first, what->second, PROT_NONE);
+    here().used[what->second.device] -= charged(what->second.size);
+    here().all.erase(what);
+}
+
+template <class Allowed>
+error free_now(void* address, error wrong, Allowed&& allowed) {
+    machine& m = here();
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (address == nullptr) return gpu::success;
+    run_all();
+    const auto found = m.all.find(number(address));
+    if (found == m.all.end() || !found->second.held || !allowed(found->second.kind)) {
+        ++m.wrong_frees;
+        return wrong;
+    }
+    give_up(found);
+    return gpu::success;
+}
+
+/// Bytes to copy from or to, where the host reaches them: its own, or those of an allocation.
+std::byte* copy_side(const void* address, std::size_t size) {
+    const std::uintptr_t at = number(address);
+    if (at < number(here().front) || at >= number(here().front) + address_bytes)
+        return static_cast<std::byte*>(const_cast<void*>(address));
+    const allocation* const found = holder(at, size);
+    return found != nullptr && found->held ? kernel_side(at) : nullptr;
+}
+
+}  // namespace
+
+namespace fake_gpu {
+
+void start(const settings& machine_like_that) {
+    machine& m = here();
+    m.null_stream.work.clear();
+    for (stream_work* const each : m.streams) each->work.clear();
+    while (!m.all.empty()) give_up(m.all.begin());
+    m.used.clear();
+    m.settings = machine_like_that;
+    m.refusal = m.fault = last_error = gpu::success;
+    m.wrong_frees = 0;
+    m.contexts = 0;
+    current = 0;
+}
+
+void refuse_next(error reason) { here().refusal = reason; }
+
+void launch(stream order, void* address, std::size_t size, std::function<void(std::byte*)> kernel) {
+    stream_of(order).work.push_back([at = number(address), size, run_on = std::move(kernel)] {
+        const allocation* const found = holder(at, size);
+        if (found == nullptr || !found->there) {
+            here().fault = gpu::illegal_address;
+            return;
+        }
+        run_on(kernel_side(at));
+    });
+}
+
+std::size_t live() {
+    std::size_t count = 0;
+    for (const auto& [at, each] : here().all) count += each.held;
+    return count;
+}
+std::size_t wrong_frees() { return here().wrong_frees; }
+std::size_t in_use(int device) { return here().used[device]; }
+bool has_context(int device) { return (here().contexts >> device & 1) != 0; }
+
+error answered(error what) {
+    if (gpu::success_clears_the_last_error || what != gpu::success) last_error = what;
+    return what;
+}
+error get_last_error() {
+    if (trouble() != gpu::success) return trouble();
+    return std::exchange(last_error, gpu::success);
+}
+error peek_at_last_error() { return trouble() != gpu::success ? trouble() : last_error; }
+
+error get_device_count(int* count) {
+    if (here().settings.driver != gpu::success) return here().settings.driver;
+    *count = here().settings.devices;
+    return gpu::success;
+}
+error get_device(int* device) {
+    if (here().settings.driver != gpu::success) return here().settings.driver;
+    *device = current;
+    return gpu::success;
+}
+error set_device(int device) {
+    if (here().settings.driver != gpu::success) return here().settings.driver;
+    if (device < 0 || device >= here().settings.devices) return gpu::invalid_device;
+    here().contexts |= std::uint64_t{1} << device;
+    current = device;
+    return gpu::success;
+}
+
+error malloc_device(void** address, std::size_t size) { return take(address, size, current, kind::device); }
+error malloc_host(void** address, std::size_t size) { return take(address, size, host, kind::pinned); }
+error malloc_managed(void** address, std::size_t size, bool flags_are_right) {
+    if (trouble() == gpu::success && (size == 0 || !flags_are_right)) return gpu::invalid_value;
+    return take(address, size, host, kind::managed);
+}
+error free_device(void* address) {
+    return free_now(address, gpu::wrong_free_device, [](kind what) { return what != kind::pinned; });
+}
+error free_host(void* address) {
+    return free_now(address, gpu::invalid_value, [](kind what) { return what == kind::pinned; });
+}
+
+error malloc_async(void** address, std::size_t size, stream order) {
+    machine& m = here();
+    if (trouble() == gpu::success && m.refusal == gpu::success && size != 0) {
+        for (auto& [at, each] : m.all) {
+            if (each.held || each.freed_on != order || each.size < size) continue;
+            each.held = true;
+            ++each.generation;
+            stream_of(order).work.push_back([at = at] { here().all.at(at).there = true; });
+            *address = m.front + (at - number(m.front));
+            return gpu::success;
+        }
+    }
+    const error reason = take(address, size, stream_of(order).device, kind::async);
+    if (reason != gpu::success) return reason;
+    if (*address == nullptr) return gpu::success;
+    m.all.at(number(*address)).there = false;
+    stream_of(order).work.push_back([at = number(*address)] {
+        if (const auto found = here().all.find(at); found != here().all.end()) found->second.there = true;
+    });
+    return gpu::success;
+}
+error free_async(void* address, stream order) {
+    machine& m = here();
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (address == nullptr) return gpu::success;
+    const auto found = m.all.find(number(address));
+    if (found == m.all.end() || !found->second.held || found->second.kind != kind::async) {
+        ++m.wrong_frees;
+        return gpu::invalid_value;
+    }
+    found->second.held = false;
+    found->second.freed_on = order;
+    stream_of(order).work.push_back([at = found->first, generation = found->second.generation] {
+        const auto freed = here().all.find(at);
+        freed->second.there = false;
+        if (!freed->second.held && freed->second.generation == generation) give_up(freed);
+    });
+    return gpu::success;
+}
+
+error stream_create(stream* fresh) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    auto* const made = new stream_work{current, {}};
+    here().streams.push_back(made);
+    *fresh = reinterpret_cast<stream>(made);
+    return gpu::success;
+}
+error stream_synchronize(stream order) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    run(stream_of(order));
+    return here().fault;
+}
+error stream_destroy(stream old) {
+    auto* const gone = reinterpret_cast<stream_work*>(old);
+    run(*gone);
+    std::erase(here().streams, gone);
+    delete gone;
+    return trouble();
+}
+error device_synchronize() {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    run_all();
+    return here().fault;
+}
+
+error memcpy(void* to, const void* from, std::size_t size) {
+    if (const error reason = device_synchronize(); reason != gpu::success) return reason;
+    std::byte* const target = copy_side(to, size);
+    const std::byte* const source = copy_side(from, size);
+    if (target == nullptr || source == nullptr) return gpu::invalid_value;
+    std::memmove(target, source, size);
+    return gpu::success;
+}
+error memcpy_async(void* to, const void* from, std::size_t size, stream order) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (here().refusal != gpu::success) return std::exchange(here().refusal, gpu::success);
+    if (copy_side(to, size) == nullptr || copy_side(from, size) == nullptr) return gpu::invalid_value;
+    stream_of(order).work.push_back([to, from, size] {
+        std::byte* const target = copy_side(to, size);
+        const std::byte* const source = copy_side(from, size);
+        if (target == nullptr || source == nullptr) here().fault = gpu::illegal_address;
+        else std::memmove(target, source, size);
+    });
+    return gpu::success;
+}
+error memset(void* to, int value, std::size_t size) {
+    if (const error reason = device_synchronize(); reason != gpu::success) return reason;
+    std::byte* const target = copy_side(to, size);
+    if (target == nullptr) return gpu::invalid_value;
+    std::memset(target, value, size);
+    return gpu::success;
+}
+error mem_get_info(std::size_t* left, std::size_t* total) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    *total = here().settings.memory;
+    *left = here().settings.memory - here().used[current];
+    return gpu::success;
+}
+error can_access_peer(int* can, int device, int peer) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    const auto is_device = [](int ordinal) { return ordinal >= 0 && ordinal < here().settings.devices; };
+    if (!is_device(device) || !is_device(peer)) return gpu::invalid_device;
+    *can = device != peer && here().settings.peers ? 1 : 0;
+    return gpu::success;
+}
+error get_owner(owner* of, const void* address) {
+    *of = {};
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    const allocation* const found = holder(number(address), 1);
+    if (found != nullptr) *of = {true, found->kind, found->device == host ? current : found->device};
+    return gpu::success;
+}
+
+}  // namespace fake_gpu

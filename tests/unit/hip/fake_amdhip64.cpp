@@ -1,0 +1,64 @@
+// libamdhip64 without a GPU: HIP's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules. HIP's
+// own: hipFree refuses with another code, an address that is nobody's is an error to ask about, and, until ROCm 7, a call
+// that succeeds takes the last error away. (A kernel's fault is told as CUDA tells it; AMD's driver may end the program.)
+#include "../gpu/fake_gpu.hpp"
+
+using fake_gpu::answered;
+
+extern "C" {
+
+hipError_t hipGetLastError() { return fake_gpu::get_last_error(); }
+hipError_t hipPeekAtLastError() { return fake_gpu::peek_at_last_error(); }
+
+hipError_t hipGetDeviceCount(int* count) { return answered(fake_gpu::get_device_count(count)); }
+hipError_t hipGetDevice(int* device) { return answered(fake_gpu::get_device(device)); }
+hipError_t hipSetDevice(int device) { return answered(fake_gpu::set_device(device)); }
+
+hipError_t hipMalloc(void** address, size_t size) { return answered(fake_gpu::malloc_device(address, size)); }
+hipError_t hipHostMalloc(void** address, size_t size, unsigned int) {
+    return answered(fake_gpu::malloc_host(address, size));
+}
+hipError_t hipMallocManaged(void** address, size_t size, unsigned int flags) {
+    const bool right = flags == hipMemAttachGlobal || flags == hipMemAttachHost;
+    return answered(fake_gpu::malloc_managed(address, size, right));
+}
+hipError_t hipMallocAsync(void** address, size_t size, hipStream_t stream) {
+    return answered(fake_gpu::malloc_async(address, size, stream));
+}
+hipError_t hipFree(void* address) { return answered(fake_gpu::free_device(address)); }
+hipError_t hipHostFree(void* address) { return answered(fake_gpu::free_host(address)); }
+hipError_t hipFreeAsync(void* address, hipStream_t stream) { return answered(fake_gpu::free_async(address, stream)); }
+
+hipError_t hipStreamCreate(hipStream_t* stream) { return answered(fake_gpu::stream_create(stream)); }
+hipError_t hipStreamSynchronize(hipStream_t stream) { return answered(fake_gpu::stream_synchronize(stream)); }
+hipError_t hipStreamDestroy(hipStream_t stream) { return answered(fake_gpu::stream_destroy(stream)); }
+hipError_t hipDeviceSynchronize() { return answered(fake_gpu::device_synchronize()); }
+
+hipError_t hipMemcpy(void* to, const void* from, size_t size, hipMemcpyKind) {
+    return answered(fake_gpu::memcpy(to, from, size));
+}
+hipError_t hipMemcpyAsync(void* to, const void* from, size_t size, hipMemcpyKind, hipStream_t stream) {
+    return answered(fake_gpu::memcpy_async(to, from, size, stream));
+}
+hipError_t hipMemset(void* to, int value, size_t size) { return answered(fake_gpu::memset(to, value, size)); }
+hipError_t hipMemGetInfo(size_t* left, size_t* total) { return answered(fake_gpu::mem_get_info(left, total)); }
+hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+    return answered(fake_gpu::can_access_peer(can, device, peer));
+}
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* address) {
+    fake_gpu::owner of;
+    hipError_t error = fake_gpu::get_owner(&of, address);
+    if (error == hipSuccess && !of.found) error = hipErrorInvalidValue;
+    if (error != hipSuccess) return answered(error);
+    *attributes = {};
+    const hipMemoryType type = of.kind == fake_gpu::kind::pinned ? hipMemoryTypeHost : hipMemoryTypeDevice;
+#if HIP_VERSION_MAJOR < 6
+    attributes->memoryType = type;
+#else
+    attributes->type = type;
+#endif
+    attributes->isManaged = of.kind == fake_gpu::kind::managed;
+    attributes->device = of.device;
+    return answered(hipSuccess);
+}
+}

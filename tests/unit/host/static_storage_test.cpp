@@ -1,0 +1,78 @@
+// Static storage as it is before it is used: nobody has written to it.
+#include <allot/allot.hpp>
+
+#include "../../seen.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/mman.h>
+
+#include <memory>
+#include <new>
+#include <type_traits>
+
+using namespace allot::literals;
+
+// As a global, an arena registers nothing with atexit, unless somebody wants its memory back or it tells of leaks.
+template <class Device, class Strategy, allot::arena_options Options = allot::arena_options{}>
+constexpr bool ends_in_silence = std::is_trivially_destructible_v<allot::arena<Device, Strategy, allot::growth::none, Options>>;
+using kilobyte = allot::host::static_storage<1_KiB>;
+static_assert(ends_in_silence<kilobyte, allot::bump<>> && ends_in_silence<kilobyte, allot::best_fit<>>);
+static_assert(ends_in_silence<kilobyte, allot::pool<allot::pool_options{.slot = 32}>>);
+static_assert(ends_in_silence<allot::host::buffer, allot::bump<>> && ends_in_silence<allot::host::tightly_coupled, allot::bump<>>);
+static_assert(!ends_in_silence<allot::host::heap, allot::bump<>>);
+static_assert(!ends_in_silence<kilobyte, allot::bump<>, allot::arena_options{.hardening = allot::hardening::debug}>);
+
+TEST_CASE("an arena over static storage does not touch the bytes before they are asked for") {
+    using arena = allot::arena<allot::host::static_storage<1_MiB>, allot::bump<>>;
+    constexpr std::size_t page = 4096, pages = sizeof(arena) / page + 1;
+    void* const fresh = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(fresh != MAP_FAILED);
+    auto* const scratch = ::new (fresh) arena;
+    unsigned char touched[pages]{};
+    REQUIRE(::mincore(fresh, pages * page, touched) == 0);
+    std::size_t count = 0;
+    for (const unsigned char each : touched) count += each & 1;
+    CHECK(count < 8);  // the arena's own members, and no more
+
+    *static_cast<char*>(scratch->allocate({.size = 100}).address) = 1;
+    REQUIRE(::mincore(fresh, pages * page, touched) == 0);
+    std::size_t after = 0;
+    for (const unsigned char each : touched) after += each & 1;
+    CHECK(after > 0);
+    CHECK(after <= count + 1);
+    std::destroy_at(scratch);
+    ::munmap(fresh, pages * page);
+}
+
+namespace {
+struct alignas(256) object {
+    std::byte bytes[4_KiB];
+};
+object plain;
+}  // namespace
+
+TEST_CASE("a static buffer is all the bytes of an object, and the arena over it has none of them") {
+    using device = allot::host::static_buffer<plain>;
+    static_assert(allot::embedded_device<device> && device::capacity() == 4_KiB && device::min_align == 256);
+    static_assert(sizeof(allot::arena<device, allot::bump<>>) < 64);
+    {
+        allot::arena<device, allot::bump<>> arena;
+        CHECK(arena.size() == 4_KiB);
+        const auto first = arena.allocate({.size = 1, .align = 256});
+        REQUIRE(first);
+        CHECK(arena.allocate({.size = 4_KiB - 256, .align = 256}).address == &plain);  // from the top down
+        CHECK(first.address == plain.bytes + 4_KiB - 256);
+        CHECK_FALSE(arena.allocate({.size = 1}));
+    }
+    device alone;
+    CHECK(alone.acquire({4_KiB + 1, 1}).error() == allot::host::window_error::too_small);
+    CHECK(alone.acquire({1, 512}).error() == allot::host::window_error::too_small);
+    const auto all = alone.acquire({1, 1});
+    REQUIRE(all);
+    CHECK(*all == allot::region<void*>{&plain, 4_KiB, 256});
+    CHECK(alone.acquire({1, 1}).error() == allot::host::window_error::in_use);
+    alone.release(*all);
+    CHECK(alone.acquire({4_KiB, 256}));
+    tests::seen("host::static_buffer");
+}

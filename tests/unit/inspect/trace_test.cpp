@@ -1,0 +1,188 @@
+#include <allot/inspect/trace.hpp>
+
+#include "../plan/problems.hpp"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using allot::trace_action, allot::trace_fault, allot::trace_operation;
+using bytes = std::vector<std::byte>;
+
+/// The magic bytes, and then these.
+bytes after_magic(std::initializer_list<unsigned> values) {
+    bytes all;
+    for (const char letter : {'A', 'L', 'T', 'R', '1', '\n'}) all.push_back(static_cast<std::byte>(letter));
+    for (const unsigned value : values) all.push_back(static_cast<std::byte>(value));
+    return all;
+}
+
+void check_fault(const bytes& of, trace_fault reason, std::size_t position) {
+    const auto read = allot::read_trace(of);
+    CHECK(!read);
+    CHECK(std::string{allot::to_string(reason)} == read.error().what());
+    CHECK(read.error().position == position);
+}
+
+void check_operation(const trace_operation& each, trace_action action, std::uint32_t slot, std::uint64_t size, std::uint64_t align) {
+    CHECK(each.action == action);
+    CHECK(each.slot == slot);
+    CHECK(each.size == size);
+    CHECK(each.align() == align);
+}
+
+}  // namespace
+
+TEST_CASE("trace: the bytes of the format are what its description says") {
+    // 5 events, 3 allocations: 100 bytes at 16; 300 at 256; free the older; resize the other to 0; drop everything.
+    const bytes written = after_magic({5, 3, 0x90, 0x03, 0xB1, 0x09, 8, 0x06, 0x03, 0, 0x01, 255});
+    allot::trace_writer writer;
+    const auto first = writer.allocate(100);
+    const auto second = writer.allocate(300, 256);
+    writer.deallocate(first);
+    CHECK(writer.resize(second, 0) == 2);
+    writer.reset();
+    CHECK(writer.bytes() == written);
+
+    const auto read = allot::read_trace(written);
+    REQUIRE(read);
+    REQUIRE(read->operations.size() == 7);
+    check_operation(read->operations[0], trace_action::allocate, 0, 100, 16);
+    check_operation(read->operations[1], trace_action::allocate, 1, 300, 256);
+    check_operation(read->operations[2], trace_action::deallocate, 0, 100, 16);
+    check_operation(read->operations[3], trace_action::allocate, 0, 1, 16);  // before the old block is given back
+    check_operation(read->operations[4], trace_action::deallocate, 1, 300, 256);
+    check_operation(read->operations[5], trace_action::deallocate, 0, 1, 16);
+    CHECK(read->operations[6].action == trace_action::reset);
+    CHECK(read->slots == 2);
+    CHECK(read->peak == 400);
+    CHECK(read->largest == 300);
+    CHECK(read->least_align == 16);
+    CHECK(read->most_align == 256);
+}
+
+TEST_CASE("trace: a trace of nothing is a trace") {
+    const auto read = allot::read_trace(allot::trace_writer{}.bytes());
+    REQUIRE(read);
+    CHECK(read->operations.empty());
+    CHECK(read->slots == 0);
+}
+
+TEST_CASE("trace: what is written at random is read again, in slots that one block holds at a time") {
+    problems::random random{6};
+    for (std::size_t round = 0; round != problems::times(50); ++round) {
+        allot::trace_writer writer;
+        std::map<std::uint64_t, std::uint64_t> live;  // sizes by number
+        std::vector<std::uint64_t> sizes;             // of every allocation, in order
+        std::size_t resets = 0;
+        for (std::size_t i = 0; i != 300; ++i) {
+            const std::uint64_t size = random(4) == 0 ? random(1ull << 40) : random(100);
+            const auto one = std::next(live.begin(), live.empty() ? 0 : static_cast<std::ptrdiff_t>(random(live.size())));
+            if (live.empty() || random(5) < 2) {
+                live[writer.allocate(size, 1ull << random(64))] = size;
+                sizes.push_back(size);
+            } else if (random(3) == 0) {
+                live[writer.resize(one->first, size)] = size;
+                live.erase(one);
+                sizes.push_back(size);
+            } else if (random(40) == 0) {
+                writer.reset();
+                live.clear();
+                ++resets;
+            } else {
+                writer.deallocate(one->first);
+                live.erase(one);
+            }
+        }
+        const auto read = allot::read_trace(writer.bytes());
+        REQUIRE(read);
+        std::map<std::uint32_t, trace_operation> held;
+        std::size_t allocations = 0;
+        for (const trace_operation& each : read->operations) {
+            if (each.action == trace_action::reset) {
+                CHECK(held.empty());
+                --resets;
+            } else if (each.action == trace_action::allocate) {
+                REQUIRE(held.emplace(each.slot, each).second);
+                REQUIRE(allocations < sizes.size());
+                CHECK(each.size == std::max<std::uint64_t>(sizes[allocations++], 1));
+                CHECK(each.slot < read->slots);
+            } else {
+                REQUIRE(held.count(each.slot) == 1);
+                CHECK(held[each.slot].size == each.size);
+                CHECK(held[each.slot].align_log2 == each.align_log2);
+                held.erase(each.slot);
+            }
+        }
+        CHECK(resets == 0);
+        CHECK(allocations == sizes.size());
+        CHECK(held.size() == live.size());
+    }
+}
+
+TEST_CASE("trace: bytes that are no trace are refused, and it says where") {
+    check_fault({}, trace_fault::no_trace, 0);
+    check_fault(bytes(100, std::byte{'A'}), trace_fault::no_trace, 0);
+    check_fault(after_magic({}), trace_fault::truncated, 6);
+    check_fault(after_magic({1}), trace_fault::truncated, 7);
+    check_fault(after_magic({1, 1, 0x80}), trace_fault::truncated, 8);                         // inside a number
+    check_fault(after_magic({2, 1, 0x40}), trace_fault::truncated, 9);                         // before the last event
+    check_fault(after_magic({1, 1, 0x41}), trace_fault::truncated, 8);                         // without its alignment
+    check_fault(after_magic({2, 2, 0x40, 0x43}), trace_fault::truncated, 9);                   // without its age
+    check_fault(after_magic({1, 1, 0x41, 64}), trace_fault::bad_alignment, 8);                 // 1 << 64
+    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);                // a drop of 16 bytes
+    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);                     // there is no block
+    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);               // only one
+    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);            // resized, too
+    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);             // twice
+    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);        // dropped before
+    check_fault(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_fault::not_live, 11);          // resized before
+    check_fault(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_fault::not_live, 10);          // resized after
+    check_fault(after_magic({1, 0, 0x40}), trace_fault::wrong_count, 9);
+    check_fault(after_magic({1, 1, 0x40, 0x40}), trace_fault::trailing_bytes, 9);
+    // More events than any file holds: refused at its end, without asking for memory.
+    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0}), trace_fault::truncated, 17);
+}
+
+TEST_CASE("trace: numbers of more than 64 bits, and sums") {
+    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}), trace_fault::number_too_large, 6);
+    check_fault(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}), trace_fault::number_too_large, 6);
+
+    constexpr std::uint64_t largest = (std::uint64_t{1} << 62) - 1;
+    allot::trace_writer writer;
+    for (int i = 0; i != 4; ++i) writer.allocate(largest);
+    auto read = allot::read_trace(writer.bytes());
+    REQUIRE(read);
+    CHECK(read->peak == 4 * largest);
+    writer.allocate(4);
+    check_fault(writer.bytes(), trace_fault::too_large, 8 + 4 * 10);
+}
+
+TEST_CASE("trace: any bytes are read or refused") {
+    problems::random random{7};
+    allot::trace_writer writer;
+    for (std::uint64_t i = 0; i != 30; ++i) {
+        writer.allocate(random(5000), random(2) == 0 ? 16 : 256);
+        if (i % 3 == 2) writer.deallocate(i - 2);
+    }
+    const bytes whole = writer.bytes();
+    for (std::size_t length = 0; length != whole.size(); ++length)
+        CHECK(!allot::read_trace(std::span{whole}.first(length)));
+    std::size_t refused = 0;
+    for (std::size_t round = 0; round != problems::times(5000); ++round) {
+        bytes changed = whole;
+        changed[6 + random.index(changed.size() - 6)] = static_cast<std::byte>(random(256));
+        if (const auto read = allot::read_trace(changed); !read) {
+            ++refused;
+            CHECK(read.error().position <= changed.size());
+        } else {
+            CHECK(read->operations.size() >= 40);
+        }
+    }
+    CHECK(refused > 0);
+}

@@ -1,0 +1,322 @@
+// plan: from a problem to places, by everything that the planner has: statuses, budgets, watching, and the compiler's plans.
+#include <allot/allot.hpp>
+#include <allot/plan/plan.hpp>
+#include <allot/plan/validate.hpp>
+
+#include "problems.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace {
+
+using allot::plan_buffer;
+using allot::plan_refusal;
+using allot::plan_status;
+
+/// Whether a plan keeps what its problem asks, by the validator.
+bool is_valid(const allot::plan_problem& problem, const allot::memory_plan& made, std::uint64_t capacity = UINT64_MAX) {
+    std::vector<std::uint64_t> offsets;
+    for (const allot::plan_place& place : made.places) offsets.push_back(place.offset);
+    allot::plan_heap workspace{allot::validate_space(problem)};
+    const auto violation = allot::validate(problem, offsets, capacity, workspace);
+    CAPTURE(static_cast<int>(violation.kind));
+    CAPTURE(violation.first);
+    CAPTURE(violation.second);
+    CHECK(violation.kind == allot::plan_violation_kind::none);
+    std::uint64_t peak = 0;
+    for (const allot::plan_place& place : made.places) peak = std::max(peak, place.offset + place.size);
+    CHECK(peak == made.peak);
+    return violation.kind == allot::plan_violation_kind::none;
+}
+
+// Five buffers whose largest sum is 12, and which fit 12, though not as they come (as in the collections of packing problems).
+constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}},
+                                 {.size = 4, .live = {3, 9}},
+                                 {.size = 4, .live = {0, 9}},
+                                 {.size = 4, .live = {9, 21}},
+                                 {.size = 8, .live = {0, 21}},
+                                 {.size = 3, .live = {21, 30}, .align = 4}};
+constexpr auto layout = allot::plan<known>();
+static_assert(layout.peak == 16 && layout.bound == 16 && layout.status == plan_status::optimal && layout.align == 4);
+
+constexpr allot::plan_pair in_place[] = {{0, 1}};
+constexpr allot::plan_fixed fixed_first[] = {{4, 100}};
+constexpr allot::plan_problem constrained{.buffers = known, .fixed = fixed_first, .together = in_place};
+constexpr auto constrained_layout = allot::plan<constrained>();
+static_assert(constrained_layout.places[0].offset == constrained_layout.places[1].offset);
+static_assert(constrained_layout.places[4].offset == 100 && constrained_layout.peak == 108);
+
+}  // namespace
+
+TEST_CASE("what the compiler plans is what the program plans") {
+    const auto made = allot::plan({.buffers = known}, allot::at_compile_time);
+    REQUIRE(made);
+    CHECK(is_valid({.buffers = known}, *made));
+    CHECK(static_cast<const allot::plan_summary&>(*made) == static_cast<const allot::plan_summary&>(layout));
+    for (std::size_t i = 0; i != std::size(known); ++i) CHECK(made->places[i] == layout.places[i]);
+    allot::arena<allot::host::static_storage<layout.peak>, allot::planned<layout>> memory;
+    CHECK(memory.at<4>().size == 8);
+    const auto again = allot::plan(constrained, allot::at_compile_time);
+    REQUIRE(again);
+    CHECK(is_valid(constrained, *again));
+    CHECK(again->places[4].offset == 100);
+}
+
+TEST_CASE("plans of random buffers are valid, between the bound and the sum, and the same every time") {
+    std::mt19937 random{1};
+    for (int round = 0; round != 60; ++round) {
+        auto buffers = problems::random_buffers(random, 2 + random() % 60, 40, 200);
+        if (round % 2 != 0)
+            for (plan_buffer& buffer : buffers) buffer.align = std::uint64_t{1} << random() % 6;
+        const allot::plan_problem problem{.buffers = buffers};
+        const auto made = allot::plan(problem, {.effort = 5000, .remember = 1024});
+        REQUIRE(made);
+        REQUIRE(is_valid(problem, *made));
+        CHECK(made->peak >= made->bound);
+        CHECK((made->status == plan_status::optimal) == (made->peak == made->bound));
+        const auto again = allot::plan(problem, {.effort = 5000, .remember = 1024});
+        CHECK(again->places == made->places);
+        // No effort is one plan, which more effort never makes worse.
+        const auto quick = allot::plan(problem, {.effort = 0});
+        REQUIRE(quick);
+        CHECK(is_valid(problem, *quick));
+        CHECK(quick->peak >= made->peak);
+    }
+}
+
+TEST_CASE("capacities: what fits is told, what cannot is told with the place, and there is a plan all the same") {
+    std::mt19937 random{2};
+    int infeasible = 0, feasible = 0;
+    for (int round = 0; round != 40; ++round) {
+        const auto buffers = problems::random_buffers(random, 20, 12, 50);
+        const allot::plan_problem problem{.buffers = buffers};
+        const auto best = allot::plan(problem, {.effort = 20'000, .remember = 1024});
+        REQUIRE(best);
+        const auto fits = allot::plan(problem, {.capacity = best->peak, .effort = 20'000, .remember = 1024});
+        REQUIRE(fits);
+        CHECK(is_valid(problem, *fits, best->peak));
+        CHECK((fits->status == plan_status::optimal || fits->status == plan_status::feasible));
+        const auto less = allot::plan(problem, {.capacity = best->bound - 1, .effort = 20'000, .remember = 1024});
+        REQUIRE(less);
+        CHECK(is_valid(problem, *less));
+        CHECK(less->status == plan_status::infeasible);
+        CHECK(less->bound > best->bound - 1);
+        infeasible += less->status == plan_status::infeasible;
+        feasible += fits->status == plan_status::feasible || fits->status == plan_status::optimal;
+        // The step that is named is one where that much lives.
+        std::uint64_t live = 0;
+        for (const plan_buffer& buffer : buffers)
+            if (buffer.live.from <= best->step && best->step < buffer.live.until) live += buffer.size;
+        CHECK(live <= best->bound);
+    }
+    CHECK(infeasible == 40);
+    CHECK(feasible == 40);
+}
+
+TEST_CASE("a lower bound a million granules too low is raised in few steps") {
+    // Five in a ring, each apart from both neighbours. The bound sees that two share no byte; that three in a row lie
+    // above each other is for proofs to find. The lowest three are 4, 0 and 1.
+    const plan_buffer buffers[] = {{.size = 1'000'003, .live = {0, 1}},
+                                   {.size = 999'999, .live = {1, 2}},
+                                   {.size = 1'000'001, .live = {2, 3}},
+                                   {.size = 1'000'007, .live = {3, 4}},
+                                   {.size = 999'991, .live = {4, 5}}};
+    const allot::plan_pair apart[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}};
+    const allot::plan_problem problem{.buffers = buffers, .apart = apart};
+    REQUIRE(allot::plan(problem, {.effort = 0})->bound < 2'100'000);
+    for (const std::uint64_t capacity : {allot::plan_options{}.capacity, std::uint64_t{2'500'000}}) {
+        // A proof takes some of the effort, however easy it is.
+        const auto made = allot::plan(problem, {.capacity = capacity, .effort = 1000});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made));
+        CHECK(made->status == (capacity < 2'999'993 ? plan_status::infeasible : plan_status::optimal));
+        CHECK(made->peak == 2'999'993);
+        CHECK(made->bound == 2'999'993);
+    }
+}
+
+TEST_CASE("every constraint at once, on random problems") {
+    std::mt19937 random{3};
+    int planned = 0;
+    for (int round = 0; round != 60; ++round) {
+        const auto buffers = problems::random_buffers(random, 24, 20, 100);
+        const std::vector<allot::plan_revival> revivals{{0, {100, 103}}, {1, {101, 102}}, {0, {110, 111}}};
+        const std::vector<allot::plan_pair> together{{2, 3}, {3, 4}}, apart{{5, 6}, {7, 2}};
+        const std::vector<allot::plan_fixed> fixed{{8, random() % 500}};
+        const std::vector<allot::plan_reserved> reserved{{random() % 300, 20}};
+        allot::plan_problem problem{.buffers = buffers, .revivals = revivals, .together = together, .apart = apart};
+        if (round % 2 != 0) problem.fixed = fixed;
+        if (round % 3 != 0) problem.reserved = reserved;
+        // 24 buffers are 22 after those that are together became one.
+        const std::size_t search_at_most = 20 + static_cast<std::size_t>(round) % 7;
+        const auto made = allot::plan(problem, {.effort = 2000, .search_at_most = search_at_most, .remember = 64});
+        if (!made) {  // only where what is fixed lies on what is reserved
+            CHECK(made.error().reason == plan_refusal::contradiction);
+            CHECK((round % 2 != 0 && round % 3 != 0));
+            continue;
+        }
+        ++planned;
+        REQUIRE(is_valid(problem, *made));
+        CHECK(made->places[2].offset == made->places[4].offset);
+    }
+    CHECK(planned > 40);
+}
+
+TEST_CASE("together: buffers share an offset, each with its own size and life") {
+    // c is live with b alone and lies above b's end, within a's bytes.
+    const plan_buffer buffers[] = {{.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
+    const allot::plan_pair together[] = {{0, 1}};
+    const allot::plan_problem problem{.buffers = buffers, .together = together};
+    for (const std::uint64_t effort : {0u, 1000u}) {
+        const auto made = allot::plan(problem, {.capacity = 64, .effort = effort});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made, 64));
+        CHECK(made->peak == 64);
+        CHECK(made->bound == 64);
+        CHECK(made->status == plan_status::optimal);
+    }
+}
+
+TEST_CASE("together: between their lives their bytes are another's") {
+    const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
+    const allot::plan_pair together[] = {{0, 1}};
+    const allot::plan_problem problem{.buffers = buffers, .together = together};
+    for (const std::uint64_t effort : {0u, 1000u}) {
+        const auto made = allot::plan(problem, {.effort = effort});
+        REQUIRE(made);
+        CHECK(is_valid(problem, *made));
+        CHECK(made->peak == 10);
+    }
+}
+
+TEST_CASE("together: an error names a buffer of the caller's, not one of the merged problem") {
+    // 0, 1 and 2 become one buffer; 4 is fixed on 3.
+    const plan_buffer buffers[] = {{8, {0, 1}}, {8, {0, 1}}, {8, {0, 1}}, {8, {0, 2}}, {8, {0, 2}}};
+    const allot::plan_pair together[] = {{0, 1}, {1, 2}};
+    const allot::plan_fixed fixed[] = {{3, 8}, {4, 12}};
+    const auto made = allot::plan({.buffers = buffers, .fixed = fixed, .together = together});
+    REQUIRE(!made);
+    CHECK(made.error() == allot::plan_error{plan_refusal::contradiction, 4});
+    // With the bytes of 0, which is larger, 1 does not fit 64 bits where it is fixed.
+    const plan_buffer large[] = {{.size = 100, .live = {0, 1}}, {.size = 1, .live = {0, 1}}};
+    const allot::plan_fixed high[] = {{1, UINT64_MAX - 10}};
+    CHECK(allot::plan({.buffers = large, .fixed = high, .together = std::span{together}.first(1)}).error() ==
+          allot::plan_error{plan_refusal::wraps, 1});
+    const allot::plan_revival again[] = {{1, {0, 5}}};
+    CHECK(allot::plan({.buffers = large, .revivals = again, .together = std::span{together}.first(1)}).error() ==
+          allot::plan_error{plan_refusal::overlapping_lifetimes, 1});
+}
+
+TEST_CASE("apart: of a buffer without bytes nothing is kept apart") {
+    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 0, .live = {0, 1}}, {.size = 6, .live = {0, 1}}};
+    const allot::plan_pair none[] = {{0, 1}};
+    const auto made = allot::plan({.buffers = buffers, .apart = none}, {.capacity = 6});
+    REQUIRE(made);
+    CHECK(made->status == plan_status::optimal);
+    std::vector<std::uint64_t> wide(1000), offsets(3);
+    std::vector<std::uint32_t> narrow(1000);
+    allot::detail::packing_search search{{.buffers = buffers, .apart = none}, {{wide, narrow}, 0}};
+    CHECK(search.find(6, offsets, 100).answer == allot::detail::search_answer::found);
+    // Nor is one that is together with another kept from it.
+    const auto both = allot::plan({.buffers = buffers, .together = none, .apart = none});
+    REQUIRE(both);
+    CHECK(both->peak == 6);
+}
+
+TEST_CASE("fixed: a buffer without bytes needs none") {
+    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
+    const allot::plan_fixed fixed[] = {{0, 9}};
+    const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
+    std::vector<std::uint64_t> wide(1000), offsets(3);
+    std::vector<std::uint32_t> narrow(1000);
+    allot::detail::packing_search search{problem, {{wide, narrow}, 0}};
+    CHECK(search.bound() == 6);
+    const auto found = search.find(6, offsets, 100);
+    CHECK(found.answer == allot::detail::search_answer::found);
+    CHECK(found.height == 6);
+    CHECK(offsets[0] == 9);
+    const auto made = allot::plan(problem);
+    REQUIRE(made);
+    CHECK(made->peak == 6);
+    CHECK(made->bound == 6);
+    CHECK(made->places[0].offset == 9);
+}
+
+TEST_CASE("whoever watches sees the peak fall, and ends the work") {
+    std::mt19937 random{4};
+    const auto buffers = problems::random_buffers(random, 200, 100, 1000);
+    const allot::plan_problem problem{.buffers = buffers};
+    const auto first = allot::plan(problem, {.effort = 0});
+    REQUIRE(first);
+    std::uint64_t last = UINT64_MAX, calls = 0;
+    const auto all = allot::plan(problem, {.effort = 30'000, .remember = 1024}, [&](allot::plan_progress now) {
+        CHECK(now.peak <= last);
+        CHECK(now.peak <= first->peak);
+        CHECK(now.peak >= now.bound);
+        last = now.peak;
+        ++calls;
+        return false;
+    });
+    REQUIRE(all);
+    if (all->status != plan_status::optimal) CHECK(calls > 0);
+    const auto ended = allot::plan(problem, {.effort = 30'000, .remember = 1024}, [](allot::plan_progress) { return true; });
+    REQUIRE(ended);
+    CHECK(is_valid(problem, *ended));
+    CHECK(ended->peak >= all->peak);
+}
+
+TEST_CASE("what is no problem is refused, and says which buffer") {
+    const auto reason = [](const allot::plan_problem& problem) { return allot::plan(problem).error(); };
+    CHECK(allot::plan({})->peak == 0);
+    CHECK(allot::plan({})->status == plan_status::optimal);
+    const plan_buffer misaligned[] = {{.size = 1, .live = {0, 1}}, {.size = 1, .live = {0, 1}, .align = 3}};
+    CHECK(reason({.buffers = misaligned}) == allot::plan_error{plan_refusal::not_an_alignment, 1});
+    const plan_buffer dead[] = {{.size = 1, .live = {5, 5}}};
+    CHECK(reason({.buffers = dead}) == allot::plan_error{plan_refusal::empty_lifetime, 0});
+    const plan_buffer huge[] = {{.size = UINT64_MAX, .live = {0, 2}}, {.size = 1, .live = {1, 3}}};
+    CHECK(reason({.buffers = huge}).reason == plan_refusal::too_large);
+    const allot::plan_pair self[] = {{0, 1}}, beyond[] = {{0, 9}};
+    CHECK(reason({.buffers = known, .together = self, .apart = self}).reason == plan_refusal::contradiction);
+    CHECK(reason({.buffers = known, .together = beyond}) == allot::plan_error{plan_refusal::no_such_buffer, 9});
+    const allot::plan_fixed twice[] = {{0, 0}, {2, 2}};
+    CHECK(reason({.buffers = known, .fixed = twice}).reason == plan_refusal::contradiction);
+}
+
+TEST_CASE("no heap: a workspace that is too small is refused, one as large as asked for will do") {
+    const allot::plan_problem problem{.buffers = known};
+    const allot::plan_options options{.effort = 1000, .remember = 16};
+    allot::plan_place places[std::size(known)];
+    CHECK(allot::plan_into(problem, places, {}, options).error().reason == plan_refusal::workspace_too_small);
+    allot::plan_heap workspace{allot::space_of_plan(problem, options)};
+    CHECK(allot::plan_into(problem, std::span{places}.first(2), workspace, options).error().reason ==
+          plan_refusal::workspace_too_small);
+    const auto made = allot::plan_into(problem, places, workspace, options);
+    REQUIRE(made);
+    CHECK(made->peak == 16);
+}
+
+TEST_CASE("together: of several lives and sizes, said in any order") {
+    std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
+    const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
+    const allot::plan_pair together[] = {{0, 1}};
+    do {
+        CAPTURE(lives[0].from);
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {2, {6, 7}}, {3, {0, 1}}, {3, {4, 6}}, {6, {6, 7}},
+                                               {3, {7, 9}},   {3, {13, 14}}, {8, {10, 12}}};
+        std::vector<allot::plan_revival> revivals;
+        for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
+        const allot::plan_problem problem{.buffers = buffers, .revivals = revivals, .together = together};
+        for (const std::uint64_t effort : {std::uint64_t{0}, std::uint64_t{5000}}) {
+            const auto made = allot::plan(problem, {.effort = effort});
+            REQUIRE(made);
+            CHECK(is_valid(problem, *made));
+            if (effort != 0) CHECK(made->peak == 8);
+        }
+    } while (std::next_permutation(lives.begin(), lives.end(), is_before));
+}

@@ -1,0 +1,499 @@
+// The exact search against exhaustive enumeration on small problems, and on the sets that planners are compared by: a
+// question at a time where it is what the search answers that matters, and otherwise by `plan`, as users do.
+#include <allot/plan/plan.hpp>
+
+#include "problems.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+using allot::detail::packing_search;
+using allot::plan_buffer;
+using allot::plan_problem;
+using allot::detail::search_answer;
+using allot::detail::search_result;
+
+namespace {
+
+constexpr bool share_time(const plan_problem& problem, std::size_t a, std::size_t b) {
+    const auto lives = [&](std::size_t buffer, auto test) {
+        if (test(problem.buffers[buffer].live)) return true;
+        for (const auto& revival : problem.revivals)
+            if (revival.buffer == buffer && test(revival.live)) return true;
+        return false;
+    };
+    for (const auto& pair : problem.apart)
+        if ((pair.first == a && pair.second == b) || (pair.first == b && pair.second == a)) return true;
+    const auto is_life = [](allot::lifetime live) { return live.from < live.until; };
+    return lives(a, [&](allot::lifetime one) {
+        return is_life(one) && lives(b, [&](allot::lifetime other) { return is_life(other) && one.overlaps(other); });
+    });
+}
+
+constexpr bool collide(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::size_t a, std::size_t b) {
+    const auto &one = problem.buffers[a], &other = problem.buffers[b];
+    return one.size != 0 && other.size != 0 && offsets[a] < offsets[b] + other.size && offsets[b] < offsets[a] + one.size &&
+           share_time(problem, a, b);
+}
+
+/// Whether these offsets are a plan below `capacity`.
+constexpr bool is_plan(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::uint64_t capacity) {
+    for (std::size_t b = 0; b < offsets.size(); ++b) {
+        if (offsets[b] % problem.buffers[b].align != 0) return false;
+        if (offsets[b] > capacity || problem.buffers[b].size > capacity - offsets[b]) return false;
+        for (const auto& range : problem.reserved)
+            if (problem.buffers[b].size != 0 && range.size != 0 && range.offset < offsets[b] + problem.buffers[b].size &&
+                offsets[b] < range.offset + range.size)
+                return false;
+        for (std::size_t a = 0; a < b; ++a)
+            if (collide(problem, offsets, a, b)) return false;
+    }
+    for (const auto& fixed : problem.fixed)
+        if (offsets[fixed.buffer] != fixed.offset) return false;
+    return true;
+}
+
+/// Whether the fixed offsets can be had: then there is a plan above them.
+bool fixed_agree(const plan_problem& problem) {
+    std::vector<std::uint64_t> offsets(problem.buffers.size());
+    for (const auto& fixed : problem.fixed) offsets[fixed.buffer] = fixed.offset;
+    for (const auto& one : problem.fixed) {
+        if (offsets[one.buffer] != one.offset || one.offset % problem.buffers[one.buffer].align != 0) return false;
+        for (const auto& range : problem.reserved)
+            if (range.size != 0 && range.offset < one.offset + problem.buffers[one.buffer].size &&
+                one.offset < range.offset + range.size)
+                return false;
+        for (const auto& other : problem.fixed)
+            if (one.buffer != other.buffer && collide(problem, offsets, one.buffer, other.buffer)) return false;
+    }
+    return true;
+}
+
+/// Whether there is any plan: tries every offset of every buffer.
+bool exists_plan(const plan_problem& problem, std::uint64_t capacity) {
+    std::vector<std::uint64_t> offsets(problem.buffers.size());
+    const std::function<bool(std::size_t)> place = [&](std::size_t b) {
+        if (b == offsets.size()) return is_plan(problem, offsets, capacity);
+        for (offsets[b] = 0; problem.buffers[b].size + offsets[b] <= capacity; ++offsets[b]) {
+            bool fits = offsets[b] % problem.buffers[b].align == 0;
+            for (const auto& fixed : problem.fixed) fits = fits && (fixed.buffer != b || fixed.offset == offsets[b]);
+            for (const auto& range : problem.reserved)
+                fits = fits && (range.offset + range.size <= offsets[b] ||
+                                offsets[b] + problem.buffers[b].size <= range.offset || range.size == 0);
+            for (std::size_t a = 0; a < b && fits; ++a) fits = !collide(problem, offsets, a, b);
+            if (fits && place(b + 1)) return true;
+        }
+        return false;
+    };
+    return place(0);
+}
+
+struct planned {
+    detail::search_result result;
+    std::vector<std::uint64_t> offsets;
+    friend bool operator==(const planned&, const planned&) = default;
+};
+/// What a search works in.
+class search_arrays {
+public:
+    search_arrays(const plan_problem& problem, std::size_t memo) : memo_{memo} {
+        const auto counts = allot::detail::search_counts::of(problem, memo);
+        wide_.resize(counts.wide());
+        narrow_.resize(counts.narrow());
+    }
+    allot::detail::search_workspace workspace() { return {{wide_, narrow_}, memo_}; }
+
+private:
+    std::size_t memo_;
+    std::vector<std::uint64_t> wide_;
+    std::vector<std::uint32_t> narrow_;
+};
+planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000, std::size_t memo = 1024) {
+    search_arrays arrays{problem, memo};
+    detail::packing_search search{problem, arrays.workspace()};
+    planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
+    plan.result = search.find(capacity, plan.offsets, nodes);
+    return plan;
+}
+/// The lowest plan: what it is made of, and that it is proved to be the lowest.
+void check_lowest(const plan_problem& problem, std::uint64_t height) {
+    const auto made = allot::plan(problem, {.remember = 1024});
+    REQUIRE(made);
+    CHECK(made->peak == height);
+    CHECK(made->bound == height);
+    CHECK(made->status == allot::plan_status::optimal);
+    std::vector<std::uint64_t> offsets;
+    for (const allot::plan_place& place : made->places) offsets.push_back(place.offset);
+    CHECK(is_plan(problem, offsets, height));
+}
+
+/// A problem and the arrays that it views.
+struct small_problem {
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_revival> revivals;
+    std::vector<allot::plan_fixed> fixed;
+    std::vector<allot::plan_pair> apart;
+    std::vector<allot::plan_reserved> reserved;
+    plan_problem view() const {
+        return {.buffers = buffers, .revivals = revivals, .fixed = fixed, .apart = apart, .reserved = reserved};
+    }
+};
+
+enum : unsigned { with_alignments = 1, with_revivals = 2, with_fixed = 4, with_pairs = 8, with_reserved = 16 };
+
+small_problem random_problem(std::mt19937& dice, unsigned with) {
+    const auto throw_dice = [&](unsigned sides) { return static_cast<unsigned>(dice() % sides); };
+    small_problem problem;
+    const std::size_t count = 2 + throw_dice(5);
+    const auto life = [&] {
+        const std::int64_t from = static_cast<std::int64_t>(throw_dice(6)) - 3;
+        return allot::lifetime{from, from + 1 + throw_dice(4)};
+    };
+    for (std::size_t b = 0; b < count; ++b)
+        problem.buffers.push_back({1 + throw_dice(4), life(), (with & with_alignments) != 0 ? 1u << throw_dice(3) : 1u});
+    const auto any = [&] { return std::size_t{throw_dice(static_cast<unsigned>(count))}; };
+    if ((with & with_revivals) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) problem.revivals.push_back({any(), life()});
+    if ((with & with_fixed) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) problem.fixed.push_back({any(), throw_dice(6)});
+    if ((with & with_pairs) != 0)
+        for (unsigned k = throw_dice(3); k > 0; --k) {
+            const std::size_t a = any(), b = any();
+            if (a != b) problem.apart.push_back({a, b});
+        }
+    if ((with & with_reserved) != 0)  // they may overlap each other, be empty, or lie above all
+        for (unsigned k = 1 + throw_dice(3); k > 0; --k) problem.reserved.push_back({throw_dice(12), throw_dice(4)});
+    return problem;
+}
+
+}  // namespace
+
+TEST_CASE("the search agrees with trying every offset") {
+    for (unsigned with = 0; with < 32; ++with) {
+        CAPTURE(with);
+        std::mt19937 dice{with};
+        unsigned found = 0, infeasible = 0;
+        for (std::size_t round = 0; round < problems::times(25); ++round) {
+            CAPTURE(round);
+            const small_problem problem = random_problem(dice, with);
+            if (!fixed_agree(problem.view())) {
+                CHECK(find(problem.view(), 1000).result.answer == detail::search_answer::infeasible);
+                continue;
+            }
+            std::uint64_t least = 0;
+            while (!exists_plan(problem.view(), least)) ++least;
+            for (std::uint64_t capacity = least < 2 ? 0 : least - 2; capacity < least + 3; ++capacity) {
+                CAPTURE(capacity);
+                const planned plan = find(problem.view(), capacity, 1'000'000, round % 2 == 0 ? 16 : 0);
+                REQUIRE(plan.result.answer == (capacity < least ? detail::search_answer::infeasible : detail::search_answer::found));
+                if (capacity >= least) REQUIRE(is_plan(problem.view(), plan.offsets, plan.result.height));
+                if (capacity >= least) REQUIRE(plan.result.height <= capacity);
+                REQUIRE(plan.result.bound <= std::max(least, capacity + 1));
+                ++(capacity < least ? infeasible : found);
+            }
+            const bool merely_planned = problem.revivals.empty();  // no buffer may live twice at once there
+            if (merely_planned) check_lowest(problem.view(), least);
+        }
+        CHECK(found > 0);
+        CHECK(infeasible > 0);
+    }
+}
+
+TEST_CASE("a square that was cut into pieces is put together again") {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 dice{seed};
+        struct piece {
+            std::int64_t from, until;
+            std::uint64_t size;
+        };
+        std::vector<piece> pieces{{0, 24, 240}};
+        while (pieces.size() < 30) {
+            const std::size_t k = dice() % pieces.size();
+            piece rest = pieces[k];
+            if (dice() % 2 == 0 && rest.until - rest.from > 1) {
+                rest.from = pieces[k].until = rest.from + 1 + static_cast<std::int64_t>(dice()) % (rest.until - rest.from - 1);
+            } else if (rest.size > 1) {
+                rest.size -= pieces[k].size = 1 + dice() % (rest.size - 1);
+            } else {
+                continue;
+            }
+            pieces.push_back(rest);
+        }
+        std::vector<plan_buffer> buffers;
+        for (const piece& one : pieces) buffers.push_back({one.size, {one.from, one.until}});
+        const planned plan = find({.buffers = buffers}, 240, 200'000);
+        REQUIRE(plan.result.answer == detail::search_answer::found);
+        REQUIRE(is_plan({.buffers = buffers}, plan.offsets, 240));
+        REQUIRE(find({.buffers = buffers}, 240, 200'000, 0).result.answer == detail::search_answer::found);
+    }
+}
+
+TEST_CASE("remembering failed states changes no answer") {
+    int infeasible = 0, found = 0;
+    for (unsigned seed = 0; seed < problems::times(40); ++seed) {
+        CAPTURE(seed);
+        std::mt19937 dice{seed};
+        small_problem problem;
+        const auto life = [&] {
+            const auto from = static_cast<std::int64_t>(dice() % 16);
+            return allot::lifetime{from, from + 1 + static_cast<std::int64_t>(dice() % 3)};
+        };
+        for (std::size_t b = 0; b < 9; ++b) {
+            problem.buffers.push_back({1 + dice() % 9, life()});
+            problem.revivals.push_back({b, life()});
+            problem.revivals.push_back({b, life()});
+        }
+        // From the bound up to the first capacity that is enough, where the fewest plans are.
+        for (std::uint64_t capacity = find(problem.view(), 0).result.bound;; ++capacity) {
+            const planned plain = find(problem.view(), capacity, 4000, 0);
+            if (plain.result.answer == detail::search_answer::out_of_budget) break;
+            for (const std::size_t memo : {16u, 4096u})
+                REQUIRE(find(problem.view(), capacity, 4000, memo).result.answer == plain.result.answer);
+            ++(plain.result.answer == detail::search_answer::found ? found : infeasible);
+            if (plain.result.answer == detail::search_answer::found) break;
+        }
+    }
+    CHECK(found > 5);
+    CHECK(infeasible > 10);
+}
+
+TEST_CASE("a failed state is remembered with the lowest offsets that its buffers may get") {
+    // Both fit; without the lowest offsets, states that fail were taken for such that do not.
+    const std::array<plan_buffer, 8> eight{{{3, {1, 2}, 4}, {3, {1, 4}}, {6, {0, 2}, 4}, {7, {2, 5}}, {7, {0, 3}, 2},
+                                            {8, {1, 4}, 2}, {8, {2, 3}, 2}, {6, {0, 2}, 4}}};
+    const std::array<plan_buffer, 11> eleven{{{5, {1, 2}}, {4, {2, 3}, 2}, {1, {3, 5}}, {1, {0, 2}}, {1, {2, 3}, 2}, {3, {3, 4}, 2},
+                                              {5, {3, 4}, 4}, {1, {3, 5}, 4}, {5, {0, 1}, 2}, {4, {0, 1}}, {5, {0, 1}, 4}}};
+    for (const std::size_t memo : {0u, 4096u}) {
+        CHECK(find({.buffers = eight}, 35, 3000, memo).result.answer == detail::search_answer::found);
+        CHECK(find({.buffers = eleven}, 15, 3000, memo).result.answer == detail::search_answer::found);
+    }
+}
+
+TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
+    const std::array<plan_buffer, 4> buffers{{{0, {0, 9}, 8}, {4, {0, 9}}, {4, {5, 5}, 4}, {3, {7, 2}}}};
+    const planned plan = find({.buffers = buffers}, 4);
+    CHECK(plan.result.answer == detail::search_answer::found);
+    CHECK(is_plan({.buffers = buffers}, plan.offsets, 4));
+    CHECK(find({.buffers = buffers}, 3).result.answer == detail::search_answer::infeasible);  // the one that never lives has a size
+
+    const std::array<allot::plan_pair, 1> apart{{{2, 3}}};  // live or not
+    CHECK(find({.buffers = buffers, .apart = apart}, 7).result.answer == detail::search_answer::found);
+    CHECK(find({.buffers = buffers, .apart = apart}, 6).result.answer == detail::search_answer::infeasible);
+    CHECK(find({}, 0).result.answer == detail::search_answer::found);
+}
+
+TEST_CASE("a buffer's lives may be said in any order") {
+    std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
+    const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
+    do {
+        CAPTURE(lives[0].from);
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {3, {0, 1}}, {3, {4, 6}}, {3, {7, 9}}, {3, {13, 14}}, {8, {10, 12}}};
+        std::vector<allot::plan_revival> revivals;
+        for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
+        check_lowest({.buffers = buffers, .revivals = revivals}, 8);
+    } while (std::next_permutation(lives.begin(), lives.end(), is_before));
+}
+
+TEST_CASE("a buffer that lives often") {
+    std::vector<plan_buffer> buffers{{5, {0, 1}}, {3, {1, 2}}};
+    std::vector<allot::plan_revival> revivals;
+    for (std::int64_t k = 1; k < 100; ++k) revivals.push_back({0, {2 * k, 2 * k + 1}});
+    check_lowest({.buffers = buffers, .revivals = revivals}, 5);
+    revivals.push_back({1, {100, 300}});
+    check_lowest({.buffers = buffers, .revivals = revivals}, 8);
+    buffers.pop_back();
+    revivals.pop_back();
+    check_lowest({.buffers = buffers, .revivals = revivals}, 5);
+}
+
+TEST_CASE("sizes and steps at the ends of their types") {
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();
+    const std::array<plan_buffer, 2> two{{{most / 2, {early, late}}, {most / 2 + 1, {0, 1}}}};
+    CHECK(find({.buffers = two}, most).result.answer == detail::search_answer::found);
+    CHECK(find({.buffers = two}, most - 1).result.answer == detail::search_answer::infeasible);
+    const std::array<plan_buffer, 3> wrap{{{most, {early, late}}, {most, {early, late}}, {2, {0, 1}, std::uint64_t{1} << 63}}};
+    CHECK(find({.buffers = wrap}, most).result.answer == detail::search_answer::infeasible);
+    CHECK(allot::plan({.buffers = wrap}).error().reason == allot::plan_refusal::too_large);
+    const std::array<plan_buffer, 3> aligned{{{2, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}}}};
+    CHECK(find({.buffers = aligned}, most).result.answer == detail::search_answer::found);
+    CHECK(find({.buffers = aligned}, (std::uint64_t{1} << 63) + 1).result.answer == detail::search_answer::found);
+    CHECK(find({.buffers = aligned}, std::uint64_t{1} << 63).result.answer == detail::search_answer::infeasible);
+    const std::array<allot::plan_fixed, 1> fixed{{{0, most / 2}}};  // one byte too low for the other
+    CHECK(find({.buffers = two, .fixed = fixed}, most).result.answer == detail::search_answer::infeasible);
+}
+
+TEST_CASE("what is malformed gets that answer, and nothing is written") {
+    const std::array<plan_buffer, 2> buffers{{{4, {0, 2}}, {4, {1, 3}}}};
+    const std::array<plan_buffer, 1> odd{{{4, {0, 2}, 3}}}, unaligned{{{4, {0, 2}, 0}}};
+    const std::array<allot::plan_revival, 1> revival{{{2, {0, 1}}}};
+    const std::array<allot::plan_fixed, 1> nobody{{{2, 0}}}, beyond{{{0, ~std::uint64_t{0} - 1}}};
+    const std::array<allot::plan_pair, 1> pair{{{0, 2}}}, itself{{{1, 1}}}, good{{{0, 1}}};
+    const std::array<allot::plan_reserved, 1> wraps{{{2, ~std::uint64_t{0}}}};
+    for (const plan_problem& problem : {plan_problem{.buffers = odd}, plan_problem{.buffers = unaligned},
+                                        plan_problem{.buffers = buffers, .revivals = revival},
+                                        plan_problem{.buffers = buffers, .fixed = nobody},
+                                        plan_problem{.buffers = buffers, .fixed = beyond},
+                                        plan_problem{.buffers = buffers, .apart = pair},
+                                        plan_problem{.buffers = buffers, .apart = itself},
+                                        plan_problem{.buffers = buffers, .together = good},
+                                        plan_problem{.buffers = buffers, .reserved = wraps}}) {
+        const planned plan = find(problem, 100);
+        CHECK(plan.result == detail::search_result{});
+        CHECK(plan.offsets[0] == 77);
+    }
+    const plan_problem problem{.buffers = buffers};
+    std::array<std::uint64_t, 3> offsets{};
+    CHECK(detail::packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::malformed);
+    search_arrays memory{problem, 1024}, uneven{problem, 3};
+    CHECK(detail::packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == detail::search_answer::malformed);
+    CHECK(detail::packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::malformed);
+    CHECK(detail::packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::found);
+}
+
+namespace {
+
+/// Forty buffers: enough to need some search.
+small_problem hard_problem() {
+    small_problem problem;
+    std::mt19937 dice{5};
+    for (int b = 0; b < 40; ++b) {
+        const auto from = static_cast<std::int64_t>(dice() % 20);
+        problem.buffers.push_back({1 + dice() % 30, {from, from + 1 + static_cast<std::int64_t>(dice() % 12)}, 1});
+    }
+    return problem;
+}
+
+}  // namespace
+
+TEST_CASE("budgets are kept, and stopping stops") {
+    const small_problem problem = hard_problem();
+    search_arrays memory{problem.view(), 1024};
+    detail::packing_search search{problem.view(), memory.workspace()};
+    const std::uint64_t bound = search.bound();
+    std::vector<std::uint64_t> offsets(problem.buffers.size(), 77);
+    const auto untouched = [&] { return std::ranges::count(offsets, 77u) == 40; };
+
+    for (const std::uint64_t budget : {0u, 1u, 2u, 10u, 39u}) {
+        CHECK(search.find(bound, offsets, budget) == detail::search_result{detail::search_answer::out_of_budget, budget, 0, bound});
+    }
+    CHECK(search.find(bound - 1, offsets, 0).answer == detail::search_answer::infeasible);
+    CHECK(search.find(bound, offsets, 1000, [] { return true; }).answer == detail::search_answer::out_of_budget);
+    CHECK(untouched());
+
+    // The same object searches again as if it were new.
+    const planned first = find(problem.view(), bound + 5), again = find(problem.view(), bound + 5);
+    REQUIRE(first.result.answer == detail::search_answer::found);
+    CHECK(first == again);
+    const detail::search_result third = search.find(bound + 5, offsets, 1'000'000);
+    CHECK(offsets == first.offsets);
+    CHECK(third.answer == detail::search_answer::found);
+}
+
+// ---- in constant expressions -----------------------------------------------------------------------------------------
+
+namespace {
+
+struct instance {
+    std::uint64_t capacity;
+    std::array<plan_buffer, 6> buffers;
+    std::size_t count;
+    constexpr plan_problem view() const { return {.buffers = std::span{buffers}.first(count)}; }
+};
+// The seven small cases of fpedd/omnimalloc (Apache-2.0), which are full at their capacity.
+constexpr std::array<instance, 7> instances{{
+    {6, {{{2, {0, 3}}, {2, {2, 5}}, {3, {0, 2}}, {3, {3, 5}}, {1, {1, 4}}}}, 5},
+    {6, {{{2, {0, 4}}, {2, {2, 6}}, {3, {0, 2}}, {3, {4, 6}}, {1, {1, 5}}}}, 5},
+    {8, {{{3, {0, 5}}, {3, {3, 8}}, {4, {0, 3}}, {4, {5, 8}}, {1, {2, 6}}}}, 5},
+    {9, {{{3, {0, 5}}, {3, {3, 8}}, {4, {0, 3}}, {4, {5, 8}}, {1, {2, 6}}, {1, {1, 7}}}}, 6},
+    {12, {{{5, {10, 11}}, {4, {3, 5}}, {4, {7, 12}}, {3, {5, 11}}, {4, {1, 8}}}}, 5},
+    {14, {{{4, {0, 5}}, {3, {0, 6}}, {2, {1, 6}}, {5, {5, 8}}, {4, {2, 8}}, {5, {1, 2}}}}, 6},
+    {7, {{{3, {10, 11}}, {2, {1, 6}}, {5, {1, 3}}, {2, {5, 12}}, {1, {10, 12}}, {5, {7, 9}}}}, 6},
+}};
+
+constexpr allot::plan_options searched{.effort = 2000, .remember = 16}, searched_to_fit{.capacity = 14, .effort = 2000, .remember = 16};
+template <std::size_t Which>
+constexpr plan_problem problem_of_instance{.buffers = std::span{instances[Which].buffers}.first(instances[Which].count)};
+template <std::size_t Which, allot::plan_options Options = searched>
+constexpr auto compiled = allot::plan<problem_of_instance<Which>, Options>();
+template <std::size_t Which>
+constexpr bool is_solved() {
+    std::array<std::uint64_t, compiled<Which>.places.size()> offsets{};
+    for (std::size_t i = 0; i != offsets.size(); ++i) offsets[i] = compiled<Which>.places[i].offset;
+    return compiled<Which>.peak == instances[Which].capacity && compiled<Which>.status == allot::plan_status::optimal &&
+           is_plan(instances[Which].view(), offsets, instances[Which].capacity);
+}
+template <std::size_t... Which>
+constexpr bool are_solved(std::index_sequence<Which...>) {
+    return (is_solved<Which>() && ...);
+}
+constexpr auto each_instance = std::make_index_sequence<instances.size()>{};
+static_assert(are_solved(each_instance));
+static_assert(compiled<5, searched_to_fit>.peak == 14);
+
+// What the greedy plans of these would have hidden: a question to the search alone.
+constexpr detail::search_answer answer_of(const instance& problem, std::uint64_t capacity) {
+    constexpr allot::detail::search_counts counts{{.buffers = 6, .lifetimes = 6}, 0, 16};
+    std::array<std::uint64_t, counts.wide()> wide{};
+    std::array<std::uint32_t, counts.narrow()> narrow{};
+    std::array<std::uint64_t, 6> offsets{};
+    detail::packing_search search{problem.view(), {{wide, narrow}, counts.memo}};
+    return search.find(capacity, std::span{offsets}.first(problem.count), 10'000).answer;
+}
+static_assert(answer_of(instances[0], 6) == detail::search_answer::found);
+static_assert(answer_of(instances[3], 9) == detail::search_answer::found);
+static_assert(answer_of(instances[0], 5) == detail::search_answer::infeasible);
+
+}  // namespace
+
+TEST_CASE("the compiler finds what the program finds") {
+    const auto check = [](const auto& by_compiler, const plan_problem& problem, allot::plan_options options) {
+        const auto made = allot::plan(problem, options);
+        REQUIRE(made);
+        CHECK(static_cast<const allot::plan_summary&>(*made) == by_compiler);
+        CHECK(std::ranges::equal(made->places, by_compiler.places));
+    };
+    [&]<std::size_t... Which>(std::index_sequence<Which...>) {
+        (check(compiled<Which>, instances[Which].view(), searched), ...);
+    }(each_instance);
+    check(compiled<5, searched_to_fit>, instances[5].view(), searched_to_fit);
+}
+
+// ---- the sets that planners are compared by, where they lie beside the repository --------------------------------------
+
+TEST_CASE("the eleven hard instances of MiniMalloc fit their capacity") {
+    const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
+    if (!std::ifstream{folder + "A.1048576.csv"}) {
+        std::puts("skipped: no ../shared/data/minimalloc beside the repository");
+        return;
+    }
+    for (const char name : std::string{"ABCDEFGHIJK"}) {
+        CAPTURE(name);
+        const problems::owner problem = problems::read(folder + name + ".1048576.csv");
+        REQUIRE(problem.buffers.size() > 100);
+        const planned plan = find(problem, 1'048'576, 2'000'000, 16384);
+        CHECK(plan.result.answer == detail::search_answer::found);
+        CHECK(is_plan(problem, plan.offsets, 1'048'576));
+        CHECK(find(problem, plan.result.bound - 1).result.answer == detail::search_answer::infeasible);
+    }
+}
+
+TEST_CASE("nine of the eleven are planned as low as can be, and proved to be") {
+    const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
+    if (!std::ifstream{folder + "A.1048576.csv"}) {
+        std::puts("skipped: no ../shared/data/minimalloc beside the repository");
+        return;
+    }
+    const bool all = problems::times(1) != 1;
+    for (const char name : std::string{all ? "ABCEFGHIK" : "ABCG"}) {
+        CAPTURE(name);
+        check_lowest(problems::read(folder + name + ".1048576.csv"), name == 'C' ? 1'039'360 : 1'048'576);
+    }
+}

@@ -1,0 +1,113 @@
+#include <allot/allot.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace {
+
+using in_band = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
+
+alignas(16) std::byte bytes[4096];
+constexpr std::size_t most = sizeof bytes - 3 * sizeof(std::size_t);  // in one block
+
+template <class Strategy>
+void insert_bytes(Strategy& strategy) {
+    REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(bytes), sizeof bytes}));
+}
+
+}  // namespace
+
+TEST_CASE("deferred gives the block that came back last to the next request of its size") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    const auto first = strategy.allocate({40, 8}), second = strategy.allocate({40, 8}), third = strategy.allocate({100, 8});
+    strategy.deallocate(first);
+    strategy.deallocate(second);
+    CHECK(strategy.allocate({72, 8}).where.offset > third.where.offset);  // the two have not joined
+    CHECK(strategy.allocate({38, 8}).where.offset == second.where.offset);
+    CHECK(strategy.allocate({40, 2 * sizeof(std::size_t)}).where.offset == first.where.offset);  // as blocks are aligned
+}
+
+TEST_CASE("deferred serves alignments of more than two words by the strategy") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    strategy.deallocate(strategy.allocate({40, 8}));
+    CHECK(strategy.allocate({40, 256}).where.offset % 256 == 0);
+}
+
+TEST_CASE("deferred joins what waits before it refuses") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    allot::allocation_of<in_band> blocks[32]{};
+    for (auto& block : blocks) block = strategy.allocate({100, 8});
+    for (const auto& block : blocks) strategy.deallocate(block);
+    CHECK(strategy.allocate({most, 8}));
+    CHECK(strategy.diagnose({1, 1}).reason == allot::refusal::exhausted);
+}
+
+TEST_CASE("deferred answers what is free as if nothing waited") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    const auto first = strategy.allocate({100, 8}), second = strategy.allocate({100, 8});
+    const auto size = second.where.offset + 100 - first.where.offset;
+    strategy.deallocate(second);
+    CHECK(strategy.resize(first, size));  // into the one that waited above
+    strategy.deallocate({{first.where.offset, size}, {}});
+    CHECK(strategy.diagnose({most, 8}).reason == allot::refusal::none);
+    strategy.deallocate(strategy.allocate({100, 8}));
+    CHECK(strategy.diagnose_at({first.where.offset, size}).reason == allot::refusal::none);
+    strategy.deallocate(strategy.allocate({100, 8}));
+    CHECK(strategy.allocate_at({first.where.offset, size}).where.offset == first.where.offset);
+}
+
+TEST_CASE("deferred takes what waits along when it is moved") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    const auto block = strategy.allocate({40, 8});
+    strategy.deallocate(block);
+    allot::deferred<in_band> moved{std::move(strategy)};
+    CHECK(moved.allocate({40, 8}).where.offset == block.where.offset);
+    CHECK_FALSE(strategy.allocate({40, 8}));  // NOLINT: empty, and says so
+}
+
+TEST_CASE("large blocks never wait") {
+    allot::deferred<in_band, allot::deferred_options{.largest = 64}> strategy;
+    insert_bytes(strategy);
+    const auto first = strategy.allocate({80, 8}), second = strategy.allocate({80, 8});
+    strategy.deallocate(first);
+    strategy.deallocate(second);
+    CHECK(strategy.allocate({160, 8}).where.offset == first.where.offset);
+}
+
+TEST_CASE("deferred: a resize that is refused joins no block but its neighbour") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    allot::allocation_of<in_band> blocks[16]{};
+    for (auto& block : blocks) block = strategy.allocate({100, 8});
+    for (const int i : {2, 4, 6, 8, 9}) strategy.deallocate(blocks[i]);
+    CHECK_FALSE(strategy.resize(blocks[10], 200));  // the next is in use
+    CHECK_FALSE(strategy.resize(blocks[5], 1000));  // the next waits, and is not enough
+    for (const int i : {9, 8, 4, 2}) CHECK(strategy.allocate({100, 8}).where.offset == blocks[i].where.offset);
+}
+
+TEST_CASE("deferred: a resize takes in the neighbour that waits, however long ago it came back") {
+    alignas(16) static std::byte many_bytes[64 * 1024];
+    for (const std::size_t others : {0U, 1U, 2U, 31U, 32U, 33U, 200U}) {
+        allot::deferred<in_band> strategy;
+        REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+        allot::allocation_of<in_band> blocks[402]{};
+        for (auto& block : blocks) block = strategy.allocate({100, 8});
+        for (std::size_t i = 0; i <= others; ++i) strategy.deallocate(blocks[2 * i + 1]);
+        const auto size = blocks[1].where.offset + 100 - blocks[0].where.offset;
+        REQUIRE(strategy.resize(blocks[0], size));
+        blocks[0].where.size = size;
+        CHECK_FALSE(strategy.resize(blocks[0], size + 100));
+        for (std::size_t i = 1; i <= others; ++i)  // all of the others are to be had
+            CHECK(strategy.allocate({100, 8}).where.offset <= blocks[2 * others + 1].where.offset);
+        for (std::size_t i = 0; i != 402; ++i)
+            if (i != 1) strategy.deallocate(blocks[i]);
+        CHECK(strategy.remove({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+    }
+}

@@ -1,0 +1,193 @@
+#include <allot/strategy/pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <vector>
+
+namespace {
+
+using allot::pool_options;
+using allot::pool_store;
+
+template <pool_store Store>
+constexpr bool serves_every_slot_once() {
+    using pool = allot::pool<pool_options{.slot = 10, .count = 70, .align = 4, .store = Store}>;
+    pool strategy;
+    if (!strategy.insert({1, 1000})) return false;  // 83 slots of 12 bytes would fit: 70 are managed
+    std::array<typename pool::allocation_type, 70> allocations{};
+    for (auto& allocation : allocations) {
+        allocation = strategy.allocate({10, 4});
+        if (!allocation || allocation.where.offset % 4 != 0) return false;
+    }
+    if (strategy.allocate({1, 1})) return false;
+    for (std::size_t i = 1; i != 70; ++i) {
+        if (allocations[i].where.offset != allocations[i - 1].where.offset + 12) return false;
+    }
+    strategy.deallocate(allocations[40]);
+    strategy.deallocate(allocations[20]);
+    if (strategy.remove({1, 1000})) return false;
+    const auto again = strategy.allocate({12, 1});  // the lowest, and the newest
+    if (again.where.offset != allocations[20].where.offset) return false;
+    strategy.deallocate(again);
+    for (std::size_t i = 0; i != 70; ++i) {
+        if (i != 20 && i != 40) strategy.deallocate(allocations[i]);
+    }
+    return strategy.remove({1, 1000}) && !strategy.allocate({1, 1});
+}
+static_assert(serves_every_slot_once<pool_store::bitmap>());
+static_assert(serves_every_slot_once<pool_store::index_stack>());
+
+}  // namespace
+
+TEST_CASE("a pool says whether a request is too large, too aligned or one too many") {
+    allot::pool<pool_options{.slot = 64, .count = 2, .align = 16}> strategy;
+    REQUIRE(strategy.insert({0, 1000}));
+    CHECK(strategy.diagnose({65, 1}) == allot::diagnosis{allot::refusal::over_limit, 64});
+    CHECK(strategy.diagnose({64, 32}) == allot::diagnosis{allot::refusal::misaligned, 64});
+    CHECK(strategy.allocate({64, 16}).where.offset == 0);
+    CHECK(strategy.allocate({1, 16}).where.offset == 64);
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::exhausted, 0});
+}
+
+TEST_CASE_TEMPLATE("a pool with a bitmap gives exactly the slot that is claimed, if it is free", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
+    using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = store::value}>;
+    static_assert(allot::positional<pool>);
+    static_assert(!allot::positional<allot::pool<pool_options{.slot = 10, .count = 200, .store = pool_store::index_stack}>>);
+    pool strategy;
+    REQUIRE(strategy.insert({101, 12 * 130 + 5}));  // slots from 104 on
+    const allot::extent last{104 + 12 * 129, 12};
+    const auto taken = strategy.allocate_at(last);
+    CHECK(taken.where == last);
+    CHECK_FALSE(strategy.allocate_at(last));
+    CHECK(strategy.allocate_at({104 + 12 * 70, 1}).where == allot::extent{104 + 12 * 70, 1});
+    for (const allot::extent no : {allot::extent{104 + 12 * 130, 1}, {104 + 12 * 199, 1}, {92, 1}, {0, 1}, {105, 1}, {104, 13},
+                                   {~std::size_t{0}, 1}, {104, ~std::size_t{0}}, last}) {
+        CHECK_FALSE(strategy.allocate_at(no));
+        CHECK(strategy.diagnose_at(no).reason == allot::refusal::not_free);
+    }
+    CHECK_FALSE(strategy.allocate_at({104, 0}));
+    CHECK(strategy.diagnose_at({104, 0}).reason == allot::refusal::empty_layout);
+    CHECK(strategy.diagnose_at({104, 12}).reason == allot::refusal::none);
+    std::size_t left = 0;
+    while (const auto allocation = strategy.allocate({1, 1})) {
+        CHECK(allocation.where.offset != last.offset);
+        CHECK(allocation.where.offset != 104 + 12 * 70);
+        ++left;
+    }
+    CHECK(left == 128);
+    CHECK(strategy.diagnose_at({104, 12}).reason == allot::refusal::not_free);
+    strategy.deallocate(taken);
+    CHECK(strategy.diagnose_at(last).reason == allot::refusal::none);
+    CHECK(strategy.allocate({1, 1}).where.offset == last.offset);  // the summary knows of it again
+}
+
+TEST_CASE("a bitmap of more than one summary word gives the lowest free slot of all") {
+    constexpr std::size_t count = 2 * 4096 + 65;  // the last summary word has two words, the last word one slot
+    allot::pool<pool_options{.slot = 4, .count = count, .align = 4, .store = pool_store::bitmap}> strategy;
+    REQUIRE(strategy.insert({0, 4 * count}));
+    const auto all_in_order = [&strategy] {
+        std::size_t in_order = 0;
+        while (strategy.allocate({4, 4}).where.offset == 4 * in_order) ++in_order;
+        return in_order == count;  // then refused: an empty allocation's offset is 0
+    };
+    CHECK(all_in_order());
+    constexpr std::size_t free[] = {3, 4095, 4096 + 63, 2 * 4096 - 1};
+    for (const std::size_t slot : free) strategy.deallocate({{4 * slot, 4}, {}});
+    for (const std::size_t slot : {std::size_t{4096 + 64}, count - 1}) strategy.deallocate({{4 * slot, 4}, {}});
+    CHECK(strategy.allocate_at({4 * (4096 + 64), 4}));
+    for (const std::size_t slot : free) CHECK(strategy.allocate({1, 1}).where.offset == 4 * slot);
+    CHECK(strategy.allocate_at({4 * (count - 1), 4}));
+    CHECK(strategy.diagnose({4, 4}).reason == allot::refusal::exhausted);
+    for (std::size_t slot = count; slot-- != 0;) strategy.deallocate({{4 * slot, 4}, {}});
+    CHECK(all_in_order());
+}
+
+TEST_CASE_TEMPLATE("pool: what is moved from serves nothing, and what is moved to serves the rest", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::index_stack>,
+                   std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
+    using pool = allot::pool<pool_options{.slot = 24, .count = 5000, .align = 8, .store = store::value}>;
+    static_assert(!std::is_copy_constructible_v<pool> && !std::is_copy_assignable_v<pool>);
+    pool first;
+    REQUIRE(first.insert({8, 24 * 4999 + 11}));
+    std::vector<typename pool::allocation_type> live;
+    for (int i = 0; i != 37; ++i) live.push_back(first.allocate({23, 8}));
+    pool second{std::move(first)};
+    CHECK_FALSE(first.allocate({1, 1}));
+    CHECK(first.diagnose({1, 1}).reason == allot::refusal::exhausted);
+    REQUIRE(first.insert({200'000, 24}));  // it can be used again
+    pool third;
+    third = std::move(second);
+    CHECK_FALSE(second.allocate({1, 1}));
+    std::vector<bool> taken(4999);
+    while (const auto allocation = third.allocate({24, 8})) live.push_back(allocation);
+    REQUIRE(live.size() == 4999);
+    for (const auto& allocation : live) {
+        const std::size_t slot = (allocation.where.offset - 8) / 24;
+        CHECK_FALSE(taken[slot]);
+        taken[slot] = true;
+        third.deallocate(allocation);
+    }
+    CHECK(third.remove({8, 24 * 4999 + 11}));
+}
+
+TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest slot needs") {
+    const auto bytes = []<std::size_t Slot, std::size_t Count>() {
+        using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;
+        pool strategy;
+        REQUIRE(strategy.insert({1000, Slot * Count}));
+        for (std::size_t i = 0; i != Count; ++i) CHECK(strategy.allocate({Slot, 1}).where.offset == 1000 + i * Slot);
+        CHECK_FALSE(strategy.allocate({1, 1}));
+        strategy.deallocate({{1000 + (Count - 1) * Slot, Slot}, {}});
+        CHECK(strategy.allocate({1, 1}).where.offset == 1000 + (Count - 1) * Slot);
+        return sizeof(pool) - 3 * sizeof(std::size_t);
+    };
+    CHECK(bytes.operator()<16, 16>() == 16);            // farthest 240
+    CHECK(bytes.operator()<16, 24>() == 24 * 2);        // farthest 368
+    CHECK(bytes.operator()<0x5555, 4>() == 4 * 2);      // farthest 65535
+    CHECK(bytes.operator()<0x8000, 4>() == 4 * 4);      // farthest 98304
+}
+
+TEST_CASE("an in-band pool manages several extents and gives one up when all of it is free") {
+    alignas(64) std::byte low[256], high[512];
+    allot::pool<pool_options{.slot = 64, .align = 64, .store = pool_store::in_band}> strategy;
+    const auto extent_over = [](std::byte* bytes, std::size_t size) {
+        return allot::extent{reinterpret_cast<std::uintptr_t>(bytes), size};
+    };
+    REQUIRE(strategy.insert(extent_over(low, sizeof low)));
+    REQUIRE(strategy.insert(extent_over(high, sizeof high)));
+    std::vector<decltype(strategy)::allocation_type> allocations;
+    while (const auto allocation = strategy.allocate({64, 64})) allocations.push_back(allocation);
+    CHECK(allocations.size() == 12);
+    const auto kept = allocations.back();
+    allocations.pop_back();
+    for (const auto& allocation : allocations) strategy.deallocate(allocation);
+    const bool kept_is_low = extent_over(low, sizeof low).contains(kept.where);
+    CHECK(strategy.remove(kept_is_low ? extent_over(high, sizeof high) : extent_over(low, sizeof low)));
+    CHECK_FALSE(strategy.remove(kept_is_low ? extent_over(low, sizeof low) : extent_over(high, sizeof high)));
+    std::size_t left = 0;
+    while (strategy.allocate({64, 64})) ++left;
+    CHECK(left == (kept_is_low ? 3 : 7));
+}
+
+TEST_CASE_TEMPLATE("pool: no extent is the smallest for what no slot serves", store,
+                   std::integral_constant<pool_store, pool_store::bitmap>,
+                   std::integral_constant<pool_store, pool_store::index_stack>) {
+    using pool = allot::pool<pool_options{.slot = 24, .count = 8, .align = 8, .store = store::value}>;
+    CHECK(pool::bytes_for(3, {20, 4}) == 72);
+    for (const allot::layout each : {allot::layout{0, 8}, {20, 3}, {20, 0}, {25, 8}, {20, 16}}) CHECK(pool::bytes_for(3, each) == 0);
+    CHECK(pool::bytes_for(0, {20, 4}) == 0);
+    CHECK(pool::bytes_for(9, {20, 4}) == 0);
+}
+
+TEST_CASE("pool: an extent may end at the last offset, and not beyond") {
+    allot::pool<pool_options{.slot = 24, .count = 8, .align = 8}, std::uint8_t> strategy;
+    CHECK_FALSE(strategy.insert({161, 95}));
+    REQUIRE(strategy.insert({161, 94}));  // slots from 168 on
+    for (const int at : {168, 192, 216}) CHECK(strategy.allocate({24, 8}).where.offset == at);
+    CHECK_FALSE(strategy.allocate({1, 1}));
+}

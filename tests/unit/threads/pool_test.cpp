@@ -1,0 +1,139 @@
+// A pool without a lock: by threads at once, and by a thread and a signal handler, which interrupts it at any instruction.
+#include <allot/allot.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/time.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace allot::literals;
+constexpr allot::pool_options shared{.slot = 64, .count = 100, .store = allot::pool_store::atomic_bitmap};
+using packets = allot::arena<allot::host::static_storage<100 * 64>, allot::pool<shared>>;
+static_assert(allot::concurrent<packets::strategy_type> && !allot::concurrent<allot::best_fit<>>);
+
+/// Holds up to `most` slots, all of whose bytes are its own number, and gives the oldest back.
+class holder {
+public:
+    holder(packets& from, unsigned char number) : from_{from}, number_{number} {}
+
+    /// Takes one, if there is one, and otherwise or when it holds enough gives one back.
+    void step() noexcept {
+        if (held_ != most) {
+            if (const auto block = from_.allocate({.size = 64})) {
+                std::memset(block.address, number_, 64);
+                blocks_[(first_ + held_++) % most] = block;
+                ++taken;
+                return;
+            }
+        }
+        give_oldest();
+    }
+    void give_all() noexcept {
+        while (held_ != 0) give_oldest();
+    }
+
+    std::size_t taken = 0;
+    bool wrong = false;  // a byte was somebody else's
+
+private:
+    static constexpr std::size_t most = 40;
+
+    void give_oldest() noexcept {
+        if (held_ == 0) return;
+        const auto block = blocks_[first_];
+        for (std::size_t i = 0; i != 64; ++i) wrong |= static_cast<const unsigned char*>(block.address)[i] != number_;
+        from_.deallocate(block);
+        first_ = (first_ + 1) % most;
+        --held_;
+    }
+
+    packets& from_;
+    unsigned char number_;
+    packets::block_type blocks_[most]{};
+    std::size_t first_ = 0, held_ = 0;
+};
+
+/// Every slot is free: all can be taken, and no more.
+[[nodiscard]] bool has_all_slots(packets& pool) {
+    std::vector<packets::block_type> all;
+    while (const auto block = pool.allocate({.size = 64})) all.push_back(block);
+    for (const auto& block : all) pool.deallocate(block);
+    return all.size() == 100;
+}
+
+holder* interrupting = nullptr;
+std::atomic<std::size_t> interrupts = 0;
+extern "C" void on_signal(int) {
+    interrupting->step();
+    interrupting->step();
+    interrupts.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+TEST_CASE("threads take and give slots of one pool at once: none is given twice, none is lost") {
+    packets pool;
+    std::vector<holder> holders;
+    for (unsigned char i = 1; i != 5; ++i) holders.emplace_back(pool, i);
+    {
+        std::vector<std::jthread> threads;
+        for (holder& mine : holders)
+            threads.emplace_back([&mine] {
+                for (std::size_t i = 0; i != 20'000; ++i) mine.step();
+                mine.give_all();
+            });
+    }
+    std::size_t taken = 0;
+    for (const holder& each : holders) {
+        CHECK_FALSE(each.wrong);
+        taken += each.taken;
+    }
+    CHECK(taken > 1000);
+    CHECK(has_all_slots(pool));
+}
+
+TEST_CASE("an interrupt takes and gives slots in the middle of its thread's calls") {
+    packets pool;
+    holder thread{pool, 1}, interrupt{pool, 2};
+    interrupting = &interrupt;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    REQUIRE(::sigaction(SIGALRM, &action, nullptr) == 0);
+    const itimerval often{{0, 50}, {0, 50}};  // microseconds
+    REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
+    while (interrupts.load(std::memory_order_relaxed) < 500) thread.step();
+    const itimerval never{};
+    REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
+    std::signal(SIGALRM, SIG_IGN);
+    thread.give_all();
+    interrupt.give_all();
+    CHECK_FALSE(thread.wrong);
+    CHECK_FALSE(interrupt.wrong);
+    CHECK(has_all_slots(pool));
+}
+
+TEST_CASE("threads claim one slot: one of them gets it") {
+    packets pool;
+    std::atomic<int> got = 0;
+    for (int round = 0; round != 200; ++round) {
+        got = 0;
+        {
+            std::vector<std::jthread> threads;
+            for (int i = 0; i != 3; ++i)
+                threads.emplace_back([&] {
+                    if (pool.allocate_at({64 * 99, 64})) ++got;
+                });
+        }
+        if (got != 1) FAIL_CHECK("claimed by ", got.load());
+        pool.deallocate({static_cast<std::byte*>(pool.regions()[0].base) + 64 * 99, 64, {}});
+    }
+    CHECK(has_all_slots(pool));
+}

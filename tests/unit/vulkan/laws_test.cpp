@@ -1,0 +1,153 @@
+// The laws on Vulkan's devices, and on arenas over them: device memory, and host bytes imported as such. The layer listens.
+#include "../../laws/adapters.hpp"
+#include "../../laws/device_laws.hpp"
+#include "../../laws/judge.hpp"
+#include "../../seen.hpp"
+#include "installed.hpp"
+
+#include <allot/vulkan/dedicated.hpp>
+#include <allot/vulkan/imported.hpp>
+#include <allot/vulkan/memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace {
+
+using allot::vulkan::dedicated;
+using allot::vulkan::device_memory;
+using allot::vulkan::imported;
+
+/// What the running test works on, and where allot mapped each allocation: regions do not say.
+tests::validated* test = nullptr;
+std::map<VkDeviceMemory, void*> mapped;
+
+VKAPI_ATTR VkResult VKAPI_CALL map_and_tell(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                                            VkMemoryMapFlags flags, void** to) {
+    const VkResult status = ::vkMapMemory(device, memory, offset, size, flags, to);
+    if (status == VK_SUCCESS) mapped[memory] = *to;
+    return status;
+}
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL of_device(VkDevice device, const char* name) {
+    if (std::strcmp(name, "vkMapMemory") == 0) return reinterpret_cast<PFN_vkVoidFunction>(&map_and_tell);
+    return ::vkGetDeviceProcAddr(device, name);
+}
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL of_instance(VkInstance instance, const char* name) {
+    if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) return reinterpret_cast<PFN_vkVoidFunction>(&of_device);
+    return ::vkGetInstanceProcAddr(instance, name);
+}
+
+struct on_the_device : tests::validated {
+    on_the_device() {
+        gpu.emplace(&of_instance, vulkan.instance, vulkan.physical, vulkan.device);
+        test = this;
+    }
+};
+
+/// All of a region, where the host sees it.
+struct mapped_bytes {
+    using region = allot::region<allot::handle_offset<VkDeviceMemory>::address>;
+    static void fill(const region& all, unsigned char value) { std::memset(mapped.at(all.base.handle), value, all.size); }
+    [[nodiscard]] static bool hold(const region& all, unsigned char value) {
+        return laws::host_bytes::hold({mapped.at(all.base.handle), all.size, 1}, value);
+    }
+};
+
+struct release {
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }
+};
+std::unique_ptr<std::byte, release> whole_pages(std::size_t size) {
+    return std::unique_ptr<std::byte, release>{static_cast<std::byte*>(::operator new(size, std::align_val_t{4096}))};
+}
+
+}  // namespace
+
+namespace laws {
+template <>
+struct ground<device_memory> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] static device_memory device(std::size_t) { return {*test->gpu, test->type()}; }
+};
+template <>
+struct ground<imported> {
+    explicit ground(const variant&) {}
+    [[nodiscard]] imported device(std::size_t size) {
+        size = allot::align_up(size, std::size_t{4096});
+        bytes = whole_pages(size);
+        return {*test->gpu, bytes.get(), size};
+    }
+    std::unique_ptr<std::byte, release> bytes;
+};
+}  // namespace laws
+
+namespace {
+
+using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
+constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};
+constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
+
+template <class Strategy, class Growth = allot::growth::none>
+using on = laws::arena_subject<laws::arena_over<device_memory, Strategy, Growth>>;
+using host_tables = laws::arena_over<laws::pages<laws::page_options{}>, allot::best_fit<>>;
+using paged = laws::paged_subject<laws::arena_over<device_memory, allot::best_fit<>>, host_tables,
+                                  allot::pointer_table<64, allot::row_index<>, allot::handle_offset<VkDeviceMemory>>>;
+
+using laws::make;
+// (Regions are whole multiples of 256 bytes, so that none is had over any number of bytes.)
+constexpr laws::row table[] = {
+    {"best fit", make<on<allot::best_fit<>>>, false, false},
+    {"best fit, side table of 24", make<on<allot::best_fit<few>>>, false, false},
+    {"best fit, two ends", make<on<allot::best_fit<two_ends>>>, false, false},
+    {"best fit, 32 bits", make<on<allot::best_fit<allot::best_fit_options{}, std::uint32_t>>>, false, false},
+    {"best fit, fixed growth", make<on<allot::best_fit<>, fixed>>, true},
+    {"bump down", make<on<allot::bump<>>>, false, false},
+    {"bump up", make<on<allot::bump<allot::bump_options{.direction = allot::direction::up}>>>, false, false},
+    {"bump down, fixed growth", make<on<allot::bump<>, fixed>>, true},
+    {"stack", make<on<allot::stack<>>>, false, false},
+    {"ring", make<on<allot::ring<>>>, false, false},
+    {"pool, bitmap", make<on<allot::pool<slots>>>, false, false},
+    {"paged: rows of device memory, tables of the host", make<paged>, false, false},
+};
+constexpr laws::row imported_table[] = {
+    {"best fit, imported bytes", make<laws::arena_subject<laws::arena_over<imported, allot::best_fit<>>>>, false, false},
+    {"bump down, imported bytes", make<laws::arena_subject<laws::arena_over<imported, allot::bump<>>>>, false, false},
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(on_the_device, "vulkan: device memory and dedicated memory keep the laws of a device") {
+    laws::judge_device([] { return laws::ground<device_memory>::device(0); }, {}, mapped_bytes{}, laws::no_resources{});
+    tests::seen("vulkan::device_memory", vulkan.name());
+
+    VkBufferCreateInfo wanted{};
+    wanted.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    wanted.size = 4096;
+    wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    REQUIRE(::vkCreateBuffer(vulkan.device, &wanted, nullptr, &buffer) == VK_SUCCESS);
+    laws::judge_device([&] { return dedicated::for_buffer(*gpu, buffer, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT); }, {},
+                       mapped_bytes{}, laws::no_resources{});
+    ::vkDestroyBuffer(vulkan.device, buffer, nullptr);
+    tests::seen("vulkan::dedicated", vulkan.name());
+}
+
+TEST_CASE_FIXTURE(on_the_device, "vulkan: imported bytes keep the laws of a device, and of arenas over them") {
+    if (!vulkan.can_import) {
+        std::puts("skipped: the Vulkan device has no VK_EXT_external_memory_host");
+        return;
+    }
+    const auto one = whole_pages(4096), other = whole_pages(4096);
+    bool turn = false;
+    laws::judge_device([&] { return (turn = !turn, imported{*gpu, (turn ? one : other).get(), 4096}); }, {}, mapped_bytes{},
+                       laws::no_resources{});
+    laws::judge(imported_table);
+    tests::seen("vulkan::imported", vulkan.name());
+}
+
+TEST_CASE_FIXTURE(on_the_device, "vulkan: arenas over device memory keep the laws") {
+    CHECK(std::size(table) == 12);
+    laws::judge(table);
+}
