@@ -12,7 +12,7 @@
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-board=$here/../examples/firmware/board
+board=$here/../examples/apps/firmware/board
 operations=(construct allocate deallocate diagnose resize)
 managed=1024
 
@@ -71,7 +71,7 @@ stressed=(
 )
 
 flags=(-mthumb -std=c++20 -Os -DNDEBUG -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections -fdata-sections
-    -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$here/../include" -I "$here/../examples")
+    -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$here/../include" -I "$here/../examples/apps")
 link=(-nostartfiles -Wl,--gc-sections -Wl,--no-warn-rwx-segments -L "$board")
 
 # Bytes of flash that come from archives; a long name of a section has its line to itself.

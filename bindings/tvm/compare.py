@@ -16,7 +16,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-NETWORK = Path(__file__).parent.parent / "networks" / "squeezenet.network"
+NETWORK = Path(__file__).parents[2] / "examples" / "apps" / "network_demo" / "squeezenet.network"
 RUNS = {"static": [1] * 5, "dynamic": [1, 4, 2, 8, 3, 6, 5, 7, 1, 8]}  # the batches, one run each
 
 # Before the first VirtualMachine on a device, because MemoryManager asks for an allocator once.

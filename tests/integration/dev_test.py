@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-DEV = Path(__file__).resolve().parent.parent / "dev"
+DEV = Path(__file__).resolve().parent.parent.parent / "dev"
 ECHO = '#!/bin/bash\necho "$(basename "$0")" "$@"\n'
 NETWORK = "build/networks/tiny.network"
 

@@ -16,7 +16,7 @@ except ImportError:
     print("skipped: Python's onnx module is missing (Debian: python3-onnx)")
     sys.exit(77)
 
-SCRIPT = Path(__file__).resolve().parent.parent / "examples" / "networks" / "onnx_to_network.py"
+SCRIPT = Path(__file__).resolve().parent.parent.parent / "examples" / "apps" / "network_demo" / "onnx_to_network.py"
 FLOAT = TensorProto.FLOAT
 
 

@@ -6,7 +6,7 @@
 # Exits with 77, and says why, where no such root can be made. It takes an hour, most of it for README's ./dev test and
 # ./dev bench.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 skip() {
     echo "skipped: $*"

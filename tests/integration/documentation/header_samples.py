@@ -11,14 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEADERS = Path(__file__).resolve().parent.parent.parent / "include" / "allot"
-NEEDS_SDK = re.compile(r"cuda|hip|metal|vulkan|opencl|mpi|shmem|vtcm|gpu_runtime|/symmetric|on_rank|contiguous_pages")
+HEADERS = Path(__file__).resolve().parents[3] / "include" / "allot"
+NEEDS_SDK = re.compile(r"/(cuda|hip|metal|vulkan|opencl|mpi|shmem|hexagon|gpu)[/.]|/symmetric|on_rank|contiguous_pages")
 LEFT = {
-    "arena_requirements.hpp": "names parameters of a template",
+    "arena/detail/requirements.hpp": "names parameters of a template",
     "core/result.hpp": "leaves arguments out",
     "host/tightly_coupled.hpp": "two alternatives", "plan/workspace.hpp": "two alternatives",
-    "shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
-    "naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
+    "arena/shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
+    "arena/naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
 }
 TOP = """#include <cstring>
 #include <memory>

@@ -5,7 +5,7 @@
 #        check.sh --renew [COMPILER...]     record; by default for g++ and clang++
 set -euo pipefail
 directory=$(cd "$(dirname "$0")" && pwd)
-root=$directory/../..
+root=$directory/../../..
 
 skip() {
     echo "skipped: $*"

@@ -25,7 +25,7 @@ for ((c = 0; c != ${#compilers[@]}; ++c)); do
 done
 compile() { # PART
     local flag=${1##*_} compiler=${1#by_}
-    "${compilers[${compiler%_*}]}" -std=c++20 "-$flag" ${ALLOT_LONG:+-DALL_SUBJECTS} -I "$here/../../include" -DPART="$1" -c "$here/part.cpp" -o "$1.o"
+    "${compilers[${compiler%_*}]}" -std=c++20 "-$flag" ${ALLOT_LONG:+-DALL_SUBJECTS} -I "$here/../../../include" -DPART="$1" -c "$here/part.cpp" -o "$1.o"
 }
 for ((i = 0; i < ${#parts[@]}; i += 2)); do # two at a time
     compile "${parts[i]}" &

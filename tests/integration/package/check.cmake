@@ -62,7 +62,7 @@ elseif(WAY STREQUAL "conan")
     run(${CONAN} profile detect)
     file(APPEND ${SCRATCH}/home/profiles/default
          "[platform_requires]\nboost/${BOOST}\n[conf]\ntools.cmake.cmaketoolchain:generator=Ninja\n")
-    file(COPY ${SOURCE}/tests/package DESTINATION ${SCRATCH}) # Conan builds beside the test's sources
+    file(COPY ${SOURCE}/tests/integration/package DESTINATION ${SCRATCH}) # Conan builds beside the test's sources
     run(${CONAN} create ${SOURCE} --no-remote --test-folder ${SCRATCH}/package/conan)
 
 elseif(WAY STREQUAL "vcpkg")

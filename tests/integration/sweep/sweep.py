@@ -31,7 +31,7 @@ JOBS = int(os.environ.get("SWEEP_JOBS", "1"))
 OFFSET = {"8": "std::uint8_t", "16": "std::uint16_t", "32": "std::uint32_t", "64": "std::uint64_t"}
 DEVICE = {
     "heap": "host::heap", "static": "host::static_storage<{size}>", "static1": "host::static_storage<{size}, 1>",
-    "buffer": "host::buffer", "pages": "host::pages<>", "virtual": "host::virtual_memory", "tight": "tightly_coupled",
+    "buffer": "host::buffer", "pages": "host::pages<>", "virtual": "host::virtual_memory", "tight": "host::tightly_coupled",
     "handles": "handles", "untouchable": "untouchable",
 }
 WINDOWS = {"static", "static1", "buffer", "tight"}

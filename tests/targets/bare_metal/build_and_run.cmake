@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 set(freestanding ${here}/../freestanding)
-set(board ${SOURCE}/examples/firmware/board)
+set(board ${SOURCE}/examples/apps/firmware/board)
 include(${freestanding}/cross.cmake)
 include(${here}/symbols.cmake)
 

@@ -2,13 +2,13 @@
 # Runs a test program in a virtual machine whose kernel has the drivers of DMA buffers: a heap of contiguous memory
 # (32 MiB), the system heap, and udmabuf. No kernel that Debian packages has the first.
 #
-#     tests/targets/vm/run.sh build/gcc/tests/test_device_dma
+#     tests/targets/vm/run.sh build/gcc/tests/test_dma
 #
 # The kernel is built from Debian's linux-source-* by kernel.config (about four minutes of CPU time) and kept under
 # build/vm. The VM is emulated (QEMU's TCG), needs no privilege, and boots from a kernel and an initramfs with the
 # program and the libraries it is linked to. The exit status is the program's; 77, with the reason, when it cannot run.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 program=$1
 vm=build/vm
 mkdir -p "$vm"

@@ -95,7 +95,7 @@ bool exists_plan(const plan_problem& problem, std::uint64_t capacity) {
 }
 
 struct planned {
-    detail::search_result result;
+    search_result result;
     std::vector<std::uint64_t> offsets;
     friend bool operator==(const planned&, const planned&) = default;
 };
@@ -116,7 +116,7 @@ private:
 };
 planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000, std::size_t memo = 1024) {
     search_arrays arrays{problem, memo};
-    detail::packing_search search{problem, arrays.workspace()};
+    packing_search search{problem, arrays.workspace()};
     planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
     plan.result = search.find(capacity, plan.offsets, nodes);
     return plan;
@@ -183,7 +183,7 @@ TEST_CASE("the search agrees with trying every offset") {
             CAPTURE(round);
             const small_problem problem = random_problem(dice, with);
             if (!fixed_agree(problem.view())) {
-                CHECK(find(problem.view(), 1000).result.answer == detail::search_answer::infeasible);
+                CHECK(find(problem.view(), 1000).result.answer == search_answer::infeasible);
                 continue;
             }
             std::uint64_t least = 0;
@@ -191,7 +191,7 @@ TEST_CASE("the search agrees with trying every offset") {
             for (std::uint64_t capacity = least < 2 ? 0 : least - 2; capacity < least + 3; ++capacity) {
                 CAPTURE(capacity);
                 const planned plan = find(problem.view(), capacity, 1'000'000, round % 2 == 0 ? 16 : 0);
-                REQUIRE(plan.result.answer == (capacity < least ? detail::search_answer::infeasible : detail::search_answer::found));
+                REQUIRE(plan.result.answer == (capacity < least ? search_answer::infeasible : search_answer::found));
                 if (capacity >= least) REQUIRE(is_plan(problem.view(), plan.offsets, plan.result.height));
                 if (capacity >= least) REQUIRE(plan.result.height <= capacity);
                 REQUIRE(plan.result.bound <= std::max(least, capacity + 1));
@@ -229,9 +229,9 @@ TEST_CASE("a square that was cut into pieces is put together again") {
         std::vector<plan_buffer> buffers;
         for (const piece& one : pieces) buffers.push_back({one.size, {one.from, one.until}});
         const planned plan = find({.buffers = buffers}, 240, 200'000);
-        REQUIRE(plan.result.answer == detail::search_answer::found);
+        REQUIRE(plan.result.answer == search_answer::found);
         REQUIRE(is_plan({.buffers = buffers}, plan.offsets, 240));
-        REQUIRE(find({.buffers = buffers}, 240, 200'000, 0).result.answer == detail::search_answer::found);
+        REQUIRE(find({.buffers = buffers}, 240, 200'000, 0).result.answer == search_answer::found);
     }
 }
 
@@ -253,11 +253,11 @@ TEST_CASE("remembering failed states changes no answer") {
         // From the bound up to the first capacity that is enough, where the fewest plans are.
         for (std::uint64_t capacity = find(problem.view(), 0).result.bound;; ++capacity) {
             const planned plain = find(problem.view(), capacity, 4000, 0);
-            if (plain.result.answer == detail::search_answer::out_of_budget) break;
+            if (plain.result.answer == search_answer::out_of_budget) break;
             for (const std::size_t memo : {16u, 4096u})
                 REQUIRE(find(problem.view(), capacity, 4000, memo).result.answer == plain.result.answer);
-            ++(plain.result.answer == detail::search_answer::found ? found : infeasible);
-            if (plain.result.answer == detail::search_answer::found) break;
+            ++(plain.result.answer == search_answer::found ? found : infeasible);
+            if (plain.result.answer == search_answer::found) break;
         }
     }
     CHECK(found > 5);
@@ -271,22 +271,22 @@ TEST_CASE("a failed state is remembered with the lowest offsets that its buffers
     const std::array<plan_buffer, 11> eleven{{{5, {1, 2}}, {4, {2, 3}, 2}, {1, {3, 5}}, {1, {0, 2}}, {1, {2, 3}, 2}, {3, {3, 4}, 2},
                                               {5, {3, 4}, 4}, {1, {3, 5}, 4}, {5, {0, 1}, 2}, {4, {0, 1}}, {5, {0, 1}, 4}}};
     for (const std::size_t memo : {0u, 4096u}) {
-        CHECK(find({.buffers = eight}, 35, 3000, memo).result.answer == detail::search_answer::found);
-        CHECK(find({.buffers = eleven}, 15, 3000, memo).result.answer == detail::search_answer::found);
+        CHECK(find({.buffers = eight}, 35, 3000, memo).result.answer == search_answer::found);
+        CHECK(find({.buffers = eleven}, 15, 3000, memo).result.answer == search_answer::found);
     }
 }
 
 TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
     const std::array<plan_buffer, 4> buffers{{{0, {0, 9}, 8}, {4, {0, 9}}, {4, {5, 5}, 4}, {3, {7, 2}}}};
     const planned plan = find({.buffers = buffers}, 4);
-    CHECK(plan.result.answer == detail::search_answer::found);
+    CHECK(plan.result.answer == search_answer::found);
     CHECK(is_plan({.buffers = buffers}, plan.offsets, 4));
-    CHECK(find({.buffers = buffers}, 3).result.answer == detail::search_answer::infeasible);  // the one that never lives has a size
+    CHECK(find({.buffers = buffers}, 3).result.answer == search_answer::infeasible);  // the one that never lives has a size
 
     const std::array<allot::plan_pair, 1> apart{{{2, 3}}};  // live or not
-    CHECK(find({.buffers = buffers, .apart = apart}, 7).result.answer == detail::search_answer::found);
-    CHECK(find({.buffers = buffers, .apart = apart}, 6).result.answer == detail::search_answer::infeasible);
-    CHECK(find({}, 0).result.answer == detail::search_answer::found);
+    CHECK(find({.buffers = buffers, .apart = apart}, 7).result.answer == search_answer::found);
+    CHECK(find({.buffers = buffers, .apart = apart}, 6).result.answer == search_answer::infeasible);
+    CHECK(find({}, 0).result.answer == search_answer::found);
 }
 
 TEST_CASE("a buffer's lives may be said in any order") {
@@ -317,17 +317,17 @@ TEST_CASE("sizes and steps at the ends of their types") {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();
     const std::array<plan_buffer, 2> two{{{most / 2, {early, late}}, {most / 2 + 1, {0, 1}}}};
-    CHECK(find({.buffers = two}, most).result.answer == detail::search_answer::found);
-    CHECK(find({.buffers = two}, most - 1).result.answer == detail::search_answer::infeasible);
+    CHECK(find({.buffers = two}, most).result.answer == search_answer::found);
+    CHECK(find({.buffers = two}, most - 1).result.answer == search_answer::infeasible);
     const std::array<plan_buffer, 3> wrap{{{most, {early, late}}, {most, {early, late}}, {2, {0, 1}, std::uint64_t{1} << 63}}};
-    CHECK(find({.buffers = wrap}, most).result.answer == detail::search_answer::infeasible);
+    CHECK(find({.buffers = wrap}, most).result.answer == search_answer::infeasible);
     CHECK(allot::plan({.buffers = wrap}).error().reason == allot::plan_refusal::too_large);
     const std::array<plan_buffer, 3> aligned{{{2, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}}}};
-    CHECK(find({.buffers = aligned}, most).result.answer == detail::search_answer::found);
-    CHECK(find({.buffers = aligned}, (std::uint64_t{1} << 63) + 1).result.answer == detail::search_answer::found);
-    CHECK(find({.buffers = aligned}, std::uint64_t{1} << 63).result.answer == detail::search_answer::infeasible);
+    CHECK(find({.buffers = aligned}, most).result.answer == search_answer::found);
+    CHECK(find({.buffers = aligned}, (std::uint64_t{1} << 63) + 1).result.answer == search_answer::found);
+    CHECK(find({.buffers = aligned}, std::uint64_t{1} << 63).result.answer == search_answer::infeasible);
     const std::array<allot::plan_fixed, 1> fixed{{{0, most / 2}}};  // one byte too low for the other
-    CHECK(find({.buffers = two, .fixed = fixed}, most).result.answer == detail::search_answer::infeasible);
+    CHECK(find({.buffers = two, .fixed = fixed}, most).result.answer == search_answer::infeasible);
 }
 
 TEST_CASE("what is malformed gets that answer, and nothing is written") {
@@ -346,16 +346,16 @@ TEST_CASE("what is malformed gets that answer, and nothing is written") {
                                         plan_problem{.buffers = buffers, .together = good},
                                         plan_problem{.buffers = buffers, .reserved = wraps}}) {
         const planned plan = find(problem, 100);
-        CHECK(plan.result == detail::search_result{});
+        CHECK(plan.result == search_result{});
         CHECK(plan.offsets[0] == 77);
     }
     const plan_problem problem{.buffers = buffers};
     std::array<std::uint64_t, 3> offsets{};
-    CHECK(detail::packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::malformed);
+    CHECK(packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
     search_arrays memory{problem, 1024}, uneven{problem, 3};
-    CHECK(detail::packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == detail::search_answer::malformed);
-    CHECK(detail::packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::malformed);
-    CHECK(detail::packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == detail::search_answer::found);
+    CHECK(packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == search_answer::malformed);
+    CHECK(packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
+    CHECK(packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::found);
 }
 
 namespace {
@@ -376,25 +376,25 @@ small_problem hard_problem() {
 TEST_CASE("budgets are kept, and stopping stops") {
     const small_problem problem = hard_problem();
     search_arrays memory{problem.view(), 1024};
-    detail::packing_search search{problem.view(), memory.workspace()};
+    packing_search search{problem.view(), memory.workspace()};
     const std::uint64_t bound = search.bound();
     std::vector<std::uint64_t> offsets(problem.buffers.size(), 77);
     const auto untouched = [&] { return std::ranges::count(offsets, 77u) == 40; };
 
     for (const std::uint64_t budget : {0u, 1u, 2u, 10u, 39u}) {
-        CHECK(search.find(bound, offsets, budget) == detail::search_result{detail::search_answer::out_of_budget, budget, 0, bound});
+        CHECK(search.find(bound, offsets, budget) == search_result{search_answer::out_of_budget, budget, 0, bound});
     }
-    CHECK(search.find(bound - 1, offsets, 0).answer == detail::search_answer::infeasible);
-    CHECK(search.find(bound, offsets, 1000, [] { return true; }).answer == detail::search_answer::out_of_budget);
+    CHECK(search.find(bound - 1, offsets, 0).answer == search_answer::infeasible);
+    CHECK(search.find(bound, offsets, 1000, [] { return true; }).answer == search_answer::out_of_budget);
     CHECK(untouched());
 
     // The same object searches again as if it were new.
     const planned first = find(problem.view(), bound + 5), again = find(problem.view(), bound + 5);
-    REQUIRE(first.result.answer == detail::search_answer::found);
+    REQUIRE(first.result.answer == search_answer::found);
     CHECK(first == again);
-    const detail::search_result third = search.find(bound + 5, offsets, 1'000'000);
+    const search_result third = search.find(bound + 5, offsets, 1'000'000);
     CHECK(offsets == first.offsets);
-    CHECK(third.answer == detail::search_answer::found);
+    CHECK(third.answer == search_answer::found);
 }
 
 // ---- in constant expressions -----------------------------------------------------------------------------------------
@@ -439,17 +439,17 @@ static_assert(are_solved(each_instance));
 static_assert(compiled<5, searched_to_fit>.peak == 14);
 
 // What the greedy plans of these would have hidden: a question to the search alone.
-constexpr detail::search_answer answer_of(const instance& problem, std::uint64_t capacity) {
+constexpr search_answer answer_of(const instance& problem, std::uint64_t capacity) {
     constexpr allot::detail::search_counts counts{{.buffers = 6, .lifetimes = 6}, 0, 16};
     std::array<std::uint64_t, counts.wide()> wide{};
     std::array<std::uint32_t, counts.narrow()> narrow{};
     std::array<std::uint64_t, 6> offsets{};
-    detail::packing_search search{problem.view(), {{wide, narrow}, counts.memo}};
+    packing_search search{problem.view(), {{wide, narrow}, counts.memo}};
     return search.find(capacity, std::span{offsets}.first(problem.count), 10'000).answer;
 }
-static_assert(answer_of(instances[0], 6) == detail::search_answer::found);
-static_assert(answer_of(instances[3], 9) == detail::search_answer::found);
-static_assert(answer_of(instances[0], 5) == detail::search_answer::infeasible);
+static_assert(answer_of(instances[0], 6) == search_answer::found);
+static_assert(answer_of(instances[3], 9) == search_answer::found);
+static_assert(answer_of(instances[0], 5) == search_answer::infeasible);
 
 }  // namespace
 
@@ -479,9 +479,9 @@ TEST_CASE("the eleven hard instances of MiniMalloc fit their capacity") {
         const problems::owner problem = problems::read(folder + name + ".1048576.csv");
         REQUIRE(problem.buffers.size() > 100);
         const planned plan = find(problem, 1'048'576, 2'000'000, 16384);
-        CHECK(plan.result.answer == detail::search_answer::found);
+        CHECK(plan.result.answer == search_answer::found);
         CHECK(is_plan(problem, plan.offsets, 1'048'576));
-        CHECK(find(problem, plan.result.bound - 1).result.answer == detail::search_answer::infeasible);
+        CHECK(find(problem, plan.result.bound - 1).result.answer == search_answer::infeasible);
     }
 }
 
