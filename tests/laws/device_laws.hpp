@@ -377,8 +377,8 @@ template <class Device>
     std::size_t count = 0;
     while (count != most_parts && count != 256 && (blocks[count] = memory.allocate({part, 1}))) ++count;
     if (count < 2 || count == most_parts || count == 256) return 1;
-    const allot::diagnosis reason = memory.diagnose({part, 1});
-    if (reason.reason != allot::refusal::device_refused || reason.device_error == 0) return 2;
+    const allot::diagnosis error = memory.diagnose({part, 1});
+    if (error.reason != allot::refusal::device_refused || error.device_error == 0) return 2;
     const auto again = [&](std::size_t i) {  // one back, one served
         memory.deallocate(blocks[i]);
         return static_cast<bool>(blocks[i] = memory.allocate({part, 1}));

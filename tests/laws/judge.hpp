@@ -28,9 +28,9 @@ inline void start_without_memory(const row& each) {
     if (empty->acquisitions() != 1) return;  // it grows, or has no device
     for (const std::size_t align : {1u, 16u, 4096u}) {
         CHECK(empty->allocate({64, align}) == nothing);
-        const allot::diagnosis reason = empty->diagnose({64, align});
-        CHECK(reason.reason == refusal::device_refused);
-        CHECK(reason.device_error == empty->device_error());
+        const allot::diagnosis error = empty->diagnose({64, align});
+        CHECK(error.reason == refusal::device_refused);
+        CHECK(error.device_error == empty->device_error());
     }
     CHECK(empty->allocate({0, 16}) == nothing);
     CHECK(empty->allocate({64, 3}) == nothing);

@@ -94,18 +94,18 @@ public:
         const bool device_refused = s_.device_refusals() != refusals;
 
         if (block == nothing) {
-            const allot::diagnosis reason = s_.diagnose(wanted);
+            const allot::diagnosis error = s_.diagnose(wanted);
             law(after == before, "a refused request changes no region");
-            law(reason.reason != refusal::none, "a refused request has a reason");
-            law(device_refused || expected == reason, "the reason is known before, and the refusal does not change it");
+            law(error.reason != refusal::none, "a refused request has a reason");
+            law(device_refused || expected == error, "the reason is known before, and the refusal does not change it");
             law(device_refused || expected.reason != refusal::none, "what would be served is served");
             if (c_.exact) law(!fitting || !records, "a request is refused only when no hole fits it");
             if (c_.exact && c_.grows) law(!growable || device_refused, "an arena that may grow is refused only by its device");
             if (device_refused) {
-                law(reason.reason == refusal::device_refused, "diagnose says that the device refused");
-                law(reason.device_error == s_.device_error(), "diagnose has the device's own code");
+                law(error.reason == refusal::device_refused, "diagnose says that the device refused");
+                law(error.device_error == s_.device_error(), "diagnose has the device's own code");
             }
-            reason_is_true(reason, wanted, before, honoured, fitting, device_refused);
+            reason_is_true(error, wanted, before, honoured, fitting, device_refused);
         } else {
             law(expected.reason == refusal::none || (c_.grows && expected.reason == refusal::device_refused),
                 "what diagnose refuses is not served");
@@ -546,7 +546,7 @@ private:
         return true;
     }
 
-    void reason_is_true(const allot::diagnosis& reason, layout wanted, const std::vector<space>& spaces, bool honoured,
+    void reason_is_true(const allot::diagnosis& error, layout wanted, const std::vector<space>& spaces, bool honoured,
                         bool fitting, bool device_refused) const {
         number free = 0, largest = 0;
         for (std::size_t i = 0; i != spaces.size(); ++i) {
@@ -560,7 +560,7 @@ private:
             largest = std::min(free, c_.slot);
         }
         const bool counted = c_.exact && !c_.one_by_one;
-        switch (reason.reason) {
+        switch (error.reason) {
             case refusal::none: break;
             case refusal::empty_layout: law(wanted.size == 0, "empty_layout: the size is 0"); break;
             case refusal::bad_alignment:
@@ -593,9 +593,9 @@ private:
                 law(device_refused || (!c_.grows && free == 0), "device_refused: the device was asked");
                 break;
         }
-        const bool strategy_answered = reason.reason == refusal::exhausted || reason.reason == refusal::fragmented ||
-                                       reason.reason == refusal::out_of_records;
-        if (counted && strategy_answered && !c_.grows) law(reason.largest_hole == largest, "diagnose knows the largest hole");
+        const bool strategy_answered = error.reason == refusal::exhausted || error.reason == refusal::fragmented ||
+                                       error.reason == refusal::out_of_records;
+        if (counted && strategy_answered && !c_.grows) law(error.largest_hole == largest, "diagnose knows the largest hole");
     }
 
     void within_limit(const std::vector<space>& spaces) const {

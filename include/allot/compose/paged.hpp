@@ -87,11 +87,11 @@ public:
     /// trial is undone. Where the rows' strategy keeps what comes back for later (deferred), rows lie elsewhere the next time,
     /// and a block of many rows that a trial had room for may be refused when hardly more than its rows is free.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
-        diagnosis reason;
+        diagnosis error;
         const undo before{rows_, tables_};
-        if (const block_type trial = try_allocate(wanted, &reason))
+        if (const block_type trial = try_allocate(wanted, &error))
             before.all(*this, trial.metadata, trial.address.count, trial.address.count);
-        return reason;
+        return error;
     }
 
 private:

@@ -66,8 +66,8 @@ public:
             if (!bytes && buffers_->trim() != 0) bytes = buffers_->allocate(wanted);
         }
         if (!bytes) {
-            const diagnosis reason = buffers_->diagnose(wanted);
-            return answer::failure(reason.reason == refusal::device_refused ? static_cast<cl_int>(reason.device_error)
+            const diagnosis error = buffers_->diagnose(wanted);
+            return answer::failure(error.reason == refusal::device_refused ? static_cast<cl_int>(error.device_error)
                                                                       : CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
         auto made = detail::make_image_over(target_, bytes.address, shape, type, pitch->row);

@@ -161,9 +161,9 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
         typename DataStorage::body_type::piece taken{};
         const auto at = in_data.body()->take(in_row(row), {*row_bytes, in_data.align()}, taken);
         if (!at) {
-            tensor_error reason = at.error();
-            reason.row = row;
-            return answer::failure(reason);
+            tensor_error error = at.error();
+            error.row = row;
+            return answer::failure(error);
         }
         data.keep(taken);
         value unused{};
@@ -223,8 +223,8 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, row_offsets data_offsets,
     const shape& physical, dtype type, const shape& logical, const axis_separators& separators) noexcept {
     using answer = tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>>;
-    const tensor_error reason = detail::check_logical(physical, logical, separators);
-    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
+    const tensor_error error = detail::check_logical(physical, logical, separators);
+    if (error.reason != tensor_refusal::none) return answer::failure(error);
     return detail::make_discontiguous<Entry>(table, table_offset, data, data_offsets, physical, type, logical);
 }
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
@@ -232,8 +232,8 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, anywhere_t, const shape& physical,
     dtype type, const shape& logical, const axis_separators& separators) noexcept {
     using answer = tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>>;
-    const tensor_error reason = detail::check_logical(physical, logical, separators);
-    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
+    const tensor_error error = detail::check_logical(physical, logical, separators);
+    if (error.reason != tensor_refusal::none) return answer::failure(error);
     return detail::make_discontiguous<Entry>(table, table_offset, data, anywhere, physical, type, logical);
 }
 

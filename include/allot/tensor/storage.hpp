@@ -162,12 +162,12 @@ template <class Policies = storage_policies<>, allocator Allocator>
     Allocator& from, std::int64_t size, std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    tensor_error reason = detail::check_storage(size, align);
-    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
+    tensor_error error = detail::check_storage(size, align);
+    if (error.reason != tensor_refusal::none) return answer::failure(error);
     auto handle = fresh::handle_type::make();
     if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
-    reason = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
-    return reason.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(reason);
+    error = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
+    return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
 }
 
 /// The same over a body of the caller's, where references are not counted.
@@ -178,10 +178,10 @@ template <allocator Allocator, class Policies>
     std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;
-    tensor_error reason = detail::check_storage(size, align);
-    if (reason.reason != tensor_refusal::none) return answer::failure(reason);
-    reason = body.acquire(from, static_cast<std::size_t>(size), align);
-    return reason.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(reason);
+    tensor_error error = detail::check_storage(size, align);
+    if (error.reason != tensor_refusal::none) return answer::failure(error);
+    error = body.acquire(from, static_cast<std::size_t>(size), align);
+    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(error);
 }
 
 /// A storage that holds one tensor of this shape.

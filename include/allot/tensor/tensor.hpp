@@ -159,10 +159,10 @@ template <class Allocator, class Policies, storage_offset Offset>
             fresh[i] = *std::move(made);
             continue;
         }
-        tensor_error reason = made.error();
-        reason.row = i;
+        tensor_error error = made.error();
+        error.row = i;
         while (i != 0) fresh[--i] = {};
-        return reason;
+        return error;
     }
     return {};
 }

@@ -48,8 +48,8 @@ std::uint64_t perform(Memory& all, unsigned operation, std::uint64_t random) {
     };
     switch (operation) {
         case 0: {
-            const auto reason = memory.diagnose(wanted);
-            return static_cast<std::uint64_t>(reason.reason) << 32 | reason.largest_hole;
+            const auto error = memory.diagnose(wanted);
+            return static_cast<std::uint64_t>(error.reason) << 32 | error.largest_hole;
         }
         case 1: return live.empty() ? 0 : static_cast<std::uint64_t>(memory.capacity(which()));
         case 2:

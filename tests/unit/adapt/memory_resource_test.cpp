@@ -124,11 +124,11 @@ TEST_CASE("memory_resource: throws what diagnose says, also to who knows only st
     heap_arena memory{{}, 1_KiB};
     allot::memory_resource resource{memory};
     void* const held = resource.allocate(500);
-    const auto reason = thrown([&] { static_cast<void>(resource.allocate(2000)); });
-    CHECK(reason == memory.diagnose({.size = 2000}));
-    CHECK(reason.reason == allot::refusal::exhausted);
-    CHECK(reason.largest_hole > 400);
-    CHECK(reason.largest_hole < 600);
+    const auto failure = thrown([&] { static_cast<void>(resource.allocate(2000)); });
+    CHECK(failure == memory.diagnose({.size = 2000}));
+    CHECK(failure.reason == allot::refusal::exhausted);
+    CHECK(failure.largest_hole > 400);
+    CHECK(failure.largest_hole < 600);
     try {
         std::pmr::vector<int> values{&resource};
         values.resize(1000);

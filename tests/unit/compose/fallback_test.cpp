@@ -62,9 +62,9 @@ TEST_CASE("fallback says why when both refuse, with the largest hole of either")
     fast_arena large;
     allot::fallback memory{large, small};
     CHECK(memory.diagnose({.size = 100}).reason == allot::refusal::none);
-    const auto reason = memory.diagnose({.size = 2000});
-    CHECK(reason.reason == allot::refusal::exhausted);
-    CHECK(reason.largest_hole > 256);
+    const auto error = memory.diagnose({.size = 2000});
+    CHECK(error.reason == allot::refusal::exhausted);
+    CHECK(error.largest_hole > 256);
     CHECK_FALSE(memory.allocate({.size = 2000}));
     CHECK_FALSE(memory.allocate({.size = 0}));
     CHECK_FALSE(memory.allocate({.size = 8, .align = 3}));

@@ -139,8 +139,8 @@ TEST_CASE("cuda: layouts that are none, and more than is reserved, are refused w
     growing<best_fit> memory{virtual_memory{8_MiB}};
     CHECK(memory.allocate({.size = 5'000'000}));
     CHECK_FALSE(memory.allocate({.size = 6'000'000}));
-    const auto reason = memory.diagnose({.size = 6'000'000});
-    CHECK(reason == allot::diagnosis{refusal::device_refused, reason.largest_hole, CUDA_ERROR_OUT_OF_MEMORY});
+    const auto error = memory.diagnose({.size = 6'000'000});
+    CHECK(error == allot::diagnosis{refusal::device_refused, error.largest_hole, CUDA_ERROR_OUT_OF_MEMORY});
     CHECK(memory.allocate({.size = 2'000'000}));
 }
 

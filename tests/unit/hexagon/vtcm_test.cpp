@@ -43,9 +43,9 @@ TEST_CASE("the whole window is acquired once, and released once by its own addre
         window_arena second;  // somebody else, who is not given any
         CHECK(second.size() == 0);
         CHECK_FALSE(second.allocate({.size = 128, .align = 128}));
-        const auto reason = second.diagnose({.size = 128, .align = 128});
-        CHECK(reason.reason == refusal::device_refused);
-        CHECK(reason.device_error == static_cast<long>(vtcm_error::refused));
+        const auto error = second.diagnose({.size = 128, .align = 128});
+        CHECK(error.reason == refusal::device_refused);
+        CHECK(error.device_error == static_cast<long>(vtcm_error::refused));
         CHECK(state.requests == 3);  // as one page, and as any
 
         window_arena moved{std::move(memory)};
@@ -370,8 +370,8 @@ TEST_CASE("VTCM: what a DMA engine cannot do is refused with its own code, and a
     // Rows of 192 bytes, each at a whole vector: the first can be copied no more than the second.
     const auto odd = *allot::alloc_discontiguous_tensor(in.tables, 0, in.data, {0, 256}, {2, 48}, allot::int32);
     const auto flat = *allot::alloc_tensor(in.ddr, allot::anywhere, {2, 48}, allot::int32);
-    const auto reason = allot::copy_tensor(odd, flat, queue).error();
-    CHECK(reason.reason == tensor_refusal::copy_failed);
-    CHECK(reason.memory.device_error == dma_engine::misaligned);
+    const auto error = allot::copy_tensor(odd, flat, queue).error();
+    CHECK(error.reason == tensor_refusal::copy_failed);
+    CHECK(error.memory.device_error == dma_engine::misaligned);
     CHECK(engine.count == 0);
 }

@@ -183,8 +183,8 @@ TEST_CASE("blocks of an arena have bus addresses, in several regions and after i
     CHECK(memory.device().bus_address(b));
     CHECK(!memory.device().bus_address(a));
     while (memory.allocate({.size = 2_MiB - 4096})) {}
-    const allot::diagnosis reason = memory.diagnose({.size = 2_MiB - 4096});
-    CHECK(reason.reason == allot::refusal::device_refused);
+    const allot::diagnosis error = memory.diagnose({.size = 2_MiB - 4096});
+    CHECK(error.reason == allot::refusal::device_refused);
     // The system's reserve is empty, or the device holds all the regions that it can.
-    CHECK((reason.device_error == ENOSPC || reason.device_error == ENOMEM || reason.device_error == contiguous::over_limit));
+    CHECK((error.device_error == ENOSPC || error.device_error == ENOMEM || error.device_error == contiguous::over_limit));
 }

@@ -231,9 +231,9 @@ TEST_CASE("several buffers, where kernels take no offset: one per tensor, within
     const auto data = *allot::alloc_storage(memory, 65536);
     const std::vector<allot::tensor_request<>> wanted{{0, {2048}, int32}, {8192, {2048}, int32}, {16384, {2049}, int32}};
     std::vector<allot::tensor_in<std::remove_const_t<decltype(data)>>> fresh(3);
-    const auto reason = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
-    CHECK(reason.row == 2);
-    CHECK(reason.memory.device_error == CL_INVALID_BUFFER_SIZE);
+    const auto error = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
+    CHECK(error.row == 2);
+    CHECK(error.memory.device_error == CL_INVALID_BUFFER_SIZE);
     CHECK(memory.device().out == 0);
     REQUIRE(allot::alloc_tensors(data, std::span{wanted}.first(2), std::span{fresh}.first(2)).reason == tensor_refusal::none);
     CHECK(memory.device().out == 2);

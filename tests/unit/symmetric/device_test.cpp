@@ -53,7 +53,7 @@ TEST_CASE("ranks that ask for different things are all refused, and hold nothing
 TEST_CASE("an arena of more than there is holds nothing, and says with which code it was refused") {
     allot::arena<device, allot::best_fit<>> memory{ranks(), std::size_t{1} << 46};
     CHECK_FALSE(memory.allocate({.size = 64}));
-    const auto reason = memory.diagnose({.size = 64});
-    CHECK(reason.reason == allot::refusal::device_refused);
-    CHECK(are_equal_on_all_ranks({static_cast<std::uint64_t>(reason.device_error)}));
+    const auto error = memory.diagnose({.size = 64});
+    CHECK(error.reason == allot::refusal::device_refused);
+    CHECK(are_equal_on_all_ranks({static_cast<std::uint64_t>(error.device_error)}));
 }

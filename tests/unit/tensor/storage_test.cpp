@@ -227,9 +227,9 @@ TEST_CASE("several tensors at once are all there or none is") {
     using request = allot::tensor_request<>;
     std::vector<allot::tensor_in<std::remove_const_t<decltype(data)>>> fresh(3);
     const std::vector<request> wrong{{0, {64}, int32}, {256, {64}, int32}, {496, {64}, int32}};
-    const auto reason = allot::alloc_tensors(data, std::span{wrong}, std::span{fresh});
-    CHECK(reason.reason == tensor_refusal::overlapping);
-    CHECK(reason.row == 2);
+    const auto error = allot::alloc_tensors(data, std::span{wrong}, std::span{fresh});
+    CHECK(error.reason == tensor_refusal::overlapping);
+    CHECK(error.row == 2);
     for (const auto& each : fresh) CHECK_FALSE(each);
     CHECK(data.diagnose({1024, 16}).reason == refusal::none);
     const std::vector<request> right{{0, {64}, int32}, {256, {64}, int32}, {512, {64}, int32}};

@@ -125,15 +125,15 @@ TEST_CASE("one buffer per tensor: a failure midway gives back what was taken") {
         const auto data = *allot::alloc_storage(memory, 4096, 64);
         const std::vector<allot::tensor_request<>> wanted{{0, {256}, int32}, {1024, {256}, int32}, {2048, {256}, int32}};
         std::vector<allot::tensor_in<std::remove_const_t<decltype(data)>>> fresh(3);
-        const auto reason = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
+        const auto error = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
         if (left == 3) {
-            CHECK(reason.reason == tensor_refusal::none);
+            CHECK(error.reason == tensor_refusal::none);
             CHECK(memory.device().out == 3);
             continue;
         }
-        CHECK(reason.row == static_cast<std::size_t>(left));
-        CHECK(reason.reason == tensor_refusal::no_memory);
-        CHECK(reason.memory.device_error == buffers_without_offsets::too_many);
+        CHECK(error.row == static_cast<std::size_t>(left));
+        CHECK(error.reason == tensor_refusal::no_memory);
+        CHECK(error.memory.device_error == buffers_without_offsets::too_many);
         CHECK(memory.device().out == 0);
         CHECK(data.diagnose({4096, 64}).reason == refusal::none);
     }

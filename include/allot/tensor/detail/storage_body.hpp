@@ -82,7 +82,7 @@ public:
     [[nodiscard]] tensor_error acquire(Allocator& from, std::size_t size, std::size_t align) noexcept {
         if (allocator_ != nullptr) return {tensor_refusal::in_use};
         if (size != 0) {
-            if (const tensor_error reason = acquire_bytes(from, {size, align}); reason.reason != tensor_refusal::none) return reason;
+            if (const tensor_error error = acquire_bytes(from, {size, align}); error.reason != tensor_refusal::none) return error;
         }
         allocator_ = &from;
         size_ = size;
@@ -128,8 +128,8 @@ public:
         if (wanted.size == 0) return address_type{};
         piece fresh{};
         if constexpr (records) {
-            if (const tensor_error reason = place(offset, at, wanted, fresh); reason.reason != tensor_refusal::none)
-                return answer::failure(reason);
+            if (const tensor_error error = place(offset, at, wanted, fresh); error.reason != tensor_refusal::none)
+                return answer::failure(error);
             at = static_cast<std::size_t>(fresh.allocation.where.offset);
         }
         address_type address{};
@@ -232,8 +232,8 @@ private:
             const basic_extent<offset> where{static_cast<offset>(at), static_cast<offset>(wanted.size)};
             fresh.allocation = placement_.allocate_at(where);
             if (!fresh.allocation) {
-                const diagnosis reason = placement_.diagnose_at(where);
-                return {reason.reason == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, no_row, reason};
+                const diagnosis error = placement_.diagnose_at(where);
+                return {error.reason == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, no_row, error};
             }
         }
         if constexpr (Policies::hardened != hardening::none) ++live_;
