@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
+// Includes every header of allot/cuda. Needs the CUDA Toolkit's headers. <allot/cuda/memory_resource.hpp> also needs CCCL and has to be included separately.
+#pragma once
+
+#include <allot/cuda/memory.hpp>
+#include <allot/cuda/tensor.hpp>
+#include <allot/cuda/virtual_memory.hpp>

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+// Includes every header of allot/dma. Needs Linux's headers.
+#pragma once
+
+#include <allot/dma/buffer.hpp>
+#include <allot/dma/copy.hpp>
+#include <allot/dma/heap.hpp>
+#include <allot/dma/u_dma_buf.hpp>
+#include <allot/dma/udmabuf.hpp>

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: BSL-1.0
+// Includes every header of allot/hip. Needs HIP's headers.
+#pragma once
+
+#include <allot/hip/memory.hpp>
+#include <allot/hip/tensor.hpp>

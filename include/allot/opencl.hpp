@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+// Includes every header of allot/opencl. Needs OpenCL's headers with C++ bindings (CL/opencl.hpp).
+#pragma once
+
+#include <allot/opencl/buffer.hpp>
+#include <allot/opencl/image.hpp>
+#include <allot/opencl/image_view.hpp>
+#include <allot/opencl/imported.hpp>
+#include <allot/opencl/svm.hpp>
+#include <allot/opencl/tensor.hpp>
+#include <allot/opencl/texture_pool.hpp>

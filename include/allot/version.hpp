@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+// version: the version of allot, as macros.
+//
+//     #if ALLOT_VERSION >= 200  // 0.2.0 or later
+//
+// `ALLOT_VERSION` is 10000 * major + 100 * minor + patch. docs/versioning.md describes how the numbers change, and the
+// inline namespace `v1`.
+#pragma once
+
+#define ALLOT_VERSION_MAJOR 0
+#define ALLOT_VERSION_MINOR 1
+#define ALLOT_VERSION_PATCH 0
+#define ALLOT_VERSION (10000 * ALLOT_VERSION_MAJOR + 100 * ALLOT_VERSION_MINOR + ALLOT_VERSION_PATCH)

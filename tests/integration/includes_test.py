@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+"""The headers include what docs/layers.md allows, without circles, and no header in a folder includes an umbrella."""
+
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "include" / "allot"
+
+
+def allowed():
+    """The table of docs/layers.md: a set of folders for each folder."""
+    table = {}
+    for line in (ROOT / "docs" / "layers.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 3 and re.fullmatch(r"`\w+`", cells[0]):
+            table[cells[0].strip("`")] = set(re.findall(r"`(\w+)`", cells[2]))
+    return table
+
+
+def includes():
+    """(path, included path) of every include of one header in another, relative to include/allot."""
+    for path in sorted(HEADERS.rglob("*.hpp")):
+        for included in re.findall(r"^#include <allot/([^>]+)>", path.read_text(encoding="utf-8"), re.M):
+            yield path.relative_to(HEADERS), Path(included)
+
+
+class Includes(unittest.TestCase):
+    def test_table_lists_every_folder(self):
+        self.assertEqual(set(allowed()), {path.name for path in HEADERS.iterdir() if path.is_dir()})
+
+    def test_table_has_no_circle(self):
+        table, done = allowed(), set()
+        while len(done) != len(table):
+            ready = {folder for folder, needs in table.items() if folder not in done and needs <= done}
+            self.assertTrue(ready, f"these folders need each other: {set(table) - done}")
+            done |= ready
+
+    def test_headers_keep_to_the_table(self):
+        table = allowed()
+        for path, included in includes():
+            if len(path.parts) == 1:  # an umbrella
+                continue
+            with self.subTest(header=str(path), included=str(included)):
+                self.assertGreater(len(included.parts), 1, "a header in a folder includes an umbrella")
+                self.assertIn(included.parts[0], table[path.parts[0]] | {path.parts[0]})
+
+    def test_table_allows_nothing_unused(self):
+        used = {(path.parts[0], included.parts[0]) for path, included in includes() if len(path.parts) > 1}
+        for folder, needs in allowed().items():
+            for need in needs:
+                with self.subTest(folder=folder, need=need):
+                    self.assertIn((folder, need), used)
+
+    def test_every_include_exists(self):
+        for path, included in includes():
+            with self.subTest(header=str(path)):
+                self.assertTrue((HEADERS / included).exists(), f"{included} does not exist")
+
+    def test_detail_is_private(self):
+        """Headers in detail/ declare their names in a namespace detail."""
+        for path in sorted(HEADERS.rglob("detail/*.hpp")):
+            with self.subTest(header=str(path)):
+                self.assertRegex(path.read_text(encoding="utf-8"), r"namespace detail \{")
+
+
+if __name__ == "__main__":
+    unittest.main()
