@@ -1,4 +1,4 @@
-// A part of a test in a process of its own: what it does to its limits and privileges ends with it.
+// Runs a part of a test in a child process, so that changes to limits and privileges end with the child.
 #pragma once
 
 #include <linux/capability.h>
@@ -8,8 +8,8 @@
 
 namespace processes {
 
-/// What `body` returns, 0 to 255, as the child's exit status; -1 when it died otherwise. The child runs no destructors
-/// and no handlers of the test program.
+/// Returns the result of `body`, 0 to 255, through the exit status of the child. Returns -1 if the child ended in
+/// another way. The child runs no destructors and no handlers of the test program.
 template <class Body>
 [[nodiscard]] int in_child(Body&& body) {
     const pid_t child = ::fork();
@@ -19,7 +19,7 @@ template <class Body>
     return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Takes one capability away from this process; fine when it has none.
+/// Removes one capability from this process. Succeeds if the process lacks the capability.
 [[nodiscard]] inline bool drop_capability(unsigned which) {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct data[2]{};

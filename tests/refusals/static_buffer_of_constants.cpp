@@ -1,5 +1,5 @@
-// Bytes that nobody may write, as memory for blocks.
-// refused: allot: a static buffer is of bytes that nobody has to construct, and that may be written
+// A static_buffer over const bytes.
+// refused: allot: static_buffer requires a non-const object of a trivially default constructible type
 #include <allot/host/memory.hpp>
 
 #ifdef MISUSE

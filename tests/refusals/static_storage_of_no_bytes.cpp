@@ -1,5 +1,5 @@
-// A static storage without a byte.
-// refused: allot: static storage has at least one byte
+// A static_storage of zero bytes.
+// refused: allot: static_storage requires a size of at least one byte
 #include <allot/allot.hpp>
 
 int main() {

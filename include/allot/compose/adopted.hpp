@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// adopted: memory from outside, a pointer or a handle, that is given back by a function of its owner's, exactly once.
+// adopted: existing memory, named by a pointer or a handle, that the owner's function releases exactly once.
 //
 //     allot::adopted frame{pixels, size, 64, [](void* p) noexcept { camera_release(p); }};
 //     allot::arena<decltype(frame), allot::best_fit<>> memory{std::move(frame)};
@@ -9,19 +9,26 @@
 //
 //     adopted ── moved into ──► allocator ── ends ──► deleter(base)
 //
-// It owns the memory from the moment that it is made, as a unique_ptr does: the deleter runs when the object ends that
-// the device was moved into last, also when nothing was acquired or everything refused. The deleter is noexcept,
-// because it runs in a destructor.
+// Ownership: the device owns the memory from construction on, like `std::unique_ptr`. The deleter runs when the last
+// object to which the device was moved ends. It also runs if the memory was never acquired or if every acquisition
+// failed. The deleter is noexcept because a destructor calls it.
 //
-// `Kind` is a device whose memory this is as well: it states how a byte is named, who may touch it, and what DLPack
-// calls it. The base is never moved, because others know the memory by it: an alignment that it has not is refused. A
-// pointer's alignment is found out, a handle's is stated; one that is stated of a pointer is checked. Memory behind a
-// pointer to const is read-only: its addresses are pointers to const too, and no records are put there (const_pointer).
+// Kind: `Kind` is a device type. It supplies the address model, the host access, and the DLPack device type of the
+// memory.
 //
-// What nobody here can know is whether a device is still at work in the memory when it is given back. That is the
-// caller's word: work is finished before the last tensor or allocator ends, or the deleter waits for it.
+// Alignment: the base address never moves, because the owner identifies the memory by it. A request for more alignment
+// than the base has fails. The alignment of a pointer is derived from its value, and a stated alignment is checked
+// against that value. The alignment of a handle is the stated one. Memory behind a pointer to const is read-only: its
+// addresses are pointers to const, and strategies keep their records outside (`const_pointer`).
 //
-// Complexity: O(1). Memory: the base, its size and alignment, and the deleter. Thread safety: none.
+// Precondition: the library cannot detect whether an accelerator still uses the memory when the deleter runs. Complete
+// that work before the last tensor or allocator ends, or let the deleter wait for it.
+//
+// When to use: for frames, messages, and mappings that another library allocated and that this program must release.
+// When not to use: for bytes that outlive the arena in any case. `buffer` needs no deleter.
+// Complexity: O(1).
+// Memory: the base address, its size and alignment, two flags, and the deleter.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/address/const_pointer.hpp>
@@ -32,44 +39,46 @@
 namespace allot {
 inline namespace v1 {
 
-/// Why an adopted region is refused.
+/// Reason for a failed `acquire` on an adopted region.
 enum class adopted_error : unsigned char {
-    none,
-    in_use,      // it was acquired before
-    too_small,   // it has fewer bytes than asked for
-    misaligned,  // its base has not the alignment that is asked for, or that was stated of it
+    none,        ///< No error.
+    in_use,      ///< The memory is already acquired.
+    too_small,   ///< The requested size is zero or larger than the memory.
+    misaligned,  ///< An alignment is invalid, or the base is less aligned than requested or stated.
 };
 
-/// The traits of memory as `Kind`'s, by pointers that only read.
+/// Traits of `Kind` with addresses that are pointers to const.
 template <class Kind>
 struct read_only : traits_of<Kind> {
     static_assert(std::same_as<typename Kind::address_model, raw_pointer>,
-                  "allot: only pointers can be read-only: a handle's rights are its driver's business");
-    using address_model = const_pointer;
+                  "allot: read_only requires a device with raw_pointer addresses");
+    using address_model = const_pointer;  ///< Addresses are pointers to const.
 };
 
+/// Device over existing memory of the kind of `Kind`. Calls `Deleter` with the base address when its lifetime ends.
 template <class Kind, class Deleter>
 class adopted {
 public:
-    using address_model = typename Kind::address_model;
-    using error = adopted_error;
-    static constexpr bool host_accessible = Kind::host_accessible;
-    static constexpr offset_use offsets = Kind::offsets;
-    static constexpr std::size_t min_align = 1;  // memory from outside keeps no rule of Kind's own regions
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Kind::dl_device;
+    using address_model = typename Kind::address_model;  ///< The address model of `Kind`.
+    using error = adopted_error;  ///< Reason for a failed `acquire`.
+    static constexpr bool host_accessible = Kind::host_accessible;  ///< Whether the host may access the bytes.
+    static constexpr offset_use offsets = Kind::offsets;  ///< How a consumer receives a byte offset.
+    static constexpr std::size_t min_align = 1;  ///< Minimum alignment in bytes. The rules of `Kind` do not apply.
+    static constexpr std::size_t granularity = 1;  ///< Any size is valid.
+    static constexpr dl_device_type dl_device = Kind::dl_device;  ///< DLPack device type.
 
 private:
     using address = typename address_model::address;
     static_assert(std::is_nothrow_invocable_v<Deleter&, address>,
-                  "allot: the deleter of adopted memory takes its base and is noexcept");
+                  "allot: adopted requires a noexcept deleter that takes the base address");
 
 public:
-    /// Memory whose base's alignment can be found out.
+    /// Takes ownership of `size` bytes at `base`. The alignment is derived from the address.
     adopted(address base, std::size_t size, Deleter deleter) noexcept
         requires(address_model::absolute)
         : adopted{base, size, 1, std::move(deleter)} {}
-    /// `align`: what the base is a multiple of. Where it is not, every acquisition is refused.
+    /// Takes ownership of `size` bytes at `base`, which is a multiple of `align`. If a pointer is not, every
+    /// acquisition fails with `misaligned`.
     adopted(address base, std::size_t size, std::size_t align, Deleter deleter) noexcept
         : base_{base}, size_{size}, align_{align}, deleter_{std::move(deleter)} {
         if constexpr (address_model::absolute) {
@@ -77,6 +86,7 @@ public:
             align_ = is_alignment(align) && align <= actual ? actual : 0;
         }
     }
+    /// Transfers ownership. The source does not call its deleter.
     adopted(adopted&& other) noexcept
         : base_{other.base_},
           size_{other.size_},
@@ -85,13 +95,15 @@ public:
           in_use_{other.in_use_},
           owns_{std::exchange(other.owns_, false)} {}
     adopted& operator=(adopted&&) = delete;
+    /// Calls the deleter if this object owns the memory.
     ~adopted() {
         if (owns_) deleter_(base_);
     }
 
+    /// Returns the size of the memory in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of it: whoever acquires it has it alone.
+    /// Acquires all of the memory. Fails with `adopted_error`.
     [[nodiscard]] acquired<adopted> acquire(layout wanted) noexcept {
         using answer = acquired<adopted>;
         if (in_use_) return answer::failure(error::in_use);
@@ -101,6 +113,7 @@ public:
         in_use_ = true;
         return region<address>{base_, size_, align_};
     }
+    /// Makes the memory available again. Does not call the deleter.
     void release(region<address>) noexcept { in_use_ = false; }
 
 private:
@@ -110,12 +123,16 @@ private:
     bool in_use_ = false, owns_ = true;
 };
 
+/// Deduces host memory from a pointer.
 template <class Deleter>
 adopted(void*, std::size_t, Deleter) -> adopted<host::buffer, Deleter>;
+/// Deduces host memory from a pointer and its alignment.
 template <class Deleter>
 adopted(void*, std::size_t, std::size_t, Deleter) -> adopted<host::buffer, Deleter>;
+/// Deduces read-only host memory from a pointer to const.
 template <class Deleter>
 adopted(const void*, std::size_t, Deleter) -> adopted<read_only<host::buffer>, Deleter>;
+/// Deduces read-only host memory from a pointer to const and its alignment.
 template <class Deleter>
 adopted(const void*, std::size_t, std::size_t, Deleter) -> adopted<read_only<host::buffer>, Deleter>;
 

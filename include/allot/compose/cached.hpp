@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// cached: a device that keeps released regions and hands them out again. Over it, `naive` is a pooled allocator.
+// cached: device that keeps released regions and reuses them. A `naive` allocator over it is a pooling allocator.
 //
 //     allot::naive<allot::cached<allot::host::pages<>>> memory;
 //
-//     release ──► │ 64 KiB │ 4 KiB │ 1 MiB │ … ──► acquire: the smallest that is large and aligned enough,
-//                                                  and not more than `waste` times as large as asked for
+//     release ──► │ 64 KiB │ 4 KiB │ 1 MiB │ … ──► acquire: the smallest region with enough size and alignment,
+//                                                  of at most `waste` times the requested size
 //
-// When the device below refuses, everything kept is given back to it and it is asked once more; its answer then stands.
-// A kept region never serves a request for a greater alignment than it has. Full places are given back at once.
+// If the underlying device fails, `acquire` releases every kept region and asks the device again. The second result is
+// final. If all places are full, `release` passes the region to the underlying device. `acquire` never returns a kept
+// region that is less aligned than requested.
 //
-// Complexity: O(regions kept) to acquire, O(1) to release. Memory: 24 bytes for each of `regions`, inside the object; no
-// heap. Not synchronised.
+// When to use: over a device whose `acquire` is slow (system calls, drivers), if the program requests similar sizes
+// again and again.
+// When not to use: directly below an arena that never releases its regions. The cache then stays empty.
+// Complexity: O(kept regions) for `acquire`, O(1) for `release`.
+// Memory: 24 bytes for each of `regions` on a 64-bit host, inside the object. No heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/device.hpp>
@@ -21,25 +26,31 @@
 namespace allot {
 inline namespace v1 {
 
+/// Device that keeps up to `Options.regions` released regions of `Device`.
 template <device Device, cached_options Options = cached_options{}>
 class cached : public traits_of<Device> {
-    static_assert(Options.regions > 0 && Options.waste > 0, "allot: cached keeps at least one region, and wastes 1 or more");
+    static_assert(Options.regions > 0 && Options.waste > 0, "allot: cached requires regions and waste greater than 0");
     using region_type = region_of<Device>;
 
 public:
-    using error = typename Device::error;
+    using error = typename Device::error;  ///< The error of the underlying device.
 
+    /// Creates an empty cache over a default-constructed device.
     cached() noexcept
         requires std::default_initializable<Device>
     = default;
+    /// Creates an empty cache over `device`.
     explicit cached(Device device) noexcept : device_{std::move(device)} {}
+    /// Moves the device and all kept regions.
     cached(cached&& other) noexcept
         : device_{std::move(other.device_)}, held_{std::exchange(other.held_, 0)} {
         for (std::size_t i = 0; i != held_; ++i) kept_[i] = other.kept_[i];
     }
     cached& operator=(cached&&) = delete;
+    /// Releases all kept regions to the device.
     ~cached() { trim(); }
 
+    /// Returns the smallest suitable kept region, or acquires a new one. Fails with the error of the device.
     [[nodiscard]] acquired<cached> acquire(layout wanted) noexcept {
         if (const std::size_t found = best_for(wanted); found != held_) {
             const region_type again = kept_[found];
@@ -50,12 +61,13 @@ public:
         if (!answer && trim() != 0) answer = device_.acquire(wanted);
         return answer;
     }
+    /// Keeps a region, or releases it to the device if the cache is full.
     void release(region_type back) noexcept {
         if (held_ == Options.regions) return device_.release(back);
         kept_[held_++] = back;
     }
 
-    /// Gives every region that is kept back to the device. Returns how many bytes.
+    /// Releases every kept region to the device. Returns their size in bytes.
     std::size_t trim() noexcept {
         std::size_t released = 0;
         while (held_ != 0) {
@@ -65,16 +77,17 @@ public:
         return released;
     }
 
-    /// Bytes kept and not handed out.
+    /// Returns the size of all kept regions in bytes.
     [[nodiscard]] std::size_t size() const noexcept {
         std::size_t sum = 0;
         for (std::size_t i = 0; i != held_; ++i) sum += kept_[i].size;
         return sum;
     }
+    /// Returns the underlying device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 private:
-    /// The smallest region that will do; `held_` when there is none.
+    // Returns the index of the smallest suitable region, or `held_` if no region is suitable.
     [[nodiscard]] std::size_t best_for(layout wanted) const noexcept {
         std::size_t best = held_;
         if (!wanted.is_valid()) return best;

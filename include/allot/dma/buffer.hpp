@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dma_buffer: what the devices of DMA memory (Linux) have in common: the buffer that a byte lies in, and the stretch of
-// time in which the CPU may touch it.
+// dma::buffer: the parts that DMA devices (Linux) share: the buffer that contains a byte, and periods of CPU access.
 //
 //     allot::arena<allot::dma::heap<"reserved">, allot::best_fit<>> memory{{}, 8_MiB};
 //     const auto block = memory.allocate({.size = 4096, .align = 32});
@@ -11,17 +10,20 @@
 //         std::memcpy(block.address, from, block.size);
 //     }                                                                              // the caches are written back
 //
-// A descriptor is what drivers and other processes take, with the offset beside it: handing one over copies nothing. It
-// stays the device's; whoever is to keep it longer than the region takes a dup of it.
+// Drivers and other processes accept a descriptor and an offset, so passing a buffer on copies nothing. The device owns
+// the descriptor. To keep a buffer longer than its region, call dup(2) on the descriptor.
 //
-// The kernel's rules for DMA buffers (its documentation, driver-api/dma-buf, and <linux/dma-buf.h>): the CPU touches a
-// mapped buffer between SYNC_START and SYNC_END alone, each of them is asked again after EINTR and EAGAIN, and each
-// covers the whole buffer. The library does not know when that is, and so touches no byte of such memory by itself:
-// records lie beside it, and copy_tensor wants a function. On a machine whose devices see the CPU's caches (a PC, a
-// coherent port of an FPGA) say `.coherent = true`, and it is memory like any other.
+// Kernel rules (kernel documentation, driver-api/dma-buf, and <linux/dma-buf.h>): the CPU accesses a mapped buffer only
+// between SYNC_START and SYNC_END. Each call is repeated after EINTR and EAGAIN, and each call covers the whole buffer.
+// The library cannot detect these periods, so it does not access the bytes: strategies keep their records in a side
+// table, and `copy_tensor` requires a copy function. If the devices of a machine snoop the CPU's caches (a PC, a
+// coherent port of an FPGA), set `.coherent = true`. The memory then behaves like ordinary host memory.
 //
-// Complexity: O(regions held) to find a buffer. Memory: 24 bytes for each of a device's `regions`, inside the object;
-// no heap. Not synchronised.
+// When to use: with `dma::heap` and `dma::udmabuf`, and with `dma_buffer_sync` for buffers from other sources.
+// When not to use: for memory that is not a DMA buffer, or for coherent devices, which need no access periods.
+// Complexity: O(held regions) to find a buffer; one system call to begin or end an access.
+// Memory: 24 bytes for each of a device's `regions`, inside the object. No heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -39,38 +41,44 @@ namespace allot {
 inline namespace v1 {
 namespace dma {
 
-/// Where a byte lies: in the buffer of a descriptor, `size` bytes in all. False when in none.
+/// Position of a byte in a DMA buffer.
 struct buffer {
-    int descriptor = -1;
-    std::size_t offset = 0;
-    std::size_t size = 0;
+    int descriptor = -1;     ///< Descriptor of the buffer, or -1 for no buffer.
+    std::size_t offset = 0;  ///< Offset of the byte in the buffer.
+    std::size_t size = 0;    ///< Size of the whole buffer in bytes.
 
+    /// Returns whether there is a buffer.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return descriptor >= 0; }
+    /// Compares all members.
     friend constexpr bool operator==(buffer, buffer) = default;
 };
 
-/// What the CPU is going to do with the bytes.
+/// Direction of the CPU's access to the bytes.
 enum class cpu_use : unsigned char {
-    read = DMA_BUF_SYNC_READ,
-    write = DMA_BUF_SYNC_WRITE,
-    read_write = DMA_BUF_SYNC_RW,
+    read = DMA_BUF_SYNC_READ,      ///< The CPU reads.
+    write = DMA_BUF_SYNC_WRITE,    ///< The CPU writes.
+    read_write = DMA_BUF_SYNC_RW,  ///< The CPU reads and writes.
 };
 
-/// A stretch of time in which the CPU may touch a DMA buffer, as `Sync` begins and ends it. False when it could not
-/// begin, and `error` says why.
+/// A period in which the CPU may access a DMA buffer. `Sync` begins and ends the period.
 template <class Sync>
 class [[nodiscard]] cpu_access {
 public:
+    /// Begins the access. Converts to false if this fails.
     explicit cpu_access(Sync sync) noexcept : sync_{sync}, error_{sync_.begin()}, begun_{error_ == 0} {}
+    /// Transfers the access. The source does not end it.
     cpu_access(cpu_access&& other) noexcept
         : sync_{other.sync_}, error_{other.error_}, begun_{std::exchange(other.begun_, false)} {}
     cpu_access& operator=(cpu_access&&) = delete;
+    /// Ends the access and ignores an error.
     ~cpu_access() { end(); }
 
+    /// Returns whether the access is in progress.
     [[nodiscard]] explicit operator bool() const noexcept { return begun_; }
+    /// Returns the `errno` value of a failed begin, or 0.
     [[nodiscard]] int error() const noexcept { return error_; }
 
-    /// Ends it before its time, for those who want to know whether that went well: 0, or errno.
+    /// Ends the access early. Returns 0 or an `errno` value.
     int end() noexcept { return std::exchange(begun_, false) ? sync_.end() : 0; }
 
 private:
@@ -79,13 +87,15 @@ private:
     bool begun_;
 };
 
-/// How access to the buffer of a descriptor begins and ends; EINVAL without one. Also for one that came from elsewhere:
-/// `allot::dma::cpu_access access{allot::dma::buffer_sync{descriptor, allot::dma::cpu_use::read}};`
+/// Begins and ends access to the buffer of a descriptor. Fails with EINVAL for a negative descriptor. Also suitable for
+/// buffers from other sources: `allot::dma::cpu_access access{allot::dma::buffer_sync{descriptor, allot::dma::cpu_use::read}};`
 struct buffer_sync {
-    int descriptor;
-    cpu_use use;
+    int descriptor;  ///< Descriptor of the buffer.
+    cpu_use use;     ///< Direction of the access.
 
+    /// Begins the access. Returns 0 or an `errno` value.
     [[nodiscard]] int begin() const noexcept { return ask(DMA_BUF_SYNC_START); }
+    /// Ends the access. Returns 0 or an `errno` value.
     [[nodiscard]] int end() const noexcept { return ask(DMA_BUF_SYNC_END); }
 
 private:
@@ -101,7 +111,7 @@ private:
 
 namespace detail {
 
-/// A file descriptor, closed in the end.
+// File descriptor that is closed on destruction.
 class descriptor {
 public:
     explicit descriptor(int value = -1) noexcept : value_{value} {}
@@ -123,8 +133,8 @@ private:
 
 [[nodiscard]] inline std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-/// Maps `size` bytes of a file, whole pages, to where an address is `phase` modulo `align`: more is reserved, and what
-/// is over is given back. `phase` is a multiple of a page. Fails with errno.
+// Maps `size` bytes of a file, in whole pages, at an address that equals `phase` modulo `align`. Reserves more
+// addresses and unmaps the excess. Precondition: `phase` is a multiple of a page. Fails with an `errno` value.
 [[nodiscard]] inline result<void*, int> map_shared(int file, std::size_t size, std::size_t align,
                                                    std::size_t phase = 0) noexcept {
     using answer = result<void*, int>;
@@ -149,11 +159,11 @@ private:
     return base;
 }
 
-/// The calls of a device of DMA buffers, which has the acquisition and the traits: where each buffer is mapped, and its
-/// descriptor.
+// Base class of devices with DMA buffers: records the mapping and the descriptor of each buffer. The derived device
+// supplies `acquire` and the traits.
 template <std::size_t Regions>
 class dma_buffers {
-    static_assert(Regions > 0, "allot: a device of DMA buffers holds at least one region");
+    static_assert(Regions > 0, "allot: a device of DMA buffers requires regions greater than 0");
 
 public:
     dma_buffers() noexcept = default;
@@ -162,6 +172,7 @@ public:
     }
     dma_buffers& operator=(dma_buffers&&) = delete;
 
+    /// Unmaps a region and closes its buffer. Precondition: this device acquired the region.
     void release(region<void*> back) noexcept {
         std::size_t index = 0;
         while (entries_[index].base != back.base) ++index;
@@ -170,7 +181,7 @@ public:
         ::close(gone.descriptor);
     }
 
-    /// The buffer in which all of these bytes lie.
+    /// Returns the buffer that contains all of these bytes, or an empty `dma::buffer`.
     [[nodiscard]] buffer buffer_of(const void* at, std::size_t size = 1) const noexcept {
         const auto wanted = reinterpret_cast<std::uintptr_t>(at);
         for (std::size_t i = 0; i != held_; ++i) {
@@ -181,13 +192,14 @@ public:
         return {};
     }
 
-    /// The CPU touches these bytes as long as the answer lives. EINVAL when they do not lie in one buffer.
+    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one
+    /// buffer contains all of the bytes.
     [[nodiscard]] cpu_access<buffer_sync> access(const void* at, std::size_t size, cpu_use use) const noexcept {
         return cpu_access{buffer_sync{buffer_of(at, size).descriptor, use}};
     }
 
 protected:
-    /// What can be asked of a kernel: a layout in whole pages, or errno.
+    // Rounds a layout up to whole pages. Fails with EINVAL, ENOMEM, or EMFILE if the kernel cannot satisfy the request.
     [[nodiscard]] result<layout, int> admit(layout wanted) const noexcept {
         using answer = result<layout, int>;
         if (!wanted.is_valid()) return answer::failure(EINVAL);
@@ -200,7 +212,7 @@ protected:
         return wanted;
     }
 
-    /// Maps a buffer of an admitted layout and keeps its descriptor; without a mapping it is closed.
+    // Maps a buffer of an admitted layout and keeps its descriptor. Closes the descriptor if the mapping fails.
     [[nodiscard]] result<region<void*>, int> keep(descriptor buffer, layout admitted) noexcept {
         using answer = result<region<void*>, int>;
         const auto base = map_shared(*buffer, admitted.size, admitted.align);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// dma_copy: a way of copying for `copy_tensor` where a side lies in DMA buffers (dma_heap, udmabuf, u_dma_buf): the CPU
-// copies, and the caches are synchronised around it.
+// dma_copy: copy path for `copy_tensor` to and from DMA buffers. The CPU copies between cache synchronizations.
 //
 //     auto copied = allot::copy_tensor(host, in_dma_memory, allot::dma::mapped_copy{memory.device()});
 //     auto moved = allot::copy_tensor(in_one, in_another, allot::dma::mapped_copy{one.device(), another.device()});
 //
-// Each run begins and ends an access of its own (dma_buffer.hpp), since a device knows its buffers, and not the tensor in
-// them. Bytes in none of these devices are left to the next way.
+// Each run has its own access (`dma::buffer`), because a device has records of its buffers and not of the tensors in
+// them. Bytes outside the buffers of all these devices are left to the next copy path.
 //
-// Complexity: two system calls for a run and side. Memory: a pointer for each device. Thread safety: none.
+// When to use: for tensors in `dma::heap`, `dma::udmabuf`, or `dma::u_dma_buf` memory that is not coherent.
+// When not to use: for coherent DMA memory, which `copy_tensor` copies as host memory.
+// Complexity: two synchronizations for each run and each DMA side.
+// Memory: one pointer for each device.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/copy_path.hpp>
@@ -21,12 +24,15 @@ namespace allot {
 inline namespace v1 {
 namespace dma {
 
+/// Copy path through the CPU for buffers of `Devices`.
 template <class... Devices>
 class mapped_copy {
 public:
-    /// The devices outlive it.
+    /// Refers to `devices`, which must outlive this object.
     explicit mapped_copy(const Devices&... devices) noexcept : devices_{&devices...} {}
 
+    /// Copies `bytes` bytes while the CPU has access to both sides. Returns `copy_path::mapped`, `copy_path::none` if a
+    /// side is in no buffer of these devices, or an `errno` value.
     template <pointer_memory From, pointer_memory To>
         requires(!From::host_accessible || !To::host_accessible)
     [[nodiscard]] copied copy(const void* from, void* to, std::size_t bytes) const noexcept {
@@ -39,14 +45,14 @@ public:
     }
 
 private:
-    /// `use()` while the CPU may touch these bytes.
+    // Calls `use()` while the CPU has access to these bytes.
     template <class Memory, class Use>
     [[nodiscard]] copied accessing(const void* at, std::size_t bytes, cpu_use how, Use&& use) const noexcept {
         if constexpr (Memory::host_accessible) return use();
         copied answer{copy_path::none};
         const auto ask = [&](const auto& device) {
             auto access = device.access(at, bytes, how);
-            if (!access && access.error() == EINVAL) return false;  // not of this device
+            if (!access && access.error() == EINVAL) return false;  // the bytes belong to another device
             answer = access ? use() : copied::failure(access.error());
             if (const int code = access.end(); answer && code != 0) answer = copied::failure(code);
             return true;

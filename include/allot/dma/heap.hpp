@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// dma_heap: DMA buffers from a heap of the kernel (Linux, /dev/dma_heap), zeroed and mapped, each with a descriptor.
+// dma::heap: DMA buffers from a heap of the kernel (Linux, /dev/dma_heap), zeroed and mapped, each with a descriptor.
 //
 //     allot::arena<allot::dma::heap<"system">, allot::best_fit<>> scattered{{}, 8_MiB};
 //     using contiguous = allot::dma::heap<"reserved", allot::dma::heap_options{.contiguous = true}>;
 //     allot::arena<contiguous, allot::best_fit<>> memory{{}, 8_MiB};
 //     auto block = memory.allocate({.size = 4096});
-//     memory.device().buffer_of(block.address);      // the descriptor and offset for a driver: see dma_buffer.hpp
+//     memory.device().buffer_of(block.address);      // the descriptor and the offset for a driver: see dma::buffer
 //
-// The name is that of the heap's node; which there are is the machine's business: "system" gives pages from anywhere,
-// and the heap of the contiguous memory allocator (CMA) is "reserved", on newer kernels "default_cma_region", or named
-// as the device tree names it. Its buffers are physically contiguous. No call tells whether a heap's are, so the user
-// says it, and `contiguous` passes it on.
+// The name is the name of the heap's node. The available heaps depend on the machine. "system" returns pages from
+// anywhere. The heap of the contiguous memory allocator (CMA) is "reserved", or "default_cma_region" on newer kernels,
+// or has a name from the device tree. Its buffers are physically contiguous. No system call reports this property, so
+// the user states it in the options, and the trait `contiguous` repeats it.
 //
-// Rules relied on (<linux/dma-heap.h>, the kernel's documentation of dma-buf heaps, and drivers/dma-buf/heaps): sizes
-// are rounded up to whole pages; memory is zeroed; a mapping is shared; memory goes back when the descriptor and every
-// mapping of it, in all processes, are gone. A heap that has no such memory, or none in one piece, says ENOMEM. An
-// alignment up to a page holds for physical addresses as well; beyond it the CPU's address is aligned, and so is the
-// physical one of a CMA heap whose buffer is no smaller (up to CONFIG_CMA_ALIGNMENT, as a rule 1 MiB).
+// Kernel rules (<linux/dma-heap.h>, the kernel's documentation of dma-buf heaps, and drivers/dma-buf/heaps): sizes are
+// rounded up to whole pages. Memory is zeroed. A mapping is shared. The memory is freed when the descriptor and all its
+// mappings, in all processes, are gone. A heap without enough memory, or without enough contiguous memory, fails with
+// ENOMEM.
+// Alignment: an alignment up to a page also holds for physical addresses. Above a page, the CPU's address is aligned.
+// The physical address is aligned as well if the heap is a CMA heap and the buffer is at least as large as the
+// alignment, up to CONFIG_CMA_ALIGNMENT (usually 1 MiB).
 //
-// No bus address: where a device sees the buffer is known to the driver that attaches it. Complexity: four system calls
-// a region. Memory: that of dma_buffer.hpp. Thread safety: none.
+// When to use: for buffers that drivers of cameras, codecs, displays, and accelerators import by descriptor.
+// When not to use: for devices that need a bus address from the program. Only the driver that attaches a buffer has its
+// address. Use `dma::u_dma_buf` or `contiguous_pages`.
+// Complexity: about six system calls for each region.
+// Memory: 24 bytes for each of `regions`, inside the object. No heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/dma/buffer.hpp>
@@ -32,41 +38,48 @@ namespace allot {
 inline namespace v1 {
 namespace dma {
 
-/// The name of a heap, as a template argument.
+/// Name of a heap as a template argument.
 template <std::size_t Size>
 struct heap_name {
-    char text[Size];
+    char text[Size];  ///< The name with its terminating zero.
+    /// Copies a string literal.
     consteval heap_name(const char (&name)[Size]) noexcept {
         for (std::size_t i = 0; i != Size; ++i) text[i] = name[i];
     }
 };
 
+/// Options of `dma::heap`.
 struct heap_options {
-    bool contiguous = false;    // the heap's buffers are physically contiguous: it is one of CMA
-    bool coherent = false;      // devices see the CPU's caches, so that the library may touch the bytes
-    std::size_t regions = 64;   // how many are held at most
+    bool contiguous = false;   ///< The heap is a CMA heap, whose buffers are physically contiguous.
+    bool coherent = false;     ///< Devices snoop the CPU's caches, so the library may access the bytes.
+    std::size_t regions = 64;  ///< Maximum number of held regions.
 };
 
+/// Device whose regions are DMA buffers of the heap `Name`.
 template <heap_name Name, heap_options Options = heap_options{}>
 class heap : public detail::dma_buffers<Options.regions> {
     using buffers = detail::dma_buffers<Options.regions>;
 
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
+    using address_model = raw_pointer;  ///< Addresses are pointers.
+    using error = int;                  ///< An `errno` value.
+    /// Whether the host may access the bytes without `access`.
     static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 4096;
-    static constexpr std::size_t granularity = 4096;
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 4096;               ///< Region sizes are multiples of this, in bytes.
+    /// DLPack device type.
     static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
-    static constexpr bool contiguous = Options.contiguous;
+    static constexpr bool contiguous = Options.contiguous;  ///< Whether the buffers are physically contiguous.
 
+    /// Uses the heaps in /dev/dma_heap.
     heap() noexcept = default;
-    /// `directory` is where the heaps' nodes are, and outlives the device.
+    /// Uses the heaps in `directory`, a string that must outlive the device.
     explicit heap(const char* directory) noexcept : directory_{directory} {}
 
-    /// Refused with errno: ENOENT without such a heap, ENOMEM, EINVAL for an invalid layout, EMFILE when `regions` are
-    /// held.
+    /// Acquires zeroed memory. Fails with an `errno` value: ENOENT if the heap does not exist; ENOMEM if the heap has
+    /// too little memory; EINVAL for an invalid layout; EMFILE if `regions` are held; otherwise the error of the system
+    /// call.
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
         const auto admitted = buffers::admit(wanted);
         if (!admitted) return acquired<heap>::failure(admitted.error());

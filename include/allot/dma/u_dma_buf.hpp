@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// u_dma_buf: the one buffer of a u-dma-buf driver, physically contiguous and with the address at which devices see it.
-// An out-of-tree driver (github.com/ikwzm/udmabuf) of FPGA boards, which reserves its buffers when it is loaded.
+// dma::u_dma_buf: the physically contiguous buffer of a u-dma-buf driver, with the bus address of every byte.
 //
 //     allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>> memory{allot::dma::u_dma_buf<>{"udmabuf0"}};
 //     const auto block = memory.allocate({.size = 4096, .align = 64});
 //     write_register(source, *memory.device().bus_address(block.address));
-//     const auto access = memory.device().access(block.address, block.size, allot::dma::cpu_use::write);  // dma_buffer.hpp
+//     const auto access = memory.device().access(block.address, block.size, allot::dma::cpu_use::write);
 //
 //     /sys/class/u-dma-buf/udmabuf0/phys_addr    0x1e900000     + bus_offset ──► the buffer's bus address
 //                                   size         1048576        ──► capacity
 //     /dev/udmabuf0                                             ──► the mapping
 //
-// Some boards show memory to devices elsewhere than to the CPU (behind 0x80000000 on one): that is the `bus_offset`,
-// which is added. Addresses have 64 bits. The mapping is placed so that the CPU's address and the bus address are the
-// same modulo 2 MiB, or what the arena asks for if that is more: a block's alignment is that of its bus address, too.
+// u-dma-buf is an out-of-tree driver (github.com/ikwzm/udmabuf) for FPGA boards. It reserves its buffers when it is
+// loaded. On some boards, devices and the CPU see memory at different addresses. `bus_offset` is the difference and is
+// added to the physical address. Bus addresses have 64 bits. The CPU's address and the bus address are equal modulo 2
+// MiB, or modulo the alignment that the arena requests if that is larger. Up to that modulus, an aligned block also has
+// an aligned bus address.
 //
-// Rules relied on (the driver's Readme): opened without O_SYNC, a mapping is cached; a number written to sync_for_cpu
-// or sync_for_device hands a part of the buffer over, with its offset in the upper 32 bits, its size in multiples of 16
-// below, and the direction in bits 2 and 3. So the last bytes beyond a multiple of 16 are left alone, and access that
-// begins at 4 GiB or later, or is as long, is refused with EOVERFLOW. Where `dma_coherent` is 1, handing over does
-// nothing; where it is 0, `.coherent = true` is refused with ENOTSUP, and with ENOENT by drivers that do not tell.
+// Driver rules (the driver's Readme): a mapping is cached if the file is opened without O_SYNC. A number written to
+// sync_for_cpu or sync_for_device transfers a part of the buffer to the CPU or to the device. The upper 32 bits are the
+// offset, the bits below are the size in multiples of 16, and bits 2 and 3 are the direction. For this reason, the
+// bytes after the last multiple of 16 stay unused, and access fails with EOVERFLOW if it starts at 4 GiB or later or is
+// that long. If the attribute `dma_coherent` is 1, the transfer does nothing. `.coherent = true` fails with ENOTSUP if
+// the attribute is 0, and with ENOENT if the driver lacks the attribute.
 //
-// Complexity: a few system calls for the region and for each access. Memory: no table. Thread safety: none.
+// When to use: on FPGA boards that load this driver, for devices without an IOMMU.
+// When not to use: if the kernel offers a DMA heap. `dma::heap` needs no out-of-tree driver.
+// Complexity: a few system calls for the region and for each access.
+// Memory: two descriptors, two addresses, a size, and an error. No table and no heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/literals.hpp>
@@ -36,23 +42,26 @@ namespace allot {
 inline namespace v1 {
 namespace dma {
 
+/// Options of `dma::u_dma_buf`.
 struct u_dma_buf_options {
-    bool coherent = false;  // devices see the CPU's caches, so that the library may touch the bytes
+    bool coherent = false;  ///< Devices snoop the CPU's caches, so the library may access the bytes.
 };
 
-/// Where the driver's files are.
+/// Directories of the driver's files.
 struct u_dma_buf_paths {
-    const char* attributes = "/sys/class/u-dma-buf";
-    const char* nodes = "/dev";
+    const char* attributes = "/sys/class/u-dma-buf";  ///< Directory with the attributes of each buffer.
+    const char* nodes = "/dev";                       ///< Directory with the device nodes.
 };
 
-/// How a part of the buffer is handed to the CPU and back.
+/// Transfers a part of the buffer to the CPU and back to the device. A `Sync` for `cpu_access`.
 struct u_dma_buf_sync {
-    int attributes;         // descriptor of the buffer's directory
-    int error;              // why it cannot be; 0 when it can
-    std::uint64_t command;  // what is written, as the driver's Readme has it
+    int attributes;         ///< Descriptor of the buffer's attribute directory.
+    int error;              ///< Reason why access fails, or 0.
+    std::uint64_t command;  ///< Number to write, in the format of the driver's Readme.
 
+    /// Transfers the bytes to the CPU. Returns 0 or an `errno` value.
     [[nodiscard]] int begin() const noexcept { return write("sync_for_cpu"); }
+    /// Transfers the bytes to the device. Returns 0 or an `errno` value.
     [[nodiscard]] int end() const noexcept { return write("sync_for_device"); }
 
 private:
@@ -70,32 +79,37 @@ private:
     }
 };
 
+/// Device over one buffer of the driver.
 template <u_dma_buf_options Options = u_dma_buf_options{}>
 class u_dma_buf {
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
+    using address_model = raw_pointer;  ///< Addresses are pointers.
+    using error = int;                  ///< An `errno` value.
+    /// Whether the host may access the bytes without `access`.
     static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 4096;
-    static constexpr std::size_t granularity = 16;
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 16;                 ///< Region sizes are multiples of this, in bytes.
+    /// DLPack device type.
     static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
-    static constexpr bool contiguous = true;
+    static constexpr bool contiguous = true;  ///< The buffer is physically contiguous.
 
-    /// The buffer of a name. What is wrong with it, `acquire` says.
+    /// Opens the buffer `name`. `acquire` reports an error of the constructor.
     explicit u_dma_buf(const char* name, std::uint64_t bus_offset = 0, u_dma_buf_paths paths = {}) noexcept
         : error_{open_files(name, paths)} {
         if (error_ == 0) error_ = read_attributes(bus_offset);
     }
+    /// Moves the descriptors. Precondition: the source is not used afterward.
     u_dma_buf(u_dma_buf&&) noexcept = default;
 
-    /// Bytes of the buffer; 0 when there is none.
+    /// Returns the size of the buffer in bytes, or 0 if the buffer cannot be opened.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of the buffer, from its first byte whose bus address is suitably aligned. Refused with errno: ENOENT without
-    /// such a buffer, EBUSY when it was acquired before, ENOMEM when it is too small after alignment, EINVAL for an
-    /// invalid layout or a bus address within a page, EBADMSG when an attribute is no number, EOVERFLOW when the bus
-    /// address would not fit 64 bits or the size a pointer, ENOTSUP when it is not as coherent as stated.
+    /// Acquires the whole buffer from the first byte whose bus address is suitably aligned. Fails with an `errno`
+    /// value: ENOENT if the buffer does not exist; EBUSY if it is already acquired; ENOMEM if it is too small after
+    /// alignment; EINVAL for an invalid layout or a bus address that is not page-aligned; EBADMSG if an attribute is
+    /// not a number; EOVERFLOW if the bus address exceeds 64 bits or the size exceeds a pointer; ENOTSUP if the buffer
+    /// is not coherent as stated.
     [[nodiscard]] acquired<u_dma_buf> acquire(layout wanted) noexcept {
         using answer = acquired<u_dma_buf>;
         if (error_ != 0) return answer::failure(error_);
@@ -112,33 +126,35 @@ public:
         void* const from = raw_pointer::locate(mapped_, before);
         return region<void*>{from, size_ - before, alignment_of(raw_pointer::position(from))};
     }
+    /// Unmaps the buffer.
     void release(region<void*>) noexcept {
         ::munmap(std::exchange(mapped_, nullptr), align_up(size_, detail::page_size()));
     }
 
-    /// Where devices see a byte; nothing when it does not lie in the buffer.
+    /// Returns the bus address of a byte, or nullopt if the byte is outside the buffer.
     [[nodiscard]] std::optional<std::uint64_t> bus_address(const void* at) const noexcept {
         const std::size_t offset = offset_of(at);
         if (!contains(offset, 1)) return std::nullopt;
         return bus_ + offset;
     }
 
-    /// The CPU touches these bytes as long as the answer lives. EINVAL when they do not lie in the buffer.
+    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL if the bytes are
+    /// not in the buffer, and with EOVERFLOW beyond the driver's limits.
     [[nodiscard]] cpu_access<u_dma_buf_sync> access(const void* at, std::size_t size, cpu_use use) const noexcept {
         const std::size_t offset = offset_of(at);
         if (size == 0 || !contains(offset, size)) return cpu_access{u_dma_buf_sync{-1, EINVAL, 0}};
         const std::uint64_t first = align_down(offset, granularity), end = align_up(offset + size, granularity);
         if (first > field || end - first > field) return cpu_access{u_dma_buf_sync{-1, EOVERFLOW, 0}};
-        // 1: the device only reads what the CPU wrote; 2: the CPU only reads what the device wrote; 0: both.
+        // 1: the CPU writes and the device reads. 2: the device writes and the CPU reads. 0: both directions.
         const std::uint64_t direction = use == cpu_use::write ? 1 : use == cpu_use::read ? 2 : 0;
         return cpu_access{u_dma_buf_sync{*attributes_, 0, first << 32 | (end - first) | direction << 2 | 1}};
     }
 
 private:
-    static constexpr std::size_t same_bits = 2_MiB;  // the CPU's address is the bus address modulo this, at least
+    static constexpr std::size_t same_bits = 2_MiB;  // minimum modulus at which CPU and bus addresses are equal
     static constexpr std::uint64_t field = std::numeric_limits<std::uint32_t>::max();
 
-    /// 0, or errno.
+    // Returns 0 or an `errno` value.
     [[nodiscard]] int open_files(const char* name, u_dma_buf_paths paths) noexcept {
         const auto open = [name](const char* directory, int flags) noexcept {
             const detail::descriptor in{::open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -148,7 +164,7 @@ private:
         return (node_ = open(paths.nodes, O_RDWR)) ? 0 : errno;
     }
 
-    /// The number in an attribute, in decimal or, behind 0x, in hexadecimal digits.
+    // Reads the number in an attribute, in decimal digits, or in hexadecimal digits after 0x.
     [[nodiscard]] result<std::uint64_t, int> attribute(const char* name) const noexcept {
         using answer = result<std::uint64_t, int>;
         const detail::descriptor file{::openat(*attributes_, name, O_RDONLY | O_CLOEXEC)};
@@ -166,7 +182,7 @@ private:
         return value;
     }
 
-    /// 0, or errno.
+    // Returns 0 or an `errno` value.
     [[nodiscard]] int read_attributes(std::uint64_t bus_offset) noexcept {
         const auto size = attribute("size");
         if (!size) return size.error();
@@ -195,7 +211,7 @@ private:
     detail::descriptor attributes_, node_;
     int error_;
     std::size_t size_ = 0;
-    std::uint64_t bus_ = 0;  // the first byte's address as devices see it
+    std::uint64_t bus_ = 0;  // bus address of the first byte
     void* mapped_ = nullptr;
 };
 

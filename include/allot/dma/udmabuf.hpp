@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// udmabuf: DMA buffers made of ordinary memory, the pages of a memfd (Linux, /dev/udmabuf). Not physically contiguous:
-// for devices behind an IOMMU, or that take lists of pages, and for virtual machines and GPUs.
+// dma::udmabuf: DMA buffers made of ordinary memory, the pages of a memfd (Linux, /dev/udmabuf).
 //
 //     allot::arena<allot::dma::udmabuf<>, allot::best_fit<>> memory{{}, 8_MiB};
 //     auto block = memory.allocate({.size = 4096});
-//     memory.device().buffer_of(block.address);      // the descriptor and offset for a driver: see dma_buffer.hpp
+//     memory.device().buffer_of(block.address);      // the descriptor and the offset for a driver: see dma::buffer
 //
-// Rules relied on (<linux/udmabuf.h> and drivers/dma-buf/udmabuf.c): the memfd is sealed against shrinking and not
-// against writing; offset and size are whole pages; the pages stay in memory as long as the buffer exists, which is why
-// the memfd itself need not be kept. The module's parameter size_limit_mb (64) bounds one buffer; over it, EINVAL.
+// Driver rules (<linux/udmabuf.h> and drivers/dma-buf/udmabuf.c): the memfd is sealed against shrinking and not against
+// writing. Offset and size are whole pages. The pages stay in memory as long as the buffer exists, so the device closes
+// the memfd. The module parameter size_limit_mb (64) limits the size of one buffer. A larger request fails with EINVAL.
 //
-// Complexity: about eight system calls a region. Memory: that of dma_buffer.hpp. Thread safety: none.
+// When to use: for devices behind an IOMMU, for devices that accept lists of pages, and for virtual machines and GPUs.
+// When not to use: for devices that need physically contiguous memory. Use a CMA `dma::heap` or `dma::u_dma_buf`.
+// Complexity: about eight system calls for each region.
+// Memory: 24 bytes for each of `regions`, inside the object. No heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/dma/buffer.hpp>
@@ -23,31 +26,37 @@ namespace allot {
 inline namespace v1 {
 namespace dma {
 
+/// Options of `dma::udmabuf`.
 struct udmabuf_options {
-    bool coherent = false;     // devices see the CPU's caches, so that the library may touch the bytes
-    std::size_t regions = 64;  // how many are held at most
+    bool coherent = false;     ///< Devices snoop the CPU's caches, so the library may access the bytes.
+    std::size_t regions = 64;  ///< Maximum number of held regions.
 };
 
+/// Device whose regions are DMA buffers over memfd pages.
 template <udmabuf_options Options = udmabuf_options{}>
 class udmabuf : public detail::dma_buffers<Options.regions> {
     using buffers = detail::dma_buffers<Options.regions>;
 
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
+    using address_model = raw_pointer;  ///< Addresses are pointers.
+    using error = int;                  ///< An `errno` value.
+    /// Whether the host may access the bytes without `access`.
     static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 4096;
-    static constexpr std::size_t granularity = 4096;
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 4096;               ///< Region sizes are multiples of this, in bytes.
+    /// DLPack device type.
     static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
-    static constexpr bool contiguous = false;
+    static constexpr bool contiguous = false;  ///< The buffers are not physically contiguous.
 
+    /// Uses the driver at /dev/udmabuf.
     udmabuf() noexcept = default;
-    /// `node` is the driver's, and outlives the device.
+    /// Uses the driver at `node`, a string that must outlive the device.
     explicit udmabuf(const char* node) noexcept : node_{node} {}
 
-    /// Zeroed memory. Refused with errno: ENOENT without the driver, ENOMEM, EINVAL for an invalid layout or one over
-    /// the driver's limit, EMFILE when `regions` are held.
+    /// Acquires zeroed memory. Fails with an `errno` value: ENOENT if the driver is not loaded; ENOMEM; EINVAL for an
+    /// invalid layout or a size above the driver's limit; EMFILE if `regions` are held; otherwise the error of the
+    /// system call.
     [[nodiscard]] acquired<udmabuf> acquire(layout wanted) noexcept {
         const auto admitted = buffers::admit(wanted);
         if (!admitted) return acquired<udmabuf>::failure(admitted.error());

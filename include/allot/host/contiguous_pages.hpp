@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// contiguous_pages: host memory that is one run of physical memory as well, with the bus address of every byte (Linux,
-// as root). For devices that read and write memory without an IOMMU.
+// contiguous_pages: physically contiguous host memory with a bus address for every byte (Linux, as root).
 //
 //     allot::arena<allot::host::contiguous_pages<>, allot::best_fit<>> memory{{}, 4_MiB};
 //     auto block = memory.allocate({.size = 4096, .align = 64});
-//     auto bus = memory.device().bus_address(block);           // *bus: what the device is told, 64 bits on every host
+//     auto bus = memory.device().bus_address(block);           // *bus: the address for the device, 64 bits on every host
 //
-//     virtual    │ huge page │ huge page │             bus address of a byte = that of its region + its distance
-//     physical   │ frame …   │ … frame + 512 │         from the region's base; a region is checked before it is given
+//     virtual    │ huge page │ huge page │             bus address of a byte = bus address of its region + its offset
+//     physical   │ frame …   │ … frame + 512 │         in the region; every region is verified
 //
-// A region is huge pages of the system's reserve, which root fills (`echo 8 > /proc/sys/vm/nr_hugepages`). Where it
-// needs several, huge pages are taken one by one until enough of them are neighbours, and are mapped in the order of
-// their frames; the others go back. Then every page's frame is read and compared. Whoever gets a region has it proven.
-// What is relied on (kernel documentation): a huge page is contiguous and aligned to its size and is never swapped
-// ("HugeTLB Pages"); /proc/self/pagemap shows frame numbers to CAP_SYS_ADMIN and zeroes to others ("Examining Process
-// Page Tables"); memfd_create(2) and fallocate(2) with huge pages, Linux 4.16 or later. The mapping is shared, so that
-// a fork copies no page away from under a device. Frames stay where they are unless an administrator moves them: memory
-// taken offline, move_pages(2), poisoned memory.
-// The memory is cached as all memory of the host is: where a device does not look into caches, flushing them is the
-// caller's business.
+// Each region consists of huge pages from the system's reserve, which root fills:
+// `echo 8 > /proc/sys/vm/nr_hugepages`. For a region of several huge pages, `acquire` takes huge pages one by one until
+// enough of them are neighbors. It maps the neighbors in the order of their frames and frees the others. It then reads
+// and compares the frame of every ordinary page, so the contiguity of each returned region is proven.
 //
-// Complexity: acquiring reads 8 bytes for each ordinary page of a region; `bus_address` looks through the regions.
-// Memory: sizes are rounded up to whole huge pages; 24 bytes for each of `regions`, inside the object; 16 bytes on the
-// stack for each of `candidates` while a region is acquired; no heap. Not synchronised.
+// Kernel rules (kernel documentation): a huge page is contiguous, aligned to its size, and never swapped ("HugeTLB
+// Pages"). /proc/self/pagemap shows frame numbers to CAP_SYS_ADMIN and zeros to others ("Examining Process Page
+// Tables"). memfd_create(2) and fallocate(2) support huge pages since Linux 4.16. The mapping is shared, so that a fork
+// does not copy a page that a device uses. A frame stays at its address unless an administrator moves it (memory
+// offline, move_pages(2)) or the memory is poisoned.
+// Caches: the memory is cached like all host memory. If a device does not snoop the CPU's caches, the caller flushes
+// them.
+//
+// When to use: for devices that access memory without an IOMMU, if no DMA driver is available.
+// When not to use: on systems with an IOMMU or a DMA driver. Use `dma::heap`, `dma::udmabuf`, or `dma::u_dma_buf`,
+// which need less privilege.
+// Complexity: `acquire` reads 8 bytes for each ordinary page of a region. `bus_address` searches the held regions.
+// Memory: sizes are rounded up to whole huge pages. 24 bytes for each of `regions`, inside the object; 16 bytes on the
+// stack for each of `candidates` while `acquire` runs. No heap allocation.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -39,43 +44,48 @@ namespace allot {
 inline namespace v1 {
 namespace host {
 
+/// Options of `contiguous_pages`.
 struct contiguous_options {
-    std::size_t huge_size = 2_MiB;  // bytes of the system's huge page
-    std::size_t candidates = 128;   // huge pages that are looked at for neighbours, and the most that a region can have
-    std::size_t regions = 16;       // how many may be held at once
+    std::size_t huge_size = 2_MiB;  ///< Size of the system's huge page in bytes.
+    std::size_t candidates = 128;   ///< Maximum number of huge pages in a region, and in a search for neighbors.
+    std::size_t regions = 16;       ///< Maximum number of regions that are held concurrently.
 };
 
+/// Device whose regions are physically contiguous.
 template <contiguous_options Options = contiguous_options{}>
 class contiguous_pages {
     static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
-                  "allot: contiguous_options::huge_size is a power of two, and more than an ordinary page");
-    static_assert(Options.candidates > 0 && Options.regions > 0, "allot: contiguous_pages holds at least one region");
+                  "allot: contiguous_options::huge_size must be a power of two and at least 64 KiB");
+    static_assert(Options.candidates > 0 && Options.regions > 0,
+                  "allot: contiguous_pages requires candidates and regions greater than 0");
     static constexpr std::size_t huge = Options.huge_size;
 
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = huge;
-    static constexpr std::size_t granularity = huge;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    using address_model = raw_pointer;                                ///< Addresses are pointers.
+    using error = int;                                                ///< An `errno` value.
+    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = huge;                    ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = huge;                  ///< Region sizes are multiples of this, in bytes.
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
 
-    /// Enough huge pages are free, but not so many side by side.
+    /// Error: enough huge pages are free, but not enough of them are adjacent.
     static constexpr error not_adjacent = EADDRNOTAVAIL;
-    /// Frames are hidden from this process, so that nothing can be proven: it needs CAP_SYS_ADMIN.
+    /// Error: the system hides frame numbers from this process, which needs CAP_SYS_ADMIN.
     static constexpr error frames_hidden = EPERM;
-    /// All of `regions` are held, or the request is for more than `candidates` huge pages.
+    /// Error: all `regions` are held, or the request exceeds `candidates` huge pages.
     static constexpr error over_limit = EMFILE;
 
-    /// `bus_offset` is added to every physical address: where the bus sees memory elsewhere than the processor does.
+    /// Adds `bus_offset` to every physical address, for systems on which the bus and the processor see memory at
+    /// different addresses.
     explicit contiguous_pages(std::uint64_t bus_offset = 0) noexcept : bus_offset_{bus_offset} {}
+    /// Copies the records of the held regions. Precondition: the source is not used afterward.
     contiguous_pages(contiguous_pages&&) noexcept = default;
     contiguous_pages& operator=(contiguous_pages&&) = delete;
 
-    /// Zeroed memory that is contiguous for the host and on the bus, both aligned to a huge page. Refused with one of
-    /// the reasons above, EINVAL for an alignment beyond a huge page, and otherwise the system's errno: ENOSPC or
-    /// ENOMEM when the reserve is empty.
+    /// Acquires zeroed memory that is contiguous for the host and on the bus. Its virtual and physical addresses are
+    /// aligned to a huge page. Fails with one of the errors above, with EINVAL for an invalid layout or an alignment
+    /// above a huge page, or with the system's `errno`: ENOSPC or ENOMEM if the reserve is empty.
     [[nodiscard]] acquired<contiguous_pages> acquire(layout wanted) noexcept {
         using answer = acquired<contiguous_pages>;
         if (!wanted.is_valid() || wanted.align > huge) return answer::failure(EINVAL);
@@ -100,6 +110,7 @@ public:
         return region<void*>{base, wanted.size, huge};
     }
 
+    /// Unmaps a region and returns its huge pages to the reserve.
     void release(region<void*> held) noexcept {
         for (physical_region& record : held_) {
             if (record.base == held.base) record = {};
@@ -107,8 +118,7 @@ public:
         ::munmap(held.base, held.size);
     }
 
-    /// The address on the bus of `size` bytes, which follow each other there. EFAULT when not all of them lie in one
-    /// region.
+    /// Returns the bus address of `size` contiguous bytes. Fails with EFAULT unless one region contains all of them.
     [[nodiscard]] result<std::uint64_t, error> bus_address(const void* address, std::size_t size) const noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         for (const physical_region& record : held_) {
@@ -117,6 +127,7 @@ public:
         }
         return result<std::uint64_t, error>::failure(EFAULT);
     }
+    /// Returns the bus address of a block. Fails with EFAULT unless one region contains it.
     template <class Block>
     [[nodiscard]] result<std::uint64_t, error> bus_address(const Block& block) const noexcept {
         return bus_address(block.address, block.size);
@@ -130,6 +141,7 @@ private:
         friend bool operator==(const physical_region&, const physical_region&) = default;
     };
 
+    // File descriptor that is closed on destruction.
     struct descriptor {
         explicit descriptor(int opened) noexcept : number{opened} {}
         descriptor(const descriptor&) = delete;
@@ -141,13 +153,13 @@ private:
         const int number;
     };
 
-    /// A huge page of the file: its first frame, and which of the file's it is.
+    // A huge page of the file: its first frame and its index in the file.
     struct candidate {
         std::uint64_t frame;
         std::size_t index;
     };
 
-    // memfd_create takes the size of a huge page as its logarithm, in the upper bits.
+    // memfd_create(2) takes the size of a huge page as a logarithm in the upper bits.
     static constexpr auto size_flag = static_cast<unsigned>(std::countr_zero(huge)) << 26;
 
     [[nodiscard]] static std::uint64_t page_size() noexcept {
@@ -155,7 +167,7 @@ private:
     }
     [[nodiscard]] static off_t offset_of(std::size_t index) noexcept { return static_cast<off_t>(index * huge); }
 
-    /// Takes huge pages until `count` of them are neighbours, and maps these; the others are free again.
+    // Takes huge pages until `count` of them are adjacent, and maps these. The others are freed.
     [[nodiscard]] static error map_neighbours(const descriptor& frames, const descriptor& file, std::size_t count,
                                               void*& base) noexcept {
         constexpr int shared = MAP_SHARED | MAP_NORESERVE;
@@ -164,7 +176,7 @@ private:
         void* const view = ::mmap(nullptr, most, PROT_READ | PROT_WRITE, shared, file.number, 0);
         if (view == MAP_FAILED) return errno;
         candidate found[Options.candidates];  // in the order of their frames
-        std::size_t first = 0;                // of the neighbours
+        std::size_t first = 0;  // index of the first neighbor
         error reason = not_adjacent;
         for (std::size_t n = 0; n != Options.candidates && reason == not_adjacent; ++n) {
             candidate fresh{0, n};
@@ -186,7 +198,7 @@ private:
         return reason != 0 ? reason : map(file, found + first, count, base);
     }
 
-    /// Whether `count` candidates follow each other, and the first of them.
+    // Returns whether `count` candidates are adjacent, and sets `first` to the index of the first one.
     [[nodiscard]] static bool neighbours(const candidate* found, std::size_t size, std::size_t count,
                                          std::size_t& first) noexcept {
         const std::uint64_t step = huge / page_size();
@@ -198,7 +210,7 @@ private:
         return false;
     }
 
-    /// Maps huge pages of the file side by side, and gives all others back. They live as long as the mapping.
+    // Maps huge pages of the file side by side and frees all others. The mapped pages live as long as the mapping.
     [[nodiscard]] static error map(const descriptor& file, const candidate* chosen, std::size_t count,
                                    void*& base) noexcept {
         const std::size_t size = count * huge;
@@ -225,7 +237,7 @@ private:
         return 0;
     }
 
-    /// Compares the frame of every ordinary page with the one before.
+    // Compares the frame of every ordinary page with the frame before it.
     [[nodiscard]] static error prove(const descriptor& frames, void* base, std::size_t size,
                                      std::uint64_t& frame) noexcept {
         const auto page = static_cast<std::size_t>(page_size());
@@ -238,7 +250,7 @@ private:
         return 0;
     }
 
-    /// The frame of the page at this address. The page is read first: only then it is mapped.
+    // Finds the frame of the page at this address. Reads the page first, because the first access maps it.
     [[nodiscard]] static error first_frame(const descriptor& frames, void* address, std::uint64_t& frame) noexcept {
         constexpr std::uint64_t present = std::uint64_t{1} << 63, number = (std::uint64_t{1} << 55) - 1;
         static_cast<void>(*static_cast<const volatile unsigned char*>(address));

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages: anonymous pages from the operating system (Linux), zeroed, aligned to a page or to a huge page.
+// pages: anonymous, zeroed pages from the operating system (Linux), aligned to a page or to a huge page.
 //
 //     allot::arena<allot::host::pages<>, allot::best_fit<>> memory{{}, 64_MiB};
 //     allot::host::pages<allot::host::pages_options{.huge = allot::host::huge_pages::required}> device;
 //
-// `required` takes huge pages from the system's reserve (MAP_HUGETLB) or refuses with the system's error: where a region
-// is given, it is huge pages. `advised` takes ordinary pages, aligned to a huge one, and advises the kernel to join
-// them (MADV_HUGEPAGE), which it may do or not. To prefer without insisting, put one arena of each into a `fallback`.
+// `required` takes huge pages from the system's reserve (MAP_HUGETLB). Each region consists of huge pages, or `acquire`
+// fails with the system's error. `advised` takes ordinary pages that are aligned to a huge page and advises the kernel
+// to merge them (MADV_HUGEPAGE). The kernel is free to ignore the advice. To prefer huge pages without requiring them,
+// combine one arena of each kind in a `fallback`.
 //
-// Complexity: a system call for each region. Memory: sizes are rounded up to whole pages. Thread safety: that of the
-// system calls; there is no state.
+// When to use: for large regions, for memory that reads as zero, and for memory that returns to the system on release.
+// When not to use: for small or frequent regions, because each region costs system calls and whole pages. Use `heap`,
+// or put `cached` above `pages`.
+// Complexity: a few system calls for each region.
+// Memory: sizes are rounded up to whole pages. No state.
+// Thread safety: concurrent calls are safe, because the system calls are.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -24,29 +29,38 @@ namespace allot {
 inline namespace v1 {
 namespace host {
 
-enum class huge_pages : unsigned char { none, advised, required };
-
-struct pages_options {
-    huge_pages huge = huge_pages::none;
-    std::size_t huge_size = 2_MiB;  // bytes of a huge page, one of the system's sizes
+/// Use of huge pages.
+enum class huge_pages : unsigned char {
+    none,      ///< Ordinary pages.
+    advised,   ///< Ordinary pages with advice to merge them (MADV_HUGEPAGE).
+    required,  ///< Huge pages from the reserve (MAP_HUGETLB), or an error.
 };
 
+/// Options of `pages`.
+struct pages_options {
+    huge_pages huge = huge_pages::none;  ///< Use of huge pages.
+    std::size_t huge_size = 2_MiB;       ///< Size of a huge page in bytes, one of the system's sizes.
+};
+
+/// Device that maps anonymous pages.
 template <pages_options Options = pages_options{}>
 class pages {
     static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
-                  "allot: pages_options::huge_size is a power of two, and more than an ordinary page");
+                  "allot: pages_options::huge_size must be a power of two and at least 64 KiB");
 
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
+    using address_model = raw_pointer;                             ///< Addresses are pointers.
+    using error = int;                                             ///< An `errno` value.
+    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    /// Minimum alignment of a region, in bytes.
     static constexpr std::size_t min_align = Options.huge == huge_pages::none ? 4096 : Options.huge_size;
-    static constexpr std::size_t granularity = min_align;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    static constexpr std::size_t granularity = min_align;             ///< Region sizes are multiples of this, in bytes.
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
 
-    /// Zeroed pages, at least as many bytes as asked for. An alignment above a page is reached by mapping more and
-    /// unmapping what is over. Refused with errno.
+    /// Maps zeroed pages of at least `wanted.size` bytes. For an alignment above a page, maps more and unmaps the
+    /// excess. Fails with an `errno` value: EINVAL for an invalid layout or, with `required`, for an alignment above a
+    /// huge page; ENOMEM if the size overflows; otherwise the error of mmap(2).
     [[nodiscard]] acquired<pages> acquire(layout wanted) noexcept {
         if (!wanted.is_valid()) return acquired<pages>::failure(EINVAL);
         const auto page = Options.huge == huge_pages::none ? static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))
@@ -73,10 +87,12 @@ public:
         return region<void*>{base, wanted.size, alignment_of(from + before)};
     }
 
+    /// Unmaps the pages of a region.
     void release(region<void*> held) noexcept { ::munmap(held.base, held.size); }
 
 private:
-    // mmap takes the size of a huge page as its logarithm, in the upper bits; without it, it takes the system's default.
+    // mmap(2) takes the size of a huge page as a logarithm in the upper bits. Without it, mmap(2) uses the system's
+    // default.
     static constexpr int size_flag = static_cast<int>(static_cast<unsigned>(std::countr_zero(Options.huge_size)) << 26);
 
     [[nodiscard]] static void* map(std::size_t size, int flags) noexcept {

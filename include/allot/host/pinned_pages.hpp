@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pinned_pages: pages that stay in memory (Linux): locked, so that a device or a real-time thread never waits for them.
+// pinned_pages: pages that are locked in memory (Linux), so that a device or a real-time thread never waits for paging.
 //
 //     allot::arena<allot::host::pinned_pages, allot::best_fit<>> memory{{}, 1_MiB};
 //     if (memory.size() == 0) report(memory.diagnose({.size = 1}).device_error, allot::host::pinned_pages::limit());
@@ -7,16 +7,18 @@
 //     acquire ──► mmap ──► mlock ──► region            release ──► munmap, which unlocks
 //                            └──► errno, and nothing stays mapped
 //
-// A device type of its own: allocators over it release to it, and to no other, what they acquired from it. What the
-// system promises (man pages mlock(2), getrlimit(2); kernel documentation, "Unevictable LRU Infrastructure"): every
-// page is in memory when `mlock` returns and is never swapped out. Refused with ENOMEM when it would pass
-// RLIMIT_MEMLOCK, with EPERM when that limit is 0, with EAGAIN when some pages could not be locked; CAP_IPC_LOCK lifts
-// the limit. Not promised: the kernel may still move a page to another frame, so that its physical address is no
-// constant (see contiguous_pages), and a child of fork does not inherit the lock. CUDA's pinned memory is another
-// device.
+// System guarantees (mlock(2), getrlimit(2); kernel documentation, "Unevictable LRU Infrastructure"): when `mlock`
+// returns, every page is in memory, and it is never swapped out. `mlock` fails with ENOMEM above RLIMIT_MEMLOCK, with
+// EPERM if that limit is 0, and with EAGAIN if some pages cannot be locked. CAP_IPC_LOCK lifts the limit.
+// Limits of the guarantee: the kernel may still move a page to another frame, so its physical address can change (see
+// `contiguous_pages`). A child of fork(2) does not inherit the lock.
 //
-// Complexity: a few system calls for each region, which touch every page. Memory: sizes are rounded up to whole pages.
-// Thread safety: that of the system calls; there is no state.
+// When to use: for buffers of real-time threads, and for secrets that must not reach the swap.
+// When not to use: for memory that a driver must pin. CUDA and HIP have their own devices for pinned memory. For fixed
+// physical addresses, use `contiguous_pages`.
+// Complexity: a few system calls for each region. They touch every page.
+// Memory: sizes are rounded up to whole pages. No state.
+// Thread safety: concurrent calls are safe, because the system calls are.
 #pragma once
 
 #include <allot/host/pages.hpp>
@@ -27,17 +29,20 @@ namespace allot {
 inline namespace v1 {
 namespace host {
 
+/// Device that maps and locks pages. It is a distinct type, so that an allocator releases locked pages to the device
+/// that locked them.
 class pinned_pages {
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = pages<>::min_align;
-    static constexpr std::size_t granularity = pages<>::granularity;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  // DLPack numbers drivers' pinned memory only
+    using address_model = raw_pointer;                                ///< Addresses are pointers.
+    using error = int;                                                ///< An `errno` value.
+    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = pages<>::min_align;      ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = pages<>::granularity;  ///< Region sizes are multiples of this, in bytes.
+    /// DLPack device type. DLPack has numbers only for drivers' pinned memory.
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
 
-    /// Zeroed pages, all of them in memory and locked. Refused with errno.
+    /// Maps zeroed pages and locks all of them in memory. Fails with an `errno` value of `pages` or mlock(2).
     [[nodiscard]] acquired<pinned_pages> acquire(layout wanted) noexcept {
         const acquired<pages<>> mapped = pages<>{}.acquire(wanted);
         if (!mapped) return acquired<pinned_pages>::failure(mapped.error());
@@ -48,10 +53,11 @@ public:
         }
         return *mapped;
     }
+    /// Unmaps the pages of a region, which unlocks them.
     void release(region<void*> held) noexcept { pages<>{}.release(held); }
 
-    /// Bytes that this process may lock in all, by RLIMIT_MEMLOCK; the largest size where there is no limit. A process
-    /// with CAP_IPC_LOCK may lock more.
+    /// Returns the number of bytes that this process may lock (RLIMIT_MEMLOCK). Returns the largest `std::size_t` if
+    /// there is no limit, and 0 if the limit cannot be read. A process with CAP_IPC_LOCK may lock more.
     [[nodiscard]] static std::size_t limit() noexcept {
         constexpr auto most = std::numeric_limits<std::size_t>::max();
         rlimit limits{};

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// shared_memory: memory that several processes map, each wherever it likes (Linux): anonymous, passed on as a
-// descriptor, or with a name.
+// shared_memory: memory that several processes map, each at its own address (Linux). It is anonymous or named.
 //
-//     auto memory = allot::host::shared_memory::create(64_MiB);                    // here …
+//     auto memory = allot::host::shared_memory::create(64_MiB);                    // in one process
 //     memory->send(socket);
-//     auto same = allot::host::shared_memory::receive(socket);                     // … and there
+//     auto same = allot::host::shared_memory::receive(socket);                     // in the other process
 //     auto named = allot::host::shared_memory::create("/frames", 64_MiB);          // or: open("/frames") elsewhere
 //
-//     process 1   │ 0x7f10… ▓▓▓▓ block ▓▓ │          the same bytes: what both know of a block is its offset from the
-//     process 2          │ 0x7f98… ▓▓▓▓ block ▓▓ │   base, and no pointer in the memory means anything to the other
+//     process 1   │ 0x7f10… ▓▓▓▓ block ▓▓ │          the same bytes: processes exchange the offset of a block from the
+//     process 2          │ 0x7f98… ▓▓▓▓ block ▓▓ │   base, because a pointer is valid in one process only
 //
-// It is a device with one window: an arena over it serves one process, whose blocks others find at their offsets. For
-// one arena in which every process allocates and frees, give it to a shared_arena.
-// What is relied on: memfd_create(2), whose size is sealed, so that no other process can cut the memory off;
-// shm_overview(7), where names begin with a slash and last until `shm_unlink`, and whoever may write can also cut it
-// off; unix(7) and cmsg(3) for descriptors over a socket. Memory with a name is reserved when it is created, and
-// refused with ENOSPC where /dev/shm is full; anonymous memory is taken as it is touched, as all anonymous memory is.
+// The device has one window. An arena over it serves one process, and other processes find its blocks by offset. To let
+// every process allocate and free in one arena, pass the device to a `shared_arena`.
 //
-// Complexity: a few system calls. Memory: whole pages. Thread safety: none. All processes that map it trust each other.
+// System rules: the size of a memfd_create(2) file is sealed, so that no other process can truncate the memory. A
+// shm_overview(7) name begins with a slash and lasts until `shm_unlink`. Any process with write permission can truncate
+// named memory. Descriptors travel over a UNIX socket (unix(7), cmsg(3)).
+// Reservation: named memory is reserved on creation, which fails with ENOSPC if /dev/shm is full. The system allocates
+// anonymous memory on first access.
+//
+// When to use: for zero-copy exchange between trusted processes on one host.
+// When not to use: between processes that do not trust each other, and for memory of one process. Use `pages` for the
+// latter.
+// Complexity: a few system calls for each object. `acquire` and `release` take constant time.
+// Memory: whole pages. The object stores a descriptor, an address, a size, and a flag.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -39,7 +45,7 @@ namespace host {
 
 namespace detail {
 
-/// A message of one byte, with room for one descriptor beside it.
+// A message of one byte with space for one descriptor.
 struct descriptor_message {
     char byte = 0;
     iovec bytes{&byte, 1};
@@ -50,7 +56,7 @@ struct descriptor_message {
         header.msg_iov = &bytes;
         header.msg_iovlen = 1;
         header.msg_control = control;
-        header.msg_controllen = CMSG_LEN(sizeof(int));  // the rest is padding, in which a second one would fit
+        header.msg_controllen = CMSG_LEN(sizeof(int));  // excludes the padding, in which a second descriptor would fit
     }
     descriptor_message(const descriptor_message&) = delete;
     descriptor_message& operator=(const descriptor_message&) = delete;
@@ -58,26 +64,29 @@ struct descriptor_message {
 
 }  // namespace detail
 
+/// Device over one mapping that other processes share.
 class shared_memory {
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 4096;  // in every process, however its mapping happens to lie
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;
-    using made = result<shared_memory, error>;
+    using address_model = raw_pointer;                                ///< Addresses are pointers.
+    using error = int;                                                ///< An `errno` value.
+    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 4096;                    ///< Minimum alignment in every process, in bytes.
+    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    using made = result<shared_memory, error>;                        ///< Result of the functions that create a device.
 
-    /// No memory: every acquisition is refused.
+    /// Creates a device without memory. Every acquisition fails.
     shared_memory() noexcept = default;
-    /// Zeroed memory without a name, of which the size can never change. Refused with errno.
+    /// Creates zeroed, unnamed memory whose size cannot change. Fails with an `errno` value: EINVAL for a size of 0,
+    /// EFBIG for a size above the limit of a file, otherwise the error of the system call.
     [[nodiscard]] static made create(std::size_t size) noexcept {
         constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
         return sized(::memfd_create("allot", MFD_CLOEXEC | MFD_ALLOW_SEALING), size,
                      [](int file, off_t) { return ::fcntl(file, F_ADD_SEALS, sealed) == 0 ? 0 : errno; });
     }
-    /// Zeroed memory with a name that nothing has yet, for this user. Refused with errno: EEXIST when something has it.
+    /// Creates zeroed memory under a new name, accessible to this user. Fails with an `errno` value: EEXIST if the name
+    /// is in use, ENOSPC if /dev/shm is full.
     [[nodiscard]] static made create(const char* name, std::size_t size) noexcept {
         const int created = ::shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
         if (created < 0) return made::failure(errno);
@@ -85,13 +94,15 @@ public:
         if (!answer) ::shm_unlink(name);
         return answer;
     }
-    /// The memory of that name. Refused with errno: ENOENT when there is none, EAGAIN while it is being made.
+    /// Opens the memory of a name. Fails with an `errno` value: ENOENT if the name does not exist, EAGAIN while another
+    /// process is creating the memory.
     [[nodiscard]] static made open(const char* name) noexcept {
         const int file = ::shm_open(name, O_RDWR | O_CLOEXEC, 0);
         return file < 0 ? made::failure(errno) : attach(file);
     }
-    /// The memory that the other side of a UNIX socket sends. Refused with errno: ECONNRESET when that side is closed,
-    /// EBADMSG when it sent something else, ENOBUFS when this process can take no more descriptors.
+    /// Receives the memory that the other side of a UNIX socket sends. Fails with an `errno` value: ECONNRESET if that
+    /// side is closed, EBADMSG if the message does not carry exactly one descriptor, ENOBUFS if this process cannot
+    /// open more descriptors.
     [[nodiscard]] static made receive(int socket) noexcept {
         detail::descriptor_message message;
         ssize_t got = 0;
@@ -104,9 +115,10 @@ public:
             std::memcpy(&file, CMSG_DATA(rights), sizeof file);
         const bool is_cut = (message.header.msg_flags & MSG_CTRUNC) != 0;
         if (file < 0) return made::failure(is_cut ? ENOBUFS : got == 0 ? ECONNRESET : EBADMSG);
-        return is_cut ? refuse(file, EBADMSG) : attach(file);  // one, not several
+        return is_cut ? refuse(file, EBADMSG) : attach(file);  // more than one descriptor
     }
-    /// The memory behind a descriptor, which it keeps, or closes when it refuses. Refused with errno.
+    /// Maps the memory behind a descriptor. Takes ownership of the descriptor and closes it on failure. Fails with an
+    /// `errno` value: EAGAIN for an empty file, EFBIG for a file above the address space.
     [[nodiscard]] static made attach(int descriptor) noexcept {
         struct stat about {};
         if (::fstat(descriptor, &about) != 0) return refuse(descriptor, errno);
@@ -119,20 +131,20 @@ public:
         return shared_memory{descriptor, base, size};
     }
 
+    /// Moves the mapping. The source has no memory afterward.
     shared_memory(shared_memory&& other) noexcept
         : descriptor_{std::exchange(other.descriptor_, -1)},
           base_{std::exchange(other.base_, nullptr)},
           size_{std::exchange(other.size_, 0)},
           in_use_{std::exchange(other.in_use_, false)} {}
     shared_memory& operator=(shared_memory&&) = delete;
-    /// Takes this process's mapping away. The memory lives as long as a mapping, a descriptor or a name does.
+    /// Unmaps the memory from this process. The memory lives until its last mapping, descriptor, and name are gone.
     ~shared_memory() {
         if (base_ != nullptr) ::munmap(base_, size_);
         if (descriptor_ >= 0) ::close(descriptor_);
     }
 
-    /// Sends the memory over a UNIX socket: the other side receives a descriptor of its own. Returns errno, 0 for
-    /// success.
+    /// Sends the memory over a UNIX socket. The other side receives its own descriptor. Returns 0 or an `errno` value.
     [[nodiscard]] error send(int socket) const noexcept {
         detail::descriptor_message message;
         cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
@@ -146,12 +158,16 @@ public:
         return 0;
     }
 
+    /// Returns the descriptor, which the device owns.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    /// Returns the address of the first byte in this process.
     [[nodiscard]] void* base() const noexcept { return base_; }
+    /// Returns the size in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of it, for one allocator of this process. Refused with EBUSY when it is acquired, EINVAL for an alignment
-    /// beyond a page, which other processes' mappings need not have, and ENOMEM when it is too small.
+    /// Acquires all of the memory for one allocator of this process. Fails with an `errno` value: EBUSY if the memory
+    /// is already acquired; EINVAL for an invalid layout or an alignment above `min_align`, which the mappings of other
+    /// processes may lack; ENOMEM if the memory is too small.
     [[nodiscard]] acquired<shared_memory> acquire(layout wanted) noexcept {
         if (in_use_) return acquired<shared_memory>::failure(EBUSY);
         if (!wanted.is_valid() || wanted.align > min_align) return acquired<shared_memory>::failure(EINVAL);
@@ -159,6 +175,7 @@ public:
         in_use_ = true;
         return region<void*>{base_, size_, min_align};
     }
+    /// Makes the memory available again.
     void release(region<void*>) noexcept { in_use_ = false; }
 
 private:
@@ -169,7 +186,7 @@ private:
         ::close(descriptor);
         return made::failure(reason);
     }
-    /// Gives a fresh file its size, does what `settle` does with it, and maps it.
+    // Sets the size of a new file, calls `settle` on it, and maps it.
     template <class Settle>
     [[nodiscard]] static made sized(int file, std::size_t size, Settle settle) noexcept {
         if (file < 0) return made::failure(errno);

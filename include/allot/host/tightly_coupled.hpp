@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// tightly_coupled: a small, fast window of memory beside a core (VTCM, TCM, scratchpads), given by its address and
-// size, or by the linker section that covers it.
+// tightly_coupled: a small, fast window of memory near a core (TCM, VTCM, scratchpad), named by its address and size.
 //
 //     allot::host::tightly_coupled tcm{reinterpret_cast<void*>(0x2000'0000), 64_KiB};           // from the data sheet
 //     extern std::byte tcm_start[], tcm_end[];                                            // from the linker script
 //     allot::host::tightly_coupled tcm{tcm_start, static_cast<std::size_t>(tcm_end - tcm_start)};
 //
-// One arena takes the whole window and keeps it; a second acquisition is refused. The base's alignment is found out
-// from the address. Fast memory is too dear for records: say `.store = node_store::side_table` to keep them elsewhere,
-// or use a pool, or paged rows. The bytes are whatever they were: nothing is zeroed.
-// Thread safety: none.
+// One arena acquires the whole window and keeps it. A second acquisition fails. The device derives the alignment from
+// the base address. It does not initialize the bytes.
+//
+// When to use: for hot data on cores with fast local memory. To keep records out of the window, set `.store` to
+// `node_store::side_table`, or use a `pool` or a `paged` composition.
+// When not to use: for ordinary memory. `buffer` has the same behavior and states a more general intent.
+// Complexity: O(1).
+// Memory: an address, a size, and a flag.
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/host/memory.hpp>
@@ -18,23 +22,28 @@ namespace allot {
 inline namespace v1 {
 namespace host {
 
+/// Device over a fixed window of fast memory.
 class tightly_coupled {
 public:
-    using address_model = raw_pointer;
-    using error = host::window_error;
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 1;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;
-    static constexpr bool self_contained = true;
+    using address_model = raw_pointer;                                ///< Addresses are pointers.
+    using error = host::window_error;                                 ///< Reason for a failed `acquire`.
+    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 1;                       ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    static constexpr bool self_contained = true;                      ///< All state is in the object.
 
+    /// Refers to `size` bytes at `base`.
     tightly_coupled(void* base, std::size_t size) noexcept : window_{base, size} {}
 
+    /// Returns the size of the window in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return window_.capacity(); }
+    /// Acquires the whole window from its first suitably aligned byte on. Fails with `host::window_error`.
     [[nodiscard]] acquired<tightly_coupled> acquire(layout wanted) noexcept {
         return window_.acquire<tightly_coupled>(wanted);
     }
+    /// Makes the window available again.
     void release(region<void*> held) noexcept { window_.release(held); }
 
 private:

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// virtual_memory: a range of addresses that is reserved at once, and pages that are mapped in it on demand (Linux). Blocks
-// never move, however much the arena grows.
+// virtual_memory: reserved addresses whose pages are mapped on demand (Linux). Growth never moves a block.
 //
 //     using memory = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
-//     memory arena{allot::host::virtual_memory{64_GiB}};                  // of addresses; memory comes later
-//     memory other{allot::host::virtual_memory::up_to(64_GiB)};           // less where a process may not have so many
+//     memory arena{allot::host::virtual_memory{64_GiB}};                  // reserves addresses, not memory
+//     memory other{allot::host::virtual_memory::up_to(64_GiB)};           // fewer if the process has a limit
 //
 //     reserved   │ mapped: region │        no access         │
-//                └─ base          └─ the end, up and down with resize
+//                └─ base          └─ the end moves with resize
 //
-// A region's pages are readable and writable; behind its end any touch is a fault. Shrinking gives the pages back to the
-// system, so that they read as zero when they are mapped again. Each region reserves a range of its own. The system may
-// promise more pages than it has (overcommit); then it is the first touch that fails, and not `resize`.
+// The pages of a region are readable and writable. Any access behind its end is a fault. Shrinking returns pages to the
+// system, and they read as zero when they are mapped again. Each region reserves its own range. Linux may commit more
+// pages than it has (overcommit). In that case the first access fails instead of `resize`.
 //
-// Complexity: a system call for each acquire, resize and release. Memory: page tables for what was touched. Thread
-// safety: that of the system calls; there is no state.
-// Source: mmap(2), mprotect(2), madvise(2).
+// When to use: for one contiguous arena that grows to an unknown size and keeps every address.
+// When not to use: on 32-bit hosts or under a small RLIMIT_AS, where addresses are scarce; for alignments above a page.
+// Complexity: one or two system calls for each acquire, resize, and release.
+// Memory: page tables for touched pages. The object stores one size.
+// Thread safety: concurrent calls are safe for different regions, because the system calls are and the object does not
+// change.
+// Sources: mmap(2), mprotect(2), madvise(2).
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -30,21 +33,23 @@ namespace allot {
 inline namespace v1 {
 namespace host {
 
+/// Device whose regions grow and shrink at their end.
 class virtual_memory {
 public:
-    using address_model = raw_pointer;
-    using error = int;  // errno
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = 4096;
-    static constexpr std::size_t granularity = 64_KiB;  // a multiple of every page size that Linux uses
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;
+    using address_model = raw_pointer;                             ///< Addresses are pointers.
+    using error = int;                                             ///< An `errno` value.
+    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
+    /// Region sizes are multiples of this, in bytes: a multiple of every page size that Linux uses.
+    static constexpr std::size_t granularity = 64_KiB;
+    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
 
-    /// `reserve` bytes of addresses for each region, at least; rounded up to the granularity.
+    /// Reserves at least `reserve` bytes of addresses for each region. The size is rounded up to the granularity.
     explicit virtual_memory(std::size_t reserve) noexcept : reserve_{reserve} {}
 
-    /// The same for as much as the system has addresses for now: `most`, or a half, a quarter, … of it, down to `least`.
-    /// For a process whose addresses are limited (RLIMIT_AS, strict overcommit).
+    /// Returns a device that reserves as many addresses as the system currently allows: `most`, or a half, a quarter, …
+    /// of it, down to `least`. For processes with limited addresses (RLIMIT_AS, strict overcommit).
     [[nodiscard]] static virtual_memory up_to(std::size_t most, std::size_t least = granularity) noexcept {
         for (std::size_t reserve = most; reserve > least; reserve /= 2) {
             virtual_memory trial{reserve};
@@ -55,11 +60,11 @@ public:
         }
         return virtual_memory{least};
     }
-    /// Bytes of addresses that each region reserves.
+    /// Returns the number of bytes of addresses that each region reserves.
     [[nodiscard]] std::size_t reserve() const noexcept { return reserve_; }
 
-    /// Zeroed pages at the start of a reserved range. Refused with errno: ENOMEM also for more than is reserved, EINVAL
-    /// for a layout that is none, or an alignment above a page.
+    /// Reserves a range and maps zeroed pages at its start. Fails with an `errno` value: EINVAL for an invalid layout
+    /// or an alignment above a page; ENOMEM for more bytes than the reserve; otherwise the error of the system call.
     [[nodiscard]] acquired<virtual_memory> acquire(layout wanted) noexcept {
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         if (!wanted.is_valid() || wanted.align > page) return acquired<virtual_memory>::failure(EINVAL);
@@ -77,8 +82,8 @@ public:
         return region<void*>{base, wanted.size, page};
     }
 
-    /// Moves the end of a region; `size` is a multiple of the granularity and not 0. Refused with errno, ENOMEM for more
-    /// than is reserved.
+    /// Moves the end of a region. Precondition: `size` is a nonzero multiple of the granularity. Fails with an `errno`
+    /// value: ENOMEM for more bytes than the reserve; otherwise the error of the system call.
     [[nodiscard]] acquired<virtual_memory> resize(region<void*> held, std::size_t size) noexcept {
         if (size > align_up(reserve_, granularity)) return acquired<virtual_memory>::failure(ENOMEM);
         const bool grows = size > held.size;
@@ -91,6 +96,7 @@ public:
         return held;
     }
 
+    /// Unmaps a region and its reserved range.
     void release(region<void*> held) noexcept { ::munmap(held.base, align_up(reserve_, granularity)); }
 
 private:

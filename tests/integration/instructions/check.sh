@@ -1,6 +1,6 @@
 #!/bin/bash
-# Counts what allot's operations cost in instructions, and compares with what is recorded for the compiler, to the one: an
-# operation that became slower is noticed, and one that became faster is recorded. Flags are those of ./dev bench.
+# Counts the instructions of allot's operations and compares them with the recorded counts of the compiler. The
+# comparison is exact: a slower operation is an error, and a faster one is recorded. The flags are those of ./dev bench.
 # usage: check.sh COMPILER                  compare
 #        check.sh --renew [COMPILER...]     record; by default for g++ and clang++
 set -euo pipefail
@@ -12,7 +12,7 @@ skip() {
     exit 77
 }
 
-record_of() { # COMPILER: the file with its counts, by its version
+record_of() { # COMPILER: the file of counts for its version
     local name=${1##*/}
     echo "$directory/${name%-[0-9]*}-$("$1" -E -P -x c++ - <<<__VERSION__ | tr -dc 0-9.)-$(uname -m).txt"
 }
@@ -47,7 +47,7 @@ if [[ $1 == --renew ]]; then
     for compiler; do
         count "$compiler" >"$program.counts"
         {
-            echo "# Instructions an operation, and of the worst one; recorded by: tests/integration/instructions/check.sh --renew"
+            echo "# Instructions per operation and of the worst one; recorded by: tests/integration/instructions/check.sh --renew"
             cat "$program.counts"
         } >"$(record_of "$compiler")"
     done
@@ -59,6 +59,6 @@ record=$(record_of "$1")
 [[ -e $record ]] || skip "no instructions are recorded for $(basename "$record" .txt)"
 count "$1" >"$program.counts"
 compare "$record" "$program.counts" || {
-    echo "Where that is what the change is for, record it: tests/integration/instructions/check.sh --renew"
+    echo "If the change is intended, record it: tests/integration/instructions/check.sh --renew"
     exit 1
 }

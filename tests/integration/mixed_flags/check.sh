@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files of one program may differ in speed and size (core/detail/inlining.hpp): every answer of every call is the same whatever they
-# were compiled with, by whom, and in which order they are linked.
+# Files of one program may differ in speed and size (core/detail/inlining.hpp). Every answer of every call is the same for all
+# flags, compilers, and link orders.
 # usage: check.sh COMPILER...     ALLOT_LONG=1: more flags, and every pair
 set -euo pipefail
 export LC_ALL=C
@@ -13,12 +13,12 @@ compilers=()
 for each; do
     if command -v "$each" >/dev/null; then compilers+=("$each"); fi
 done
-((${#compilers[@]})) || { echo "skipped: none of $*" && exit 77; }
+((${#compilers[@]})) || { echo "skipped: no compiler of $*" && exit 77; }
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
 
-# An object of every compiler and flag. Its name is a namespace.
+# One object for every compiler and flag. Its name is a namespace.
 parts=()
 for ((c = 0; c != ${#compilers[@]}; ++c)); do
     for flag in "${flags[@]}"; do parts+=("by_${c}_$flag"); done
@@ -34,7 +34,7 @@ for ((i = 0; i < ${#parts[@]}; i += 2)); do # two at a time
 done
 
 failed=0
-play() { # FIRST SECOND: linked in this order
+play() { # FIRST SECOND: in link order
     local main=(-DFIRST="$1") objects=("$1.o")
     if [[ $1 != "$2" ]]; then main+=(-DSECOND="$2") objects+=("$2.o"); fi
     "${compilers[0]}" -std=c++20 "${main[@]}" "$here/main.cpp" "${objects[@]}" -o program
@@ -47,7 +47,7 @@ play() { # FIRST SECOND: linked in this order
 }
 for first in "${parts[@]}"; do
     for second in "${parts[@]}"; do
-        # In short, each by itself, and what is compiled for size with what is not.
+        # The short run has every object alone, and objects compiled for size with others.
         if [[ ! ${ALLOT_LONG-} && $first != "$second" ]]; then
             if [[ $first == *Os && $second == *Os || $first != *Os && $second != *Os ]]; then continue; fi
         fi

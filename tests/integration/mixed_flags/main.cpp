@@ -1,4 +1,4 @@
-// Calls of two files that were compiled with different flags, FIRST and SECOND, mixed by chance; every answer is printed.
+// Random calls of two files that were compiled with different flags, FIRST and SECOND. Prints every answer.
 #include <cstdint>
 #include <cstdio>
 

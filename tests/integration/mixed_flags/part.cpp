@@ -1,7 +1,7 @@
-// Calls of every subject, compiled once for each set of flags: PART names what is in this file.
+// Calls of every subject, compiled once for each set of flags. PART is the namespace of this file.
 #include "subjects.hpp"
 
-// In no file of the program is a function of these called by another: what is shared is allot's.
+// No other file calls these functions. The files share only functions of allot.
 namespace {
 
 template <class Memory>
@@ -20,13 +20,13 @@ std::size_t size_of(const Block& block) {
     else return block.size;
 }
 
-/// What the call answers. `operation` and `random` choose what is done, in each file alike.
+/// Returns the answer of one call. `operation` and `random` select the call identically in each file.
 template <class Memory>
 std::uint64_t perform(Memory& all, unsigned operation, std::uint64_t random) {
     auto& memory = all.memory;
     auto& live = all.live;
     constexpr auto reclaims = decltype(Memory::memory)::reclaims;
-    // Few sizes are large, few alignments beyond two words.
+    // Few sizes are large, and few alignments exceed two words.
     const std::size_t size = 1 + random % 97 * (random >> 10 & 7 ? 1 : 1 + (random >> 13) % 40);
     const std::size_t align = std::size_t{1} << (random >> 20 & 7 ? (random >> 23) % 5 : (random >> 23) % 11);
     const auto wanted = [&] {

@@ -1,4 +1,4 @@
-// The arenas and strategies that files with different flags use together: the same types, and so the same functions, in each.
+// The arenas and strategies that files with different flags share: the same types and therefore the same functions.
 #pragma once
 
 #include <allot/arena/arena.hpp>
@@ -17,7 +17,7 @@ namespace mixed {
 
 inline constexpr std::size_t bytes = 20'007;
 
-/// An arena over static storage, whose region the compiler knows.
+/// Arena over static storage: the compiler knows the region.
 template <class Strategy>
 struct embedded {
     allot::arena<allot::host::static_storage<bytes, 4096>, Strategy> memory;
@@ -28,7 +28,7 @@ struct embedded {
 struct alignas(4096) block_of_bytes {
     std::byte at[bytes];
 };
-/// An arena over a buffer, whose region it keeps.
+/// Arena over a buffer: the arena has a record of the region.
 template <class Strategy>
 struct buffered {
     block_of_bytes storage;
@@ -37,7 +37,7 @@ struct buffered {
     [[nodiscard]] const void* base() const { return storage.at; }
 };
 
-/// A strategy by itself.
+/// Strategy without an arena.
 template <class Strategy>
 struct alone {
     Strategy memory;

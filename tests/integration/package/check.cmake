@@ -1,5 +1,5 @@
-# Gets allot in one WAY and builds and runs a consumer with it, outside the source tree. Run by CTest with WAY, SOURCE,
-# BUILD (a configured build of allot), SCRATCH, VERSION, COMPILER and BOOST (its version).
+# Obtains allot in one WAY, then builds and runs a consumer outside the source tree. CTest runs this script with WAY,
+# SOURCE, BUILD (a configured build of allot), SCRATCH, VERSION, COMPILER, and BOOST (its version).
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -11,7 +11,7 @@ function(run)
     endif()
 endfunction()
 
-# Configuring a consumer with these arguments is refused, and this is said.
+# Checks that configuring a consumer with these arguments fails with this message.
 function(refuse_consumer reason)
     execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/refused -G Ninja
                             -DCMAKE_CXX_COMPILER=${COMPILER} ${ARGN}
@@ -19,7 +19,7 @@ function(refuse_consumer reason)
     string(REGEX REPLACE "[ \n]+" " " words "${output}")
     string(FIND "${words}" "${reason}" at)
     if(status EQUAL 0 OR at EQUAL -1)
-        message(FATAL_ERROR "it does not fail by the reason '${reason}':\n${output}")
+        message(FATAL_ERROR "the configuration does not fail with '${reason}':\n${output}")
     endif()
 endfunction()
 
@@ -66,7 +66,8 @@ elseif(WAY STREQUAL "conan")
     run(${CONAN} create ${SOURCE} --no-remote --test-folder ${SCRATCH}/package/conan)
 
 elseif(WAY STREQUAL "vcpkg")
-    # vcpkg itself is not needed for what goes wrong most: its manifest and the project drifting apart.
+    # vcpkg itself is not necessary to find the most frequent error: different versions in its manifest and in the
+    # project.
     file(READ ${SOURCE}/.vcpkg/ports/allot/vcpkg.json manifest)
     string(JSON version GET "${manifest}" version)
     if(NOT version STREQUAL VERSION)
@@ -74,7 +75,7 @@ elseif(WAY STREQUAL "vcpkg")
     endif()
 
 elseif(WAY STREQUAL "older_cmake")
-    # The oldest CMake that users may have; ./dev test --wide installs it.
+    # The oldest supported CMake. ./dev test --wide installs it.
     set(CMAKE_COMMAND ${SOURCE}/build/tools/cmake-3.22/cmake/data/bin/cmake)
     if(NOT EXISTS ${CMAKE_COMMAND})
         message("skipped: CMake 3.22 is not installed (./dev test --wide installs it)")

@@ -1,5 +1,5 @@
-// Two shared objects with an arena each: blocks of one are given back through the other's code, arenas of both are used
-// from here, and neither knows of the other.
+// Two shared objects with one arena each. Blocks of one are freed through the code of the other, and this program uses
+// both arenas. Neither object refers to the other.
 #include "objects.hpp"
 
 #include <cstdio>
@@ -15,15 +15,15 @@ void check(bool holds, const char* what) {
     ++failures;
 }
 
-/// All of it is one hole again.
+/// Returns whether the whole arena is one hole.
 bool is_whole(const objects::plain_arena& arena) { return arena.diagnose({4000, 16}).reason == allot::refusal::none; }
 
 }  // namespace
 
 int main() {
-    check(&first::plain() != &second::plain(), "each object has an arena of its own");
+    check(&first::plain() != &second::plain(), "each object has its own arena");
 
-    // Blocks of each, allocated there and used here.
+    // Blocks of each object, allocated there and used here.
     objects::block of_first[8], of_second[8];
     for (int i = 0; i != 8; ++i) {
         of_first[i] = first::allocate({100, 16});
@@ -39,7 +39,7 @@ int main() {
         check(*static_cast<unsigned char*>(of_second[i].address) == 100 + i, "blocks of the second keep their bytes");
     }
 
-    // Given back by the object's own code, and by the code that was compiled in here.
+    // Freed by the object's own code, and by the code compiled into this program.
     for (int i = 0; i != 8; i += 2) {
         first::deallocate(of_first[i]);
         second::plain().deallocate(of_second[i]);
@@ -50,7 +50,7 @@ int main() {
     }
     check(is_whole(first::plain()) && is_whole(second::plain()), "both arenas are whole again");
 
-    // Checked arenas: a block of one is foreign to the other, whose own handler is called.
+    // Checked arenas: a block of one is foreign to the other, and the handler of the other is called.
     const auto one = first::checked().allocate({64, 16});
     const auto two = second::checked().allocate({64, 16});
     check(one && two, "both checked arenas allocate");
@@ -61,14 +61,14 @@ int main() {
     first::checked().deallocate(one);
     second::checked().deallocate(two);
     check(first::misuses() == 1 && second::misuses() == 1, "their own blocks are no misuse");
-    check(first::checked().trim() == 4096 && first::checked().size() == 0, "the first's region goes back");
-    check(second::checked().trim() == 4096 && second::checked().size() == 0, "the second's region goes back");
+    check(first::checked().trim() == 4096 && first::checked().size() == 0, "the first releases its region");
+    check(second::checked().trim() == 4096 && second::checked().size() == 0, "the second releases its region");
 
-    // One of each kind composed here: a block remembers where it came from.
+    // A composition made here: a block has a record of its origin.
     allot::fallback both{first::plain(), second::plain()};
     const auto large = both.allocate({3000, 16}), next = both.allocate({3000, 16});
-    check(large && next && both.is_from_first(large) && !both.is_from_first(next), "fallback goes on to the second");
-    check(!both.allocate({3000, 16}), "and then there is no more");
+    check(large && next && both.is_from_first(large) && !both.is_from_first(next), "fallback uses the second");
+    check(!both.allocate({3000, 16}), "both arenas are exhausted");
     both.deallocate(next);
     both.deallocate(large);
     check(is_whole(first::plain()) && is_whole(second::plain()), "both arenas are whole in the end");

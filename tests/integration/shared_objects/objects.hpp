@@ -1,11 +1,11 @@
-// What the two shared objects export: an arena each, and what to do with blocks of one's own or the other's.
+// Exports of the two shared objects: one arena each, and functions that allocate and free blocks.
 #pragma once
 
 #include <allot/allot.hpp>
 
 namespace objects {
 
-/// A misuse handler that counts in the arena's own shared object.
+/// Misuse handler that counts in the arena's own shared object.
 struct first_counts {
     void operator()(allot::misuse, std::size_t, std::size_t) const noexcept;
 };
@@ -18,7 +18,7 @@ using growth = allot::growth::fixed<allot::growth_options{.step = 4096, .regions
 
 template <class OnMisuse>
 using checked_arena = allot::arena<allot::host::heap, allot::best_fit<>, growth, checked, OnMisuse>;
-/// The same type in both objects: its functions are merged by the dynamic linker, its memory is not.
+/// The same type in both objects. The dynamic linker merges its functions but not its memory.
 using plain_arena = allot::arena<allot::host::static_storage<4096>, allot::best_fit<>>;
 using block = plain_arena::block_type;
 

@@ -1,4 +1,4 @@
-// One combination of options, as a machine.
+// Implements `machine` for one combination of options.
 #pragma once
 
 #include "machine.hpp"
@@ -23,9 +23,9 @@ struct count_misuse {
     void operator()(misuse, std::size_t, std::size_t) const noexcept { ++misuses; }
 };
 
-// ── devices that only tests have ─────────────────────────────────────────────────────────────────────────────────────
+// ── test devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Buffers that are nothing but a number.
+/// Buffers whose handle is a number.
 struct handles {
     using address_model = handle_offset<std::uintptr_t>;
     using error = int;
@@ -47,7 +47,7 @@ struct handles {
     }
 };
 
-/// Addresses that the host may not touch: whoever does ends the program.
+/// Addresses that the host must not access. An access ends the program.
 struct untouchable {
     using address_model = raw_pointer;
     using error = int;
@@ -56,7 +56,7 @@ struct untouchable {
     static constexpr std::size_t min_align = 1, granularity = 1;
     static constexpr auto dl_device = dl_device_type::cuda;
 
-    static constexpr std::size_t in_front = 8;  // of a base, which is no page's
+    static constexpr std::size_t in_front = 8;  // bytes before a base, so that the base is not a page's
     acquired<untouchable> acquire(layout wanted) noexcept {
         if (wanted.size > handles::most || wanted.align > 4096) return acquired<untouchable>::failure(7);
         const std::size_t lead = wanted.align > in_front ? 0 : in_front;
@@ -70,7 +70,7 @@ struct untouchable {
     }
 };
 
-/// What a device stands on.
+/// Memory below a device.
 template <class Device, std::size_t Size>
 struct ground {
     static constexpr bool is_window = false;
@@ -84,7 +84,7 @@ template <class Device, std::size_t Size>
 struct window_ground {
     static constexpr bool is_window = true;
     alignas(4096) std::byte bytes[Size + 24];
-    Device device() { return Device{bytes + 3, Size}; }  // as badly aligned as can be
+    Device device() { return Device{bytes + 3, Size}; }  // the worst alignment
 };
 template <std::size_t Size>
 struct ground<host::buffer, Size> : window_ground<host::buffer, Size> {};
@@ -96,7 +96,7 @@ struct ground<host::virtual_memory, Size> {
     host::virtual_memory device() { return host::virtual_memory{Size * 3}; }
 };
 
-// ── what is made of arenas ───────────────────────────────────────────────────────────────────────────────────────────
+// ── compositions of arenas ───────────────────────────────────────────────────────────────────────────────────────────
 
 enum class made { alone, fallback, synchronized, paged };
 constexpr std::size_t row_bytes = 40;
@@ -139,7 +139,7 @@ struct no_marks<Arena> {
     using type = decltype(std::declval<const Arena&>().mark());
 };
 
-/// What a strategy's options say of how much it may need beside a block.
+/// Granule of a strategy, from its options. It limits the bytes that a block needs in addition to its size.
 template <class Strategy>
 constexpr std::size_t granule_of = 1;
 template <best_fit_options Options, class Offset, class Memory>
@@ -160,7 +160,7 @@ class combination final : public machine {
     static constexpr bool grows = Growth::regions > 1 || Growth::in_place;
     static constexpr bool alone = How == made::alone || How == made::synchronized;
 
-    /// Always as far from a page's start, so that machines of one type are alike.
+    /// Always at the same distance from a page's start, so that machines of one type are alike.
     struct home {
         ground<Device, Size> under;
         alignas(4096) std::byte room[64 + sizeof(arena_type)];

@@ -1,9 +1,9 @@
-// The oracle of the option sweep: random calls to a machine, each answer held against its documents. It knows where the
-// regions are and which bytes it was given, and nothing of how they are chosen.
+// The oracle of the option sweep. It makes random calls to a machine and compares each answer with the documentation.
+// It tracks regions and block bytes, but not how the allocator selects them.
 //
-//     sweep [row …]        works off the rows named, or all; each in a process of its own, so that one may crash
+//     sweep [row …]        runs the given rows, or all rows, each in its own process, because a row may crash
 //
-// SWEEP_ROUNDS: how often, with another seed each time. SWEEP_TRACE: every call is printed.
+// SWEEP_ROUNDS: number of runs, each with another seed. SWEEP_TRACE: prints every call.
 #include "machine.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace sweep {
 namespace {
 
 const enlisted* first = nullptr;
-constexpr int laws_broken = 42;  // what a sanitizer does not end with
+constexpr int laws_broken = 42;  // not an exit status of a sanitizer
 
 struct broken {
     std::string law;
@@ -41,24 +41,24 @@ public:
         free_everything();
         if (all_.trims && all_.grows) {
             it_->trim();
-            require(it_->size() == 0 || all_.in_rows || !all_.alone, "trim gives back every region in which nothing is live");
+            require(it_->size() == 0 || all_.in_rows || !all_.alone, "trim releases every region without a live block");
         }
         misuse();
         if (all_.trims && all_.grows) it_->trim();
         join();
-        if (all_.in_rows && all_.defers) return;  // rows that wait are taken where they are
+        if (all_.in_rows && all_.defers) return;  // waiting rows are reused in place
         if (most != 0) {
             note("allocate", most, 1);
-            require(it_->allocate(0, {most, 1}), "after everything is given back, as large a block is to be had as at first");
+            require(it_->allocate(0, {most, 1}), "after all blocks are freed, the largest block is as at first");
             take_over(0, {most, 1});
             free_everything();
             if (all_.trims && all_.grows) it_->trim();
         }
         join();
-        require(fill(*it_, 24) == count, "after everything is given back, as many blocks are to be had as at first");
+        require(fill(*it_, 24) == count, "after all blocks are freed, as many blocks fit as at first");
         require(misuses == 0, "correct calls are no misuse");
         it_.reset();
-        require(misuses == 0, "what was given back is not reported as leaked");
+        require(misuses == 0, "freed blocks are not reported as leaked");
     }
 
     [[nodiscard]] const std::string& last() const { return last_; }
@@ -69,22 +69,22 @@ private:
         std::size_t asked = 0;
         std::vector<place> places;
         unsigned char pattern = 0;
-        unsigned long since = 0;  // which allocation it was
+        unsigned long since = 0;  // number of the allocation
     };
 
-    static constexpr std::size_t most_in_rows = 5000;  // beyond, all that is looked at is many rows
+    static constexpr std::size_t most_in_rows = 5000;  // larger blocks would only test many rows
 
     static void require(bool holds, const char* law) {
         if (!holds) throw broken{law};
     }
     std::size_t below(std::size_t bound) { return bound == 0 ? 0 : random_() % bound; }
 
-    /// What is deferred joins before a refusal.
+    /// Makes deferred blocks merge, which happens before a failure.
     void join() { static_cast<void>(it_->diagnose({~std::size_t{0} / 2, 1})); }
 
-    // ── what is to be had at first ───────────────────────────────────────────────────────────────────────────────
+    // ── capacity at first ────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// The largest block of a fresh machine, up to twice what its device was asked for.
+    /// Returns the size of the largest block of a new machine, up to twice its size.
     std::size_t most_at_once() const {
         if (all_.in_rows && all_.size > most_in_rows) return 0;
         std::size_t served = 0, refused = 2 * all_.size + 1;
@@ -101,7 +101,7 @@ private:
         const std::unique_ptr<machine> fresh{make_()};
         return fill(*fresh, size);
     }
-    /// How many blocks are to be had at once, up to some.
+    /// Returns the number of blocks that fit concurrently, up to `most_ids`.
     static std::size_t fill(machine& of, std::size_t size) {
         std::size_t count = 0;
         while (count != most_ids && of.allocate(count, {size, 1})) ++count;
@@ -131,9 +131,9 @@ private:
             default: break;
         }
         if (all_.in_rows && wanted.size > most_in_rows && wanted.size <= (std::size_t{1} << 20)) wanted.size %= most_in_rows;
-        // What a heap might give, once for each row.
+        // A heap could serve this alignment once for each row.
         if (all_.in_rows && wanted.align > (std::size_t{1} << 20) && wanted.align < (std::size_t{1} << 42)) wanted.align <<= 21;
-        // What a heap might give, and what nobody wants filled.
+        // A heap could serve this size, but filling it takes too long.
         if (wanted.size > (std::size_t{1} << 20) && wanted.size < (std::size_t{1} << 50)) wanted.size <<= 30;
         return wanted;
     }
@@ -173,29 +173,29 @@ private:
         const bool given = it_->allocate(id, wanted);
         last_ += given ? " is served" : " is refused";
         if (given) {
-            require(wanted.is_valid(), "a layout that is none is refused");
+            require(wanted.is_valid(), "an invalid layout fails");
             require(said.reason == refusal::none || said.reason == refusal::device_refused,
-                    "diagnose says why not, and allocate serves");
+                    "diagnose reports a reason, but allocate succeeds");
             take_over(id, wanted);
             return true;
         }
         const allot::diagnosis now = it_->diagnose(wanted);
         last_ += std::string{", before: "} + said.what() + ", after: " + now.what();
-        // Rows that wait are taken where they are, so that many rows may fit at one time and not at another.
+        // Waiting rows are reused in place, so many rows may fit at one time and not at another.
         const bool as_before = !all_.in_rows || !all_.defers;
-        require(now.reason != refusal::none || !as_before, "allocate refuses, and diagnose says that it would serve");
-        // Of a fallback, the second's answer may hide that the first's device refused.
+        require(now.reason != refusal::none || !as_before, "allocate fails, but diagnose reports success");
+        // In a fallback, the answer of the second arena may hide an error of the first arena's device.
         if ((all_.alone || !all_.grows) && as_before)
             require(said.reason != refusal::none || now.reason == refusal::device_refused,
-                    "diagnose said none, and allocate refuses");
+                    "diagnose reported success, but allocate fails");
         const bool asked_device = said.reason == refusal::device_refused || now.reason == refusal::device_refused;
         if (!asked_device && !all_.in_rows && (all_.alone || !all_.grows))
-            require(said.reason == now.reason, "a refusal changes what diagnose says");
-        if (wanted.size == 0) require(now.reason == refusal::empty_layout, "size 0 is refused as empty_layout");
-        else if (!wanted.is_valid()) require(now.reason == refusal::bad_alignment, "a bad alignment is refused as that");
-        require(it_->size() == size, "a refusal changes no region");
+            require(said.reason == now.reason, "a failed allocate changes the diagnosis");
+        if (wanted.size == 0) require(now.reason == refusal::empty_layout, "size 0 fails with empty_layout");
+        else if (!wanted.is_valid()) require(now.reason == refusal::bad_alignment, "a bad alignment fails with bad_alignment");
+        require(it_->size() == size, "a failed allocate changes no region");
         if (all_.exact && wanted.is_valid() && now.reason != refusal::out_of_records && now.reason != refusal::misaligned)
-            require(!has_hole(wanted), "an exact strategy refuses only when no hole fits");
+            require(!has_hole(wanted), "an exact strategy fails only if no hole fits");
         return false;
     }
 
@@ -205,28 +205,28 @@ private:
         ++live_;
         block.since = ++count_;
         block.asked = wanted.size;
-        require(it_->size_of(id) == wanted.size, "a block has the size that was asked for");
-        require(it_->owns(id), "an arena owns what it gave");
+        require(it_->size_of(id) == wanted.size, "a block has the requested size");
+        require(it_->owns(id), "an arena owns its blocks");
         block.pattern = static_cast<unsigned char>(random_());
         const std::vector<place> regions = it_->regions();
         place_block(block, it_->places(id), regions);
         for (const place& each : block.places) {
             bool beside_handle = each.key != 0;
-            require(each.at % wanted.align == 0, "a block is aligned as it was asked");
+            require(each.at % wanted.align == 0, "a block has the requested alignment");
             if (beside_handle)
                 for (const place& region : regions)
-                    if (region.key == each.key) require(region.align % wanted.align == 0, "so is its region, beside a handle");
+                    if (region.key == each.key) require(region.align % wanted.align == 0, "the region of a handle has the requested alignment");
         }
         write(block);
     }
-    /// In a region, and apart from all others.
+    /// Checks that a block is in a region and overlaps no other block.
     void place_block(held& block, std::vector<place> places, const std::vector<place>& regions) {
         std::size_t bytes = 0;
         for (const place& each : places) {
             bytes += each.size;
             const auto holds_it = [&](const place& region) { return is_inside(each, region); };
             require(std::any_of(regions.begin(), regions.end(), holds_it),
-                    "a block lies in a region");
+                    "a block is inside a region");
             for (const held& other : blocks_) {
                 if (!other.live || &other == &block) continue;
                 for (const place& piece : other.places) require(!overlap(each, piece), "live blocks share no byte");
@@ -247,13 +247,13 @@ private:
         for (const place& each : block.places)
             if (each.bytes != nullptr) std::memset(each.bytes, block.pattern, each.size);
     }
-    /// The first bytes of a block are what was written.
+    /// Checks that the first bytes of a block are unchanged.
     void look(const held& block, std::size_t bytes) const {
         for (const place& each : block.places) {
             const std::size_t some = std::min(bytes, each.size);
             if (each.bytes != nullptr)
                 for (std::size_t i = 0; i != some; ++i)
-                    require(static_cast<unsigned char>(each.bytes[i]) == block.pattern, "a block keeps what was written in it");
+                    require(static_cast<unsigned char>(each.bytes[i]) == block.pattern, "a block keeps its bytes");
             bytes -= some;
         }
     }
@@ -279,7 +279,7 @@ private:
         return false;
     }
 
-    /// One that its order lets go; nothing where there is none.
+    /// Returns a block that the order of reclamation allows to free, or `most_ids` if there are no blocks.
     std::size_t choose() {
         std::size_t chosen = most_ids, seen = 0;
         for (std::size_t id = 0; id != most_ids; ++id) {
@@ -329,12 +329,12 @@ private:
         if (it_->resize(id, size)) {
             require(size != 0, "no block has size 0");
             block.asked = size;
-            require(it_->size_of(id) == size, "a block that is resized has that size");
+            require(it_->size_of(id) == size, "a resized block has the new size");
             look(block, std::min(before, size));
             place_block(block, it_->places(id), it_->regions());
             write(block);
         } else {
-            require(it_->size_of(id) == before && it_->capacity(id) == capacity, "a resize that is refused changes nothing");
+            require(it_->size_of(id) == before && it_->capacity(id) == capacity, "a failed resize changes nothing");
             look(block, ~std::size_t{0});
         }
     }
@@ -349,23 +349,23 @@ private:
         note("claim", wanted.offset, wanted.size);
         const allot::diagnosis said = it_->diagnose_at(wanted);
         if (it_->allocate_at(id, wanted)) {
-            require(said.reason == refusal::none, "diagnose_at says why not, and claim serves");
+            require(said.reason == refusal::none, "diagnose_at reports a reason, but allocate_at succeeds");
             take_over(id, {wanted.size, 1});
-            require(blocks_[id].places[0].at == region.at + wanted.offset, "a claim is given where it was asked for");
+            require(blocks_[id].places[0].at == region.at + wanted.offset, "allocate_at returns the requested place");
         } else {
-            require(said.reason != refusal::none, "diagnose_at says none, and claim refuses");
+            require(said.reason != refusal::none, "diagnose_at reports success, but allocate_at fails");
         }
     }
     void trim() {
         note("trim", it_->size(), 0);
         const std::size_t size = it_->size(), released = it_->trim();
-        require(it_->size() + released == size, "trim says how many bytes it gave back");
+        require(it_->size() + released == size, "trim returns the number of released bytes");
         const std::vector<place> regions = it_->regions();
         for (const held& block : blocks_) {
             if (!block.live) continue;
             for (const place& each : block.places)
                 require(std::any_of(regions.begin(), regions.end(), [&](const place& in) { return is_inside(each, in); }),
-                        "a trim keeps the regions of live blocks");
+                        "trim keeps the regions of live blocks");
         }
     }
     void mark_and_rollback() {
@@ -383,13 +383,13 @@ private:
         it_->rollback();
     }
 
-    /// What a hardened arena is to see.
+    /// Misuse that a hardened arena must detect.
     void misuse() {
         if (!all_.hardened || !it_->allocate(0, {8, 1})) return;
         it_->deallocate(0);
         require(misuses == 0, "correct calls are no misuse");
         it_->deallocate(0);
-        require(misuses == 1, "a block that is given back twice is reported once");
+        require(misuses == 1, "a double free is reported once");
         misuses = 0;
         if (all_.resets) it_->reset();
     }
@@ -411,7 +411,7 @@ private:
     bool is_traced_ = std::getenv("SWEEP_TRACE") != nullptr;
 };
 
-/// In a process of its own, because it may crash. Whether all laws held.
+/// Runs a row in its own process, because it may crash. Returns whether all laws held.
 bool work_off(const enlisted& row, unsigned rounds) {
     std::fflush(stdout);
     const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// An allocator of the option sweep without its type: what the oracle in fuzz.cpp calls, and what its documents promise.
+// Type-erased allocator of the option sweep: the interface for the oracle in fuzz.cpp, and the documented guarantees.
 #pragma once
 
 #include <allot/core/diagnosis.hpp>
@@ -14,24 +14,24 @@ namespace sweep {
 struct place {
     std::uintptr_t key = 0, at = 0;
     std::size_t size = 0;
-    std::size_t align = 0;         // of a region beside a handle
-    std::byte* bytes = nullptr;    // where the host may touch them
+    std::size_t align = 0;       // of a region with a handle
+    std::byte* bytes = nullptr;  // set if the host may access the bytes
 };
 
 struct promises {
     allot::reclaim reclaims = allot::reclaim::any;
-    bool exact = false;        // refuses only when no hole fits, but for `slack`
-    bool grows = false;        // acquires more than it began with
-    bool alone = true;         // an arena, as it is or locked: it has all that arenas have
-    bool in_rows = false;      // blocks are rows
+    bool exact = false;    // fails only if no hole fits, except for `slack`
+    bool grows = false;    // acquires more memory than at first
+    bool alone = true;     // a plain or locked arena with all operations of an arena
+    bool in_rows = false;  // blocks consist of rows
     bool trims = false, resets = false, resizes = false, claims = false, marks = false, hardened = false;
-    std::size_t slack = 0;     // what a block may need beside its bytes and its alignment
-    bool defers = false;       // what is given back may wait as it is
-    std::size_t size = 0;      // bytes asked of the device
-    std::size_t reach = 0;     // bytes of a region that its offsets tell apart
+    std::size_t slack = 0;  // bytes that a block may need in addition to its size and alignment
+    bool defers = false;    // freed blocks may wait without merging
+    std::size_t size = 0;   // bytes requested from the device
+    std::size_t reach = 0;  // bytes of a region that its offsets can address
 };
 
-/// Blocks are named by numbers below this, which the oracle chooses.
+/// Number of block IDs. The oracle selects the IDs.
 constexpr std::size_t most_ids = 160;
 
 class machine {
@@ -60,7 +60,7 @@ public:
 
 using maker = machine* (*)();
 
-/// Joins the list that main works off.
+/// Adds itself to the list of combinations that main runs.
 struct enlisted {
     enlisted(int row, const char* what, maker make);
     int row;
@@ -69,7 +69,7 @@ struct enlisted {
     const enlisted* next;
 };
 
-/// Misuse that was reported.
+/// Number of reported misuses.
 inline int misuses = 0;
 
 }  // namespace sweep

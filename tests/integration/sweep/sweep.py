@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Option sweep: every pair of values of all options of arenas, together once; three at a time with ALLOT_LONG=1.
+"""Option sweep: covers every pair of option values of arenas at least once, and every triple with ALLOT_LONG=1.
 
-    sweep.py COMPILER [-I… flags]        compiles and runs all; exits with 0 when every combination is fine
-    sweep.py --list                      says which combinations there are
+    sweep.py COMPILER [-I… flags]        compiles and runs all; exits with 0 if every combination passes
+    sweep.py --list                      lists the combinations
 
-Pairs are about 250 rows: two and a half minutes of one core to compile by clang++. Three at a time are about 1,360:
-twelve minutes, and each row is played once instead of three times. SWEEP_JOBS is how many compilers run at once.
+Pairs take about 250 rows, which clang++ compiles in two and a half minutes on one core. Triples take about 1,360 rows
+and twelve minutes, and each row is run once instead of three times. SWEEP_JOBS is the number of concurrent compilers.
 
-A combination is fine when it does not compile, and the first error is one sentence of ours ("allot: …"), or when it
-compiles and passes the oracle (fuzz.cpp) under AddressSanitizer and UndefinedBehaviorSanitizer.
+A combination passes in two cases. Either it does not compile, and the first error is a sentence of allot ("allot: …").
+Or it compiles and passes the oracle (fuzz.cpp) under AddressSanitizer and UndefinedBehaviorSanitizer.
 
-`refused` models the documents: which combinations do not make an arena. It only saves time: combinations that it expects
-to be refused are compiled apart, so that the others need no second attempt. The compiler decides.
+`refused` models the documented restrictions of combinations. It only saves time: the script compiles combinations that
+should fail separately, so that the others need no second attempt. The compiler decides.
 """
 import concurrent.futures
 import itertools
@@ -25,7 +25,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = os.environ.get("ALLOT_LONG") == "1"
-CANDIDATES = 2 if LONG else 8  # for a row; of these, the one that covers the most is taken
+CANDIDATES = 2 if LONG else 8  # candidates for a row; the one with the most new combinations wins
 JOBS = int(os.environ.get("SWEEP_JOBS", "1"))
 
 OFFSET = {"8": "std::uint8_t", "16": "std::uint16_t", "32": "std::uint32_t", "64": "std::uint64_t"}
@@ -66,7 +66,7 @@ FAMILIES = {
 
 
 def refused(row):
-    """Why the documents say that a combination makes no arena: a set of reasons."""
+    """Returns the set of documented reasons why a combination is not a valid arena."""
     why = set()
     family, device, growth = row["family"], row["device"], row["growth"]
     pointers = device not in ("handles", "untouchable")
@@ -166,10 +166,10 @@ def spelled(row):
 # ── covering ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 class Cover:
-    """Which combinations of `strength` values no row has yet. A row is a list of indices, one for each factor."""
+    """Tracks the combinations of `strength` values that no row has yet. A row is a list of factor indices."""
 
     def __init__(self, counts, strength, shared):
-        """`shared` has the groups of factors that all families have; it is filled."""
+        """Adds to `shared` the groups of factors that all families have."""
         self.counts = counts
         self.groups = list(itertools.combinations(range(len(counts)), strength))
         self.missing = {group: bytearray(b"\1") * math.prod(counts[f] for f in group) for group in self.groups}
@@ -184,14 +184,14 @@ class Cover:
         return index
 
     def values(self, group, index):
-        """The other way round."""
+        """Inverse of `index`."""
         found = {}
         for f in reversed(group):
             index, found[f] = divmod(index, self.counts[f])
         return found
 
     def new(self, row, groups):
-        """How many of these groups' combinations in a row are missing. None where the row has no value yet."""
+        """Returns the number of missing combinations of these groups in a row. Ignores groups without a value yet."""
         count = 0
         for group in groups:
             if all(row[f] is not None for f in group):
@@ -208,7 +208,7 @@ class Cover:
 
 
 def covering(strength):
-    """Rows that the documents allow, with every combination of `strength` values that such a row can have."""
+    """Returns valid rows with every combination of `strength` values that a valid row can have."""
     all_rows, shared, all_covered, never_covered = [], {}, 0, 0
     for family in sorted(FAMILIES, key=lambda f: -len(FAMILIES[f])):
         dice = random.Random(f"{family} {strength}")
@@ -219,7 +219,7 @@ def covering(strength):
             return {n: factors[n][v] for n, v in zip(names, values)}
 
         def mended(values, fixed):
-            """The row without what is refused, or None; what is fixed stays."""
+            """Returns a valid variant of the row with the fixed values, or None."""
             free = [f for f in range(len(names)) if f not in fixed]
             for _ in range(60):
                 if not refused(as_row(values)):
@@ -257,7 +257,7 @@ def covering(strength):
                 values = [fixed.get(f) for f in range(len(names))]
                 free = [f for f in range(len(names)) if f not in fixed]
                 dice.shuffle(free)
-                for f in free:  # the value with the most that is missing
+                for f in free:  # the value with the most missing combinations
                     gains = []
                     for v in range(counts[f]):
                         values[f] = v
@@ -275,14 +275,14 @@ def covering(strength):
         all_covered += covered
         never_covered += sum(sum(left) for group, left in cover.missing.items() if group not in shared)
     never_covered += sum(sum(left) for left in shared.values())
-    print(f"{len(all_rows)} rows have {all_covered} combinations of {strength} values; {never_covered} more are in no row that "
-          "the documents allow")
+    print(f"{len(all_rows)} rows have {all_covered} combinations of {strength} values; {never_covered} more are in no "
+          "valid row")
     sys.stdout.flush()
     return all_rows
 
 
 def refusals():
-    """Rows that the documents refuse: each reason alone, in every family, with every device and every growth it has."""
+    """Returns invalid rows: each reason alone, in every family and with every device in which it occurs."""
     dice = random.Random("refusals")
     seen, rows = set(), []
     for family, own in FAMILIES.items():
@@ -306,7 +306,7 @@ class Compiler:
     def __init__(self, words, folder):
         self.words, self.folder = words, folder
         version = subprocess.run([words[0], "--version"], capture_output=True, text=True).stdout
-        self.notes_follow = "clang" in version  # otherwise they go before the error
+        self.notes_follow = "clang" in version  # otherwise notes precede the error
 
     def run(self, name, text, flags):
         path = os.path.join(self.folder, name)
@@ -318,7 +318,7 @@ class Compiler:
         return done.returncode, done.stderr
 
     def first_errors(self, name, output):
-        """The first error of each line of the file that led to one."""
+        """Returns the first error for each line of the file that causes one."""
         found, line, error = {}, None, None
         here = re.compile(re.escape(name) + r":(\d+):")
         for text in output.splitlines():
@@ -348,8 +348,8 @@ def source(rows):
 
 
 def compile_batch(compiler, name, rows, flags):
-    """Compiles rows together. Gives those that compile, and for the others the first error. What several rows share is
-    said of the first of them only, so that the rest is asked again."""
+    """Compiles rows together. Returns the rows that compile, and the first error of each other row. The compiler
+    reports an error that several rows share only for the first, so the others are compiled again."""
     errors = {}
     while rows:
         status, output = compiler.run(name, source(rows), flags)
@@ -359,7 +359,7 @@ def compile_batch(compiler, name, rows, flags):
         first = PROLOGUE.count("\n") + 1
         bad = {index: found[first + index] for index in range(len(rows)) if first + index in found}
         if not bad:
-            sys.exit(f"{name} does not compile, and no row is why:\n{output[:4000]}")
+            sys.exit(f"{name} does not compile, and no row causes the error:\n{output[:4000]}")
         errors |= {rows[index][0]: text for index, text in bad.items()}
         rows = [row for index, row in enumerate(rows) if index not in bad]
     return rows, errors
@@ -392,7 +392,7 @@ def main():
                 row = numbered[number - 1][1]
                 sentence = re.search(r'allot: [^"]*', text)
                 if not sentence:
-                    wrong.append(f"row {number}: {spelled(row)}\n    is refused by no sentence: {text}")
+                    wrong.append(f"row {number}: {spelled(row)}\n    fails without a sentence of allot: {text}")
                 else:
                     said.add(sentence.group(0))
                 if not expected:
@@ -424,10 +424,10 @@ def main():
         if subprocess.run([compiler.words[0], "-fsanitize=address,undefined", oracle, *objects, "-o", program]).returncode:
             sys.exit("the sweep does not link")
         for text in unexpected:
-            print("not as modelled:", text)  # costs time, and is not wrong
+            print("not as modeled:", text)  # costs time, but is not an error
         for text in wrong:
             print(text)
-        print(f"{len(bad) - len(more)} combinations refused, by {len(said)} sentences")
+        print(f"{len(bad) - len(more)} combinations refused, with {len(said)} different sentences")
         sys.stdout.flush()
         ran = subprocess.run([program], env={"SWEEP_ROUNDS": "1" if LONG else "3"} | os.environ | {
             "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")})

@@ -1,4 +1,4 @@
-// Compiles for a core that has instructions for exclusive access, and for a Cortex-M0+ is refused in a sentence.
+// Compiles for a core with instructions for exclusive access. A Cortex-M0+ lacks them and gets one error message.
 // refused: allot: this core has no instructions for exclusive access
 #include <allot/allot.hpp>
 

@@ -1,6 +1,6 @@
-# Builds the tests of this directory for a machine without a heap, exceptions, RTTI and an operating system, looks at the
-# symbols of the objects and of the program, and runs it in an emulator. Run by CTest with MACHINE and what that wants (see
-# CMakeLists.txt), and with what ../freestanding/cross.cmake wants.
+# Builds the tests of this directory for a machine without a heap, exceptions, RTTI, and an operating system. Checks the
+# symbols of the objects and of the program, and runs the program in an emulator. CTest runs this script with MACHINE,
+# its arguments (see CMakeLists.txt), and the variables of ../freestanding/cross.cmake.
 cmake_minimum_required(VERSION 3.25)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 set(freestanding ${here}/../freestanding)
@@ -18,7 +18,7 @@ if(MACHINE STREQUAL "cortex_m")
     set(runtime ${board}/semihosting.cpp ${board}/startup.cpp ${here}/cortex_m.cpp)
     set(link --specs=nano.specs -nostartfiles -L${board} -Wl,--no-warn-rwx-segments)
 elseif(MACHINE STREQUAL "riscv64")
-    set(target riscv64-linux-gnu) # its C library stays out
+    set(target riscv64-linux-gnu) # its C library is not linked
     set(packages "g++-riscv64-linux-gnu qemu-system-misc")
     set(emulator qemu-system-riscv64)
     set(compile -mcmodel=medany -fno-pie -fno-stack-protector)
@@ -40,7 +40,7 @@ set(compile ${compile} -std=c++20 -Os -ffreestanding -fno-exceptions -fno-rtti -
             -I${SOURCE}/include -I${freestanding} -isystem ${SCRATCH}/headers)
 file(GLOB tests ${here}/*_test.cpp)
 run(${target}-g++ ${compile} -c ${tests})
-file(GLOB objects ${SCRATCH}/*.o) # of the tests, which is to say allot's
+file(GLOB objects ${SCRATCH}/*.o) # objects of the tests, and therefore of allot
 
 if(MACHINE STREQUAL "riscv64")
     run(${target}-g++ ${compile} -fno-builtin -c ${freestanding}/c_library.cpp)
@@ -72,7 +72,7 @@ elseif(MACHINE STREQUAL "riscv64")
     link(virt)
     allow_nothing_forbidden(${SCRATCH}/virt)
     run(${emulator} -M virt -bios none -nographic -kernel virt)
-else() # with an operating system, a program is full of what allot does not ask for
+else() # with an operating system, a program contains symbols that allot does not require
     link(${CORE})
     run(${emulator} ${CORE})
 endif()

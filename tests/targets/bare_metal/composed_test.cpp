@@ -1,5 +1,5 @@
-// Allocators made of allocators, and the address models: fast memory that spills, rows named by tables, blocks that are
-// whole regions.
+// Composed allocators and address models: fast memory that spills, rows in pointer tables, and blocks that are whole
+// regions.
 #include <allot/address/const_pointer.hpp>
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
@@ -25,7 +25,7 @@ using allot::host::static_storage;
 constexpr allot::best_fit_options beside{.store = allot::node_store::side_table, .records = 24};
 using slow_memory = allot::arena<static_storage<1024, 64>, allot::best_fit<>>;
 
-/// Buffers that are nothing but a number, as a driver names them.
+/// Buffers whose handle is a number, like those of a driver.
 struct numbered {
     using address_model = allot::handle_offset<int>;
     enum class error : unsigned char { none, too_large };
@@ -43,7 +43,7 @@ struct numbered {
 
 }  // namespace
 
-TEST_CASE("fast memory first, then slow memory; each block goes back to where it came from") {
+TEST_CASE("fallback: fast memory first, then slow memory, and each block returns to its origin") {
     alignas(64) std::byte window[256];
     allot::arena<allot::host::tightly_coupled, allot::pool<allot::pool_options{.slot = 64, .count = 4, .align = 64}>> fast{
         {window, sizeof window}};
@@ -62,7 +62,7 @@ TEST_CASE("fast memory first, then slow memory; each block goes back to where it
     CHECK(slow.allocate({.size = 960}));
 }
 
-TEST_CASE("bytes in rows, named by pointers, by indices and by offsets") {
+TEST_CASE("paged: rows are named by pointers, by indices, and by offsets") {
     allot::arena<static_storage<1024, 64>, allot::pool<allot::pool_options{.slot = 64, .align = 64}>> rows;
     slow_memory tables;
     allot::paged<decltype(rows)&, slow_memory&, allot::pointer_table<64>> by_pointer{rows, tables};
@@ -98,7 +98,7 @@ TEST_CASE("bytes in rows, named by pointers, by indices and by offsets") {
           allot::table_refusal::overlapping);
 }
 
-TEST_CASE("rows and tables that are given back in the opposite order") {
+TEST_CASE("paged: rows and tables in stacks are freed in reverse order") {
     allot::arena<static_storage<512, 64>, allot::stack<>> rows;
     allot::arena<static_storage<256, 64>, allot::stack<>> tables;
     allot::paged<decltype(rows)&, decltype(tables)&, allot::pointer_table<64>> memory{rows, tables};
@@ -110,7 +110,7 @@ TEST_CASE("rows and tables that are given back in the opposite order") {
     CHECK(memory.allocate({.size = 512}));
 }
 
-TEST_CASE("a block is the whole of a window") {
+TEST_CASE("naive: a block is a whole window") {
     allot::naive<static_storage<256, 64>> own;
     const auto block = own.allocate({.size = 100, .align = 64});
     CHECK(block);
@@ -128,7 +128,7 @@ TEST_CASE("a block is the whole of a window") {
     CHECK_FALSE(tcm.allocate({.size = 129}));
 }
 
-TEST_CASE("a handle and an offset") {
+TEST_CASE("handle offsets: an address is a handle and an offset") {
     allot::arena<numbered, allot::bump<allot::bump_options{}, std::uint32_t>> memory{{}, 1024};
     const auto first = memory.allocate({.size = 100, .align = 64}), second = memory.allocate({.size = 100, .align = 64});
     CHECK(first);
@@ -138,7 +138,7 @@ TEST_CASE("a handle and an offset") {
     CHECK_FALSE(memory.allocate({.size = 8, .align = 128}));
 }
 
-TEST_CASE("constants are read where they lie") {
+TEST_CASE("const pointer: constants are readable in place") {
     static constexpr std::byte constants[16]{std::byte{3}};
     using model = allot::const_pointer;
     CHECK(model::locate(constants, 0) == static_cast<const void*>(constants));

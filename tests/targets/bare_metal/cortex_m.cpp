@@ -1,4 +1,4 @@
-// The tests on a Cortex-M, by the boards of examples/firmware.
+// The tests on a Cortex-M, on the boards of examples/firmware.
 #include "semihosting.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
-# Compiles what needs instructions for exclusive access for a core that has them, and for one that has not: that is refused with
-# the sentence that the file's line '// refused: ' has. Run by CTest, with what ../freestanding/cross.cmake wants.
+# Compiles files that need instructions for exclusive access for a core that has them, and for a core that lacks them.
+# The latter fails with the message in the file's line '// refused: '. CTest runs this script with the variables of
+# ../freestanding/cross.cmake.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
 need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g++)
@@ -16,6 +17,6 @@ foreach(file atomic_bitmap spin_lock)
     string(REPLACE "// refused: " "" wanted "${wanted}")
     string(FIND "${said}" "${wanted}" found)
     if(status EQUAL 0 OR found EQUAL -1)
-        message(FATAL_ERROR "${file}.cpp for a Cortex-M0+ was to be refused with\n${wanted}\nbut the compiler says\n${said}")
+        message(FATAL_ERROR "${file}.cpp for a Cortex-M0+ should fail with\n${wanted}\nbut the compiler prints\n${said}")
     endif()
 endforeach()

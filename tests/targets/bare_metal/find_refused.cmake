@@ -1,5 +1,5 @@
-# Compiles refused.cpp for a Cortex-M4, and fails unless every kind of what is forbidden is found in it. Run by CTest, with
-# what ../freestanding/cross.cmake wants.
+# Compiles refused.cpp for a Cortex-M4, and fails unless every kind of forbidden symbol is found in it. CTest runs this
+# script with the variables of ../freestanding/cross.cmake.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/symbols.cmake)
@@ -13,7 +13,7 @@ while(forbidden)
     set(matching ${found})
     list(FILTER matching INCLUDE REGEX "^${kind}: ")
     if(NOT matching)
-        message(SEND_ERROR "${kind}: nothing was found in a program that has it")
+        message(SEND_ERROR "${kind}: not found in a program that contains it")
     endif()
     list(JOIN matching "\n" matching)
     message("${matching}")

@@ -1,5 +1,5 @@
-# Compiles every header that needs no operating system for a Cortex-M. Run by CTest with CORE and with what
-# ../freestanding/cross.cmake wants.
+# Compiles every header that needs no operating system for a Cortex-M. CTest runs this script with CORE and the
+# variables of ../freestanding/cross.cmake.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
 need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g++)

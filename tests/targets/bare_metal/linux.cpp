@@ -1,5 +1,5 @@
-// The tests under an emulator of Linux's system calls: another word size and byte order, and an operating system for no more
-// than to print.
+// The tests under an emulator of Linux's system calls: another word size and byte order. The operating system only
+// prints.
 #include <doctest/doctest.h>
 
 #include <cstring>

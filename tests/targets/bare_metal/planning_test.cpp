@@ -1,4 +1,4 @@
-// Plans made by the compiler, and by the program in memory that it lends to the planner.
+// Plans made by the compiler, and plans made by the program in a workspace.
 #include <allot/host/memory.hpp>
 #include <allot/plan.hpp>
 
@@ -12,7 +12,7 @@ using allot::plan_buffer;
 using allot::refusal;
 using allot::host::static_storage;
 
-// Six buffers of a small network. The first plan that comes to mind is not the lowest.
+// Six buffers of a small network. The obvious first plan is not the lowest.
 constexpr std::array<plan_buffer, 6> buffers{{{.size = 300, .live = {0, 2}},
                                               {.size = 200, .live = {1, 3}, .align = 32},
                                               {.size = 400, .live = {2, 4}},
@@ -52,7 +52,7 @@ struct run_time_plan : allot::plan_summary {
 
 }  // namespace
 
-TEST_CASE("the compiler's plan is an arena without any code to place a block") {
+TEST_CASE("compile-time plan: its arena has no placement code") {
     lie_apart(by_compiler.places);
     allot::arena<static_storage<by_compiler.peak, by_compiler.align>, allot::planned<by_compiler>> memory;
     CHECK(memory.at<0>());
@@ -70,7 +70,7 @@ TEST_CASE("the compiler's plan is an arena without any code to place a block") {
     CHECK(in_order.diagnose({.size = 1}).reason == refusal::exhausted);
 }
 
-TEST_CASE("a plan that is made here, and its arena") {
+TEST_CASE("run-time plan: the plan and its arena") {
     const run_time_plan made = planned_here();
     CHECK(made.status == allot::plan_status::optimal);
     CHECK(made.peak == made.bound);
@@ -91,13 +91,13 @@ TEST_CASE("a plan that is made here, and its arena") {
     CHECK(allot::validate(problem, offsets, made.peak, workspace).kind != allot::plan_violation_kind::none);
 }
 
-TEST_CASE("the same plan on every machine, whatever its word size and byte order") {
+TEST_CASE("run-time plan: the same on every machine, for any word size and byte order") {
     const run_time_plan made = planned_here();
     constexpr std::uint64_t expected[] = {200, 0, 200, 0, 150, 0};
     for (std::size_t i = 0; i != buffers.size(); ++i) CHECK(made.places[i].offset == expected[i]);
 }
 
-TEST_CASE("what is no problem, or needs a larger workspace, is refused") {
+TEST_CASE("run-time plan: an invalid problem or a small workspace is an error") {
     std::array<allot::plan_place, buffers.size()> places;
     allot::plan_storage<allot::plan_space{.words = 8, .longs = 8}> small;
     CHECK(allot::plan_into(problem, places, small).error().reason == allot::plan_refusal::workspace_too_small);
@@ -105,7 +105,7 @@ TEST_CASE("what is no problem, or needs a larger workspace, is refused") {
     CHECK_FALSE(allot::plan_into({.buffers = bad}, places, small));
 }
 
-TEST_CASE("a buffer has grown: no other one moves, or one does") {
+TEST_CASE("replan: if one buffer grows, at most one other moves") {
     std::array<plan_buffer, buffers.size()> grown = buffers;
     grown[5].size = 180;
     const allot::plan_problem again{.buffers = grown};
@@ -117,8 +117,8 @@ TEST_CASE("a buffer has grown: no other one moves, or one does") {
     CHECK(places[5].size == 180);
 }
 
-TEST_CASE("two memories: what is used most is in the fast one") {
-    constexpr std::size_t count = 4;  // planning more needs more stack than a microcontroller of 16 KiB has
+TEST_CASE("memories: the most used buffers are in the fast memory") {
+    constexpr std::size_t count = 4;  // more buffers need more stack than a microcontroller with 16 KiB offers
     static constexpr allot::plan_memory memories[] = {{.capacity = 512, .align = 16}, {.cost = 1}};
     static constexpr std::uint64_t uses[count] = {1, 9, 1, 9};
     static constexpr allot::memories_problem spilling{
@@ -136,7 +136,7 @@ TEST_CASE("two memories: what is used most is in the fast one") {
     CHECK(made->spilled > 0);
 }
 
-TEST_CASE("pages") {
+TEST_CASE("pages: a plan is valid, and a shared page is a violation") {
     constexpr std::uint64_t page = 64;
     allot::plan_storage<allot::pages_space(problem)> workspace;
     std::uint32_t first[buffers.size() + 1], pages[32];

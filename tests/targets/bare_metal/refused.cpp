@@ -1,4 +1,4 @@
-// Everything that a program for a microcontroller must not have, so that the test that looks for it is seen to find it.
+// Every construct that a program for a microcontroller must not contain. The test of forbidden symbols must find each.
 #include <cstdio>
 #include <iostream>
 

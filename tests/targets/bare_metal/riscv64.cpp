@@ -1,5 +1,5 @@
-// The tests on a bare RISC-V with 64 bits: from reset to the first test, and QEMU's "virt" board, whose serial port prints
-// and whose test device ends the emulator with an exit code.
+// The tests on a bare 64-bit RISC-V: the code from reset to the first test, and QEMU's "virt" board. Its serial port
+// prints, and its test device ends the emulator with an exit code.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ void freestanding::end_program(int status) noexcept {
     for (;;) *device<std::uint32_t>(0x10'0000) = status == 0 ? pass : static_cast<std::uint32_t>(status) << 16 | fail;
 }
 
-// QEMU has put the program where it runs: nothing has to be copied, and all else is zero.
+// QEMU loads the program at its run address, so nothing is copied, and all other memory is zero.
 asm(".section .reset, \"ax\"\n"
     ".globl reset\n"
     "reset:\n"

@@ -1,4 +1,4 @@
-// Every strategy, with every store that needs no heap, in an arena over memory that a microcontroller has.
+// Every strategy, with every store that needs no heap, in an arena over memory of a microcontroller.
 #include <allot/arena/arena.hpp>
 #include <allot/arena/growth.hpp>
 #include <allot/host/memory.hpp>
@@ -32,7 +32,7 @@ constexpr allot::best_fit_options beside_in_granules{
 template <allot::pool_store Store>
 constexpr allot::pool_options slots{.slot = 64, .count = 16, .align = 32, .store = Store};
 
-/// Offsets may be wider than std::size_t: those of a disk, for example.
+/// Offsets may be wider than std::size_t, for example those of a disk.
 template <allot::pool_store Store>
 constexpr bool takes_back_beyond_4_gib() {
     constexpr std::uint64_t gib = 0x4000'0000;
@@ -63,7 +63,7 @@ using best_fit_beside_two_ends = allot::arena<storage, allot::best_fit<beside_tw
 using best_fit_in_granules = allot::arena<storage, allot::best_fit<beside_in_granules>>;
 using deferred = allot::arena<storage, allot::deferred<allot::best_fit<>, allot::deferred_options{.largest = 64}>>;
 
-/// Room for a step of the test, which has so many blocks at once.
+/// Maximum number of live blocks in a step of the test.
 constexpr std::size_t most = 20;
 
 template <class Arena>
@@ -103,7 +103,7 @@ void give_back(Arena& memory, held_blocks<Arena>& held) {
         for (std::size_t i = 0; i != held.count; ++i) give(i);
     } else if constexpr (Arena::reclaims == reclaim::lifo) {
         for (std::size_t i = held.count; i-- != 0;) give(i);
-    } else {  // every other one first, so that neighbours join
+    } else {  // alternate blocks first, so that neighbors merge
         for (std::size_t i = 0; i < held.count; i += 2) give(i);
         for (std::size_t i = 1; i < held.count; i += 2) give(i);
     }
@@ -125,8 +125,8 @@ void serve_twice(Arena& memory) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("blocks keep their bytes, and all is free again", Arena, bump_up, bump_down, stack, stack_two_ends,
-                   ring, pool_automatic, pool_in_band, pool_bitmap, pool_index_stack, best_fit_automatic,
+TEST_CASE_TEMPLATE("strategies: blocks keep their bytes, and all bytes are free at the end", Arena, bump_up, bump_down,
+                   stack, stack_two_ends, ring, pool_automatic, pool_in_band, pool_bitmap, pool_index_stack, best_fit_automatic,
                    best_fit_in_band, best_fit_two_ends, best_fit_beside, best_fit_beside_two_ends,
                    best_fit_in_granules, deferred) {
     Arena memory;
@@ -139,7 +139,7 @@ TEST_CASE_TEMPLATE("blocks keep their bytes, and all is free again", Arena, bump
     CHECK_FALSE(memory.allocate({8, std::size_t{1} << 31}));
 }
 
-TEST_CASE_TEMPLATE("a window of any alignment, which moves with its arena", Device, allot::host::buffer,
+TEST_CASE_TEMPLATE("windows: a window of any alignment moves with its arena", Device, allot::host::buffer,
                    allot::host::tightly_coupled) {
     alignas(64) std::byte window[bytes];
     allot::arena<Device, allot::best_fit<beside>> memory{Device{window + 3, bytes - 3}};
@@ -153,7 +153,7 @@ TEST_CASE_TEMPLATE("a window of any alignment, which moves with its arena", Devi
     CHECK(moved.allocate({.size = bytes - 3, .align = 1}));
 }
 
-TEST_CASE_TEMPLATE("what was allocated since a mark is free again", Arena, bump_up, bump_down, stack) {
+TEST_CASE_TEMPLATE("marks: a rollback frees the blocks allocated since the mark", Arena, bump_up, bump_down, stack) {
     Arena memory;
     const auto first = memory.allocate({.size = 100, .align = 4});
     const auto mark = memory.mark();
@@ -166,7 +166,7 @@ TEST_CASE_TEMPLATE("what was allocated since a mark is free again", Arena, bump_
     CHECK(memory.allocate({.size = 100, .align = 4}) == first);
 }
 
-TEST_CASE_TEMPLATE("given places are claimed once, and blocks change their size where they stand", Arena,
+TEST_CASE_TEMPLATE("best fit: allocate_at succeeds once for a place, and blocks are resized in place", Arena,
                    best_fit_beside, best_fit_in_granules, best_fit_beside_two_ends) {
     Arena memory;
     auto claimed = memory.allocate_at({256, 128});
@@ -179,7 +179,7 @@ TEST_CASE_TEMPLATE("given places are claimed once, and blocks change their size 
     CHECK(memory.allocate_at({352, 32}));
 }
 
-TEST_CASE("slots are claimed by their place") {
+TEST_CASE("pool: allocate_at selects a slot by its place") {
     pool_bitmap memory;
     CHECK(memory.allocate_at({128, 64}));
     CHECK_FALSE(memory.allocate_at({128, 64}));
@@ -188,7 +188,7 @@ TEST_CASE("slots are claimed by their place") {
 
 namespace {
 
-/// A device of two banks of memory: an arena over it grows.
+/// Device over two banks of memory. An arena over it grows.
 class banks {
 public:
     using address_model = allot::raw_pointer;
@@ -215,7 +215,7 @@ private:
 };
 using by_banks = allot::growth::fixed<allot::growth_options{.step = 512, .limit = 1024, .regions = 2}>;
 
-/// A window of which an arena asks for more at its end.
+/// Window that an arena extends at its end.
 class sliding {
 public:
     using address_model = allot::raw_pointer;
@@ -259,13 +259,13 @@ void grow_and_trim(Arena& memory) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("an arena grows by a bank", Strategy, allot::best_fit<within>, allot::best_fit<beside>) {
+TEST_CASE_TEMPLATE("growth: an arena grows by a bank", Strategy, allot::best_fit<within>, allot::best_fit<beside>) {
     alignas(16) std::byte first[512], second[512];
     allot::arena<banks, Strategy, by_banks> memory{banks{first, second}};
     grow_and_trim(memory);
 }
 
-TEST_CASE_TEMPLATE("an arena grows at its end", Strategy, allot::best_fit<within>, allot::best_fit<beside>) {
+TEST_CASE_TEMPLATE("growth: an arena grows at its end", Strategy, allot::best_fit<within>, allot::best_fit<beside>) {
     alignas(64) std::byte window[bytes];
     allot::arena<sliding, Strategy, in_place> memory{sliding{window}};
     grow_and_trim(memory);

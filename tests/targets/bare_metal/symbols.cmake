@@ -1,5 +1,4 @@
-# What no part of allot may bring into a program for a microcontroller, by the names of its symbols: each a kind, and
-# a regular expression.
+# Symbols that allot must not bring into a program for a microcontroller. Each entry is a kind and a regular expression.
 set(forbidden
     heap "^_*(malloc|calloc|realloc|free|memalign|aligned_alloc|posix_memalign|sbrk)(_r)?$"
     operators_new_and_delete "^_Z(nw|na|dl|da)"
@@ -9,7 +8,7 @@ set(forbidden
     exceptions "^__cxa_(throw|rethrow|begin_catch|allocate_exception)|^__gxx_personality|^_Unwind_|^_ZSt[0-9]+__throw_|^_ZSt9terminate"
     typeinfo "^_ZT[IS]|^__dynamic_cast|^_ZTVN10__cxxabiv1")
 
-# The forbidden symbols of programs and objects, defined or not, as a list of "kind: symbol in file".
+# Finds the forbidden symbols of programs and objects, defined or not, as a list of "kind: symbol in file".
 function(find_forbidden result nm) # RESULT NM FILE...
     set(found)
     foreach(file IN LISTS ARGN)

@@ -1,5 +1,5 @@
-// The tensor layer where nothing is counted: storages whose bodies are objects of ours, tensors at given offsets and
-// wherever there is room, views, and rows.
+// The tensor layer without reference counts: storages in given bodies, tensors at given or found offsets, views, and
+// rows.
 #include <allot/arena/arena.hpp>
 #include <allot/arena/naive.hpp>
 #include <allot/host/memory.hpp>
@@ -28,7 +28,7 @@ using by_search = allot::storage_policies<allot::best_fit<allot::best_fit_option
 
 }  // namespace
 
-TEST_CASE("tensors where a planner says, in a body of ours") {
+TEST_CASE("tensors: given offsets in a given storage body") {
     memory from;
     allot::detail::storage_body<memory, by_planner> body;
     const auto data = *allot::alloc_storage(body, from, 512, 64);
@@ -57,7 +57,7 @@ TEST_CASE("tensors where a planner says, in a body of ours") {
     CHECK(allot::kernel_offset_of(part, 4)->is_zero);
 }
 
-TEST_CASE("tensors wherever there is room, which never share a byte") {
+TEST_CASE("tensors: found offsets never share a byte") {
     memory from;
     allot::detail::storage_body<memory, by_search> body;
     const auto data = *allot::alloc_storage(body, from, 512, 32);
@@ -70,7 +70,7 @@ TEST_CASE("tensors wherever there is room, which never share a byte") {
     CHECK(allot::alloc_tensor(data, 96, {8}, int8));
 }
 
-TEST_CASE("rows anywhere in fast memory, named by a table in slow memory") {
+TEST_CASE("discontiguous tensors: rows in fast memory, with a table in slow memory") {
     alignas(64) std::byte window[512];
     allot::arena<allot::host::tightly_coupled, allot::bump<>> fast{{window, sizeof window}};
     memory slow;
@@ -98,7 +98,7 @@ TEST_CASE("rows anywhere in fast memory, named by a table in slow memory") {
     CHECK(searched.row(0) != searched.row(1));
 }
 
-TEST_CASE("scopes by name") {
+TEST_CASE("scopes: a name selects a memory") {
     memory global;
     allot::arena<static_storage<256, 64>, allot::bump<>> vtcm;
     const allot::scope_map memories{allot::in_scope<allot::scope::global>(global), allot::in_scope<allot::scope::vtcm>(vtcm)};
@@ -109,7 +109,7 @@ TEST_CASE("scopes by name") {
     CHECK(memories.visit("global.vtcmx", 0, size_of).error().reason == tensor_refusal::unknown_scope);
 }
 
-TEST_CASE("shapes and types are checked before anything is claimed") {
+TEST_CASE("tensors: shapes and types are checked before bytes are allocated") {
     static_assert(*allot::byte_count({3, 5}, int16) == 30);
     CHECK_FALSE(allot::byte_count({std::int64_t{1} << 40, std::int64_t{1} << 40}, int8));
     CHECK_FALSE(allot::byte_count({-1}, int8));

@@ -1,11 +1,11 @@
-// What compilers take for granted of a C library, for machines that have none. Compiled with -fno-builtin.
+// The functions of a C library that compilers require, for machines without one. Compiled with -fno-builtin.
 #include <doctest/doctest.h>
 
 #include <cstddef>
 
 extern "C" {
 
-/// Objects that are there from the start are there to the end: what would destroy them is never called.
+/// Static objects live until the program ends, so their destructors are never called.
 void* __dso_handle = nullptr;
 int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
 [[noreturn]] void abort() { freestanding::stop("abort"); }

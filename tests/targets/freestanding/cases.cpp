@@ -1,4 +1,4 @@
-// The test cases of a program without an operating system, run one after the other.
+// Runs the test cases of a program without an operating system, one after the other.
 #include <doctest/doctest.h>
 
 #include <initializer_list>

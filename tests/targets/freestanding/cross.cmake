@@ -1,7 +1,7 @@
-# For scripts that build for another machine and run that in an emulator, with SOURCE (allot's root), SCRATCH (a directory)
-# and BOOST (where Boost's headers are).
+# For scripts that build for another machine and run the result in an emulator. Variables: SOURCE (allot's root),
+# SCRATCH (a directory), and BOOST (the directory of Boost's headers).
 
-# Ends a test; CTest reports it as skipped.
+# Ends a test. CTest reports it as skipped.
 macro(skip reason)
     message("skipped: ${reason}")
     return()
@@ -12,7 +12,7 @@ macro(need_programs packages) # PACKAGES PROGRAM...
         string(MAKE_C_IDENTIFIER "path_of_${program}" variable)
         find_program(${variable} ${program})
         if(NOT ${variable})
-            skip("there is no ${program} (Debian: ${packages})")
+            skip("no ${program} (Debian: ${packages})")
         endif()
     endforeach()
 endmacro()
@@ -27,8 +27,8 @@ function(run)
     endif()
 endfunction()
 
-# Makes a library's headers, which lie in one of some directories, a part of ${SCRATCH}/headers, where nothing else is: beside
-# them lie the headers of the host's C library.
+# Links the headers of a library into ${SCRATCH}/headers, which contains nothing else. The original directory may also
+# contain the headers of the host's C library.
 function(isolate_headers library) # LIBRARY DIRECTORY...
     find_path(headers_of_${library} NAMES ${library} PATHS ${ARGN} NO_CMAKE_SYSTEM_PATH REQUIRED)
     file(MAKE_DIRECTORY ${SCRATCH}/headers)

@@ -1,4 +1,4 @@
-// The VM's first process: mounts what programs expect, runs /test, and leaves with its exit status (see run.sh).
+// First process of the VM: mounts the usual file systems, runs /test, and exits with its status (see run.sh).
 #include <cstdio>
 #include <sys/io.h>
 #include <sys/mount.h>
@@ -10,7 +10,7 @@ int main() {
     ::mount("proc", "/proc", "proc", 0, nullptr);
     ::mount("sys", "/sys", "sysfs", 0, nullptr);
     ::mount("tmp", "/tmp", "tmpfs", 0, nullptr);
-    // A driver that is not there is a failure here, and no reason to skip.
+    // A missing driver is a failure here, not a reason to skip.
     char name[] = "/test", plain[] = "--no-colors", drivers[] = "ALLOT_DMA_DRIVERS=1";
     char* arguments[] = {name, plain, nullptr};
     char* environment[] = {drivers, nullptr};
@@ -22,7 +22,8 @@ int main() {
     } else {
         ::waitpid(test, &status, 0);
     }
-    // The emulator ends with 2 n + 1 when n is written to this port, and with 1 by itself: the status counts from 1.
+    // Writing n to this port ends the emulator with status 2 n + 1. The emulator's own status is 1, so the counting
+    // starts at 1.
     const int result = WIFEXITED(status) && WEXITSTATUS(status) < 126 ? WEXITSTATUS(status) : 125;
     ::ioperm(0xf4, 1, 1);
     ::outb(static_cast<unsigned char>(result + 1), 0xf4);

@@ -1,19 +1,20 @@
 #!/bin/bash
-# Runs a test program in a virtual machine whose kernel has the drivers of DMA buffers: a heap of contiguous memory
-# (32 MiB), the system heap, and udmabuf. No kernel that Debian packages has the first.
+# Runs a test program in a virtual machine whose kernel has the drivers of DMA buffers: a heap of contiguous memory (32
+# MiB), the system heap, and udmabuf. No packaged kernel of Debian has the first.
 #
 #     tests/targets/vm/run.sh build/gcc/tests/test_dma
 #
-# The kernel is built from Debian's linux-source-* by kernel.config (about four minutes of CPU time) and kept under
-# build/vm. The VM is emulated (QEMU's TCG), needs no privilege, and boots from a kernel and an initramfs with the
-# program and the libraries it is linked to. The exit status is the program's; 77, with the reason, when it cannot run.
+# The script builds the kernel from Debian's linux-source-* with kernel.config (about four minutes of CPU time) and
+# keeps it under build/vm. The VM is emulated (QEMU's TCG) and needs no privilege. It boots from a kernel and an
+# initramfs with the program and its libraries. The exit status is that of the program, or 77 with a reason if the VM
+# cannot run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 program=$1
 vm=build/vm
 mkdir -p "$vm"
 
-[[ -x $program ]] || { echo "there is no program $program" && exit 1; }
+[[ -x $program ]] || { echo "no program $program" && exit 1; }
 
 skip() { echo "skipped: $*" && exit 77; }
 
@@ -22,7 +23,7 @@ for tool in qemu-system-x86_64 cpio gzip g++ ldd; do
     command -v "$tool" >/dev/null || skip "no $tool for the VM"
 done
 
-# The kernel, named by what it is made of.
+# The kernel. Its name contains the versions of its inputs.
 sources=$(find /usr/src -maxdepth 1 -name 'linux-source-*.tar.xz' | sort -V | tail -n 1)
 [[ -n $sources ]] || skip "no linux-source-*.tar.xz in /usr/src for the VM's kernel"
 package=$(basename "$sources" .tar.xz)
@@ -32,7 +33,7 @@ if [[ ! -e $kernel ]]; then
     for tool in make gcc flex bison bc xz; do
         command -v "$tool" >/dev/null || skip "no $tool to build the VM's kernel"
     done
-    echo "building the VM's kernel from $package, once; it may take minutes"
+    echo "building the VM's kernel from $package (once, a few minutes)"
     {
         rm -rf "$vm/linux" && mkdir "$vm/linux" && tar -xf "$sources" -C "$vm/linux" --strip-components 1
         cp tests/targets/vm/kernel.config "$vm/linux/allot.config"
@@ -41,7 +42,7 @@ if [[ ! -e $kernel ]]; then
             make tinyconfig
             scripts/kconfig/merge_config.sh -m .config allot.config
             make olddefconfig
-            while read -r line; do # what cannot be had is dropped without a word
+            while read -r line; do # make drops unsupported options silently
                 [[ $line != CONFIG_*=y ]] || grep -qx "$line" .config || { echo "no $line here" && exit 1; }
             done <allot.config
             make -j"$(nproc)" bzImage
@@ -66,7 +67,8 @@ timeout 600 qemu-system-x86_64 -accel tcg -M pc -cpu max -m 512 -no-reboot -nic 
     -kernel "$kernel" -initrd "$vm/initramfs.gz" -append "console=ttyS0 panic=-1 quiet cma=32M" \
     -device isa-debug-exit,iobase=0xf4,iosize=4 </dev/null >"$vm/console.log" 2>&1 || status=$?
 tr -d '\r' <"$vm/console.log"
-# 2 n + 3 is the program's n; anything else (1: the emulator's, 0: the kernel restarted, 124: too late) is a failure.
+# 2 n + 3 is status n of the program. Any other status is a failure (1: the emulator, 0: the kernel restarted, 124:
+# timeout).
 if ((status % 2 == 0 || status < 3)); then
     echo "the VM ended with $status"
     exit 1

@@ -1,4 +1,4 @@
-// The laws on a shared arena: two mappings of it take turns, and each frees what the other allocated.
+// The laws of allocators on a shared arena. Two mappings take turns, and each frees blocks of the other.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 
@@ -80,7 +80,7 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("a shared arena keeps the laws, whichever mapping is asked") {
+TEST_CASE("allocator laws: a shared arena through either mapping") {
     CHECK(std::size(table) == 2);
     laws::judge(table);
 }

@@ -1,4 +1,4 @@
-// One arena, several processes: at different addresses, at the same time, and killed at any instruction.
+// One arena in several processes, at different addresses, concurrently, and with processes killed at any instruction.
 #include "../../in_child.hpp"
 
 #include <allot/allot.hpp>
@@ -33,7 +33,7 @@ Arena make(std::size_t size) {
     return std::move(*arena);
 }
 
-/// The same arena in a mapping of its own.
+/// Returns the same arena in another mapping.
 template <class Arena>
 typename Arena::made again(const Arena& arena) {
     auto memory = shared_memory::attach(::dup(arena.memory().descriptor()));
@@ -54,7 +54,7 @@ bool is_filled(const void* at, std::size_t size, unsigned char with) {
     return true;
 }
 
-/// Allocates, fills, checks and frees at random. False when somebody else wrote to one of its blocks.
+/// Allocates, fills, checks, and frees at random. Returns false if another process wrote to one of its blocks.
 template <class Arena>
 bool play(Arena& arena, unsigned char mine, std::size_t calls) {
     std::minstd_rand random{mine};
@@ -83,7 +83,7 @@ bool play(Arena& arena, unsigned char mine, std::size_t calls) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a block is the same block in every mapping", Arena, wide, narrow) {
+TEST_CASE_TEMPLATE("shared arena: a block is the same block in every mapping", Arena, wide, narrow) {
     Arena here = make<Arena>(64 * KiB);
     auto there = again(here);
     REQUIRE(there);
@@ -116,14 +116,14 @@ TEST_CASE_TEMPLATE("a block is the same block in every mapping", Arena, wide, na
     CHECK(!here.allocate({.size = 1}));
     CHECK(here.diagnose({.size = 1}).reason == refusal::exhausted);
     here.deallocate({});
-    there->deallocate(b);  // each frees what the other allocated
+    there->deallocate(b);  // each mapping frees a block of the other
     moved.deallocate(moved.block_at(there->offset_of(c), c.size));
     there->deallocate(there->block_at(moved.offset_of(d), d.size));
     CHECK(largest_hole(moved) == all);
     CHECK(largest_hole(*there) == all);
 }
 
-TEST_CASE_TEMPLATE("a shared arena refuses with a reason", Arena, wide, narrow) {
+TEST_CASE_TEMPLATE("shared arena: a failed call reports the reason", Arena, wide, narrow) {
     Arena arena = make<Arena>(64 * KiB);
     CHECK(!arena.allocate({.size = 0}));
     CHECK(arena.diagnose({.size = 0}).reason == refusal::empty_layout);
@@ -149,7 +149,7 @@ TEST_CASE_TEMPLATE("a shared arena refuses with a reason", Arena, wide, narrow) 
     CHECK(arena.diagnose({.size = 100}).reason == refusal::none);
 }
 
-TEST_CASE("a shared arena is made once, and attached to where there is one of its format") {
+TEST_CASE("shared arena: create succeeds once, and attach requires the same format") {
     const auto create = [](std::size_t size) { return std::move(*shared_memory::create(size)); };
     CHECK(wide::create(shared_memory{}).error() == EINVAL);
     CHECK(wide::attach(shared_memory{}).error() == EINVAL);
@@ -171,7 +171,7 @@ TEST_CASE("a shared arena is made once, and attached to where there is one of it
     CHECK(again(first));
 }
 
-TEST_CASE("two processes allocate and free in one arena that went over a socket") {
+TEST_CASE("shared arena: two processes allocate and free in an arena received over a socket") {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     wide arena = make<wide>(256 * KiB);
@@ -207,7 +207,7 @@ TEST_CASE("two processes allocate and free in one arena that went over a socket"
     for (const int end : ends) ::close(end);
 }
 
-TEST_CASE_TEMPLATE("several processes at the same time never get the same byte", Arena, wide, narrow) {
+TEST_CASE_TEMPLATE("shared arena: concurrent processes never share a byte", Arena, wide, narrow) {
     Arena arena = make<Arena>(128 * KiB);
     const std::uint64_t all = largest_hole(arena);
     pid_t children[3];
@@ -232,8 +232,9 @@ namespace {
 
 constexpr long endless = 1'000'000;
 
-/// A process that is run instruction by instruction, watched after each, and killed after so many. Says how many it
-/// did; fewer when it ended by itself, and -1 when no process can be run like that here.
+/// Runs `body` in a process instruction by instruction, calls `watch` after each, and kills the process after `steps`.
+/// Returns the number of executed instructions, which is smaller if the process ended earlier, or -1 if this system
+/// cannot trace a process.
 template <class Body, class Watch>
 long kill_after(long steps, Body&& body, Watch&& watch) {
     const pid_t child = ::fork();
@@ -260,7 +261,7 @@ long kill_after(long steps, Body&& body) {
     return kill_after(steps, body, [] {});
 }
 
-/// An arena, its bytes as they were at some time, and what of them counts: all but the lock and the journal.
+/// An arena, a copy of its bytes at some time, and the bytes to compare: all except the lock and the journal.
 template <class Offset>
 class patient {
     using arena_type = allot::shared_arena<Offset>;
@@ -285,7 +286,8 @@ public:
     [[nodiscard]] image all() const { return {bytes(), bytes() + arena.size()}; }
     [[nodiscard]] image now() const { return of(bytes()); }
     [[nodiscard]] bool is_open() const { return reinterpret_cast<const state*>(bytes())->head.is_open != 0; }
-    /// What the next process would find if everybody died now: the memory means the same wherever it is copied to.
+    /// Returns the state that the next process would recover if every process died now. The memory is
+    /// position-independent, so a copy has the same meaning.
     [[nodiscard]] image recovered() const {
         struct alignas(state) line {
             std::byte bytes[alignof(state)];
@@ -310,7 +312,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a process that is killed at any instruction of a call has made it or has not") {
+TEST_CASE("shared arena: a call is atomic if its process is killed at any instruction") {
     using image = patient<std::uint32_t>::image;
     patient<std::uint32_t> on;
     auto& arena = on.arena;
@@ -318,11 +320,11 @@ TEST_CASE("a process that is killed at any instruction of a call has made it or 
         [&] { static_cast<void>(arena.allocate({.size = 200, .align = 512})); },  // leaves a hole on either side
         [&] { static_cast<void>(arena.allocate({.size = 1000})); },
         [&] { arena.deallocate(on.blocks[4]); },  // between two blocks
-        [&] { arena.deallocate(on.blocks[2]); },  // below it is a hole
-        [&] { arena.deallocate(on.blocks[0]); },  // above it is one
-        [&] { static_cast<void>(arena.allocate({.size = 8 * KiB})); },  // refused
+        [&] { arena.deallocate(on.blocks[2]); },  // a hole is below
+        [&] { arena.deallocate(on.blocks[0]); },  // a hole is above
+        [&] { static_cast<void>(arena.allocate({.size = 8 * KiB})); },  // fails
     };
-    // What the next one does who takes the lock.
+    // The call of the next process that takes the lock.
     const auto look = [&] { static_cast<void>(arena.diagnose({.size = 1})); };
     long torn = 0, undone = 0, done = 0, twice = 0;
     const image before = on.now();
@@ -331,7 +333,7 @@ TEST_CASE("a process that is killed at any instruction of a call has made it or 
         const image after = on.now();
         on.reset();
 
-        // After every instruction, the memory as it is can be put right.
+        // After every instruction, the memory is recoverable.
         long wrong = 0, open = 0;
         const long length = kill_after(endless, call, [&] {
             const image recovered = on.recovered();
@@ -339,25 +341,25 @@ TEST_CASE("a process that is killed at any instruction of a call has made it or 
             open += on.is_open() && on.now() != before;
         });
         if (length < 0) {
-            std::puts("skipped: no process can be traced here");
+            std::puts("skipped: this system cannot trace a process");
             return;
         }
         CHECK(wrong == 0);
         CHECK(on.now() == after);
         torn += open;
         if (length > 5000) {
-            std::puts("skipped: instrumented code is too long to be killed in the middle again and again");
+            std::puts("skipped: instrumented code is too long for repeated kills");
             return;
         }
 
-        // And it is put right by who comes next, when a process really dies.
+        // After a real death, the next process recovers the memory.
         const long stride = length / 12 + 1;
         for (long at = stride / 2; at < length; at += stride) {
             on.reset();
             REQUIRE(kill_after(at, call) == at);
             const bool was_open = on.is_open();
             if (was_open && undone++ % 4 == 0) {
-                // Whoever puts it right may die over it, at any instruction.
+                // The recovering process may also die at any instruction.
                 const image as_left = on.all();
                 long steps = 0, last_open = 0;
                 kill_after(endless, look, [&] {
@@ -385,14 +387,14 @@ TEST_CASE("a process that is killed at any instruction of a call has made it or 
         }
         on.reset();
     }
-    // That there was something to put right.
+    // The kills interrupted enough calls.
     CHECK(torn > 500);
     CHECK(undone > 5);
     CHECK(done > 5);
     CHECK(twice > 5);
 }
 
-TEST_CASE_TEMPLATE("processes that are killed at random leave an arena that works", Arena, wide, narrow) {
+TEST_CASE_TEMPLATE("shared arena: random kills leave a working arena", Arena, wide, narrow) {
     Arena arena = make<Arena>(256 * KiB);
     std::vector<typename Arena::block_type> mine;
     for (unsigned char i = 0; i != 16; ++i) {
@@ -407,7 +409,7 @@ TEST_CASE_TEMPLATE("processes that are killed at random leave an arena that work
         REQUIRE(child >= 0);
         if (child == 0) {
             auto own = again(arena);
-            // Few and small: what a dead process held stays allocated.
+            // Few and small blocks, because the blocks of a dead process stay allocated.
             while (own) {
                 const auto block = own->allocate({.size = 1 + random() % 500, .align = 64});
                 if (block) fill(block.address, block.size, 0xEE);
@@ -427,14 +429,14 @@ TEST_CASE_TEMPLATE("processes that are killed at random leave an arena that work
         for (unsigned char i = 0; i != 16; ++i) failures += !is_filled(mine[i].address, 1000, i);
     }
     CHECK(failures == 0);
-    // At most one block for every process that died, and all the rest is free.
+    // At most one block for each dead process is missing, and all other bytes are free.
     for (const auto& block : mine) arena.deallocate(block);
     std::size_t free = 0;
     while (const auto block = arena.allocate({.size = 500})) free += block.size;
     CHECK(free > 256 * KiB - Arena::overhead - 40 * 1200 - 20'000);
 }
 
-TEST_CASE("tensors lie in a shared arena, and other processes see them") {
+TEST_CASE("shared arena: other processes see its tensors") {
     wide arena = make<wide>(64 * KiB);
     auto storage = *allot::alloc_storage(arena, 1024, 64);
     const auto tensor = *allot::alloc_tensor(storage, 256, {16}, allot::int32);

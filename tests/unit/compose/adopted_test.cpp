@@ -18,7 +18,7 @@ using namespace allot::literals;
 using allot::adopted_error;
 using allot::refusal;
 
-/// Counts how often it is called, and remembers with what.
+/// Deleter that counts its calls and records the last argument.
 struct counting {
     int* calls;
     const void** with = nullptr;
@@ -32,7 +32,7 @@ using constant = allot::adopted<allot::read_only<allot::host::buffer>, counting>
 
 alignas(4096) std::byte bytes[8192];
 
-/// Handles whose own regions are all aligned to 128; those from outside are what they are.
+/// Device of handles whose own regions are all aligned to 128. Adopted handles keep their own alignment.
 using numbered = laws::handles<laws::handle_options{.min_align = 128}>;
 struct closing {
     int* closed;
@@ -42,7 +42,7 @@ using handle = allot::adopted<numbered, closing>;
 
 }  // namespace
 
-TEST_CASE("adopted memory is given back exactly once, when its last owner ends") {
+TEST_CASE("adopted memory: the deleter runs exactly once, when the last owner ends") {
     int calls = 0;
     const void* with = nullptr;
     {
@@ -64,7 +64,7 @@ TEST_CASE("adopted memory is given back exactly once, when its last owner ends")
     CHECK(calls == 2);
     { allot::arena<pointer, allot::bump<>> refused{pointer{bytes + 1, 10, 64, counting{&calls}}}; }
     CHECK(calls == 3);
-    {  // acquired and released again and again
+    {  // repeated acquisition and release
         allot::naive<pointer> memory{pointer{bytes, sizeof bytes, counting{&calls}}};
         for (int i = 0; i != 3; ++i) {
             const auto all = memory.allocate({.size = 100});
@@ -76,7 +76,7 @@ TEST_CASE("adopted memory is given back exactly once, when its last owner ends")
         CHECK(calls == 3);
     }
     CHECK(calls == 4);
-    {  // regions that nobody released
+    {  // a region that is never released
         allot::naive<pointer> memory{pointer{bytes, sizeof bytes, counting{&calls}}};
         CHECK(memory.allocate({.size = 100}));
     }
@@ -89,7 +89,7 @@ TEST_CASE("adopted memory is given back exactly once, when its last owner ends")
     CHECK(calls == 6);
 }
 
-TEST_CASE("adopted memory is never moved to an alignment that it has not") {
+TEST_CASE("adopted memory: a larger alignment than that of the base is an error") {
     int calls = 0;
     {
         pointer odd{bytes + 16, 1000, counting{&calls}};
@@ -110,7 +110,7 @@ TEST_CASE("adopted memory is never moved to an alignment that it has not") {
     pointer null{nullptr, 1000, counting{&calls}};
     CHECK(!null.acquire({.size = 1, .align = 1}));
 
-    // An arena says it in its diagnosis, and inside the region every alignment can be had.
+    // The diagnosis of an arena contains the error. Inside the region, every alignment is available.
     constexpr allot::arena_options at_a_line{.align = 64};
     allot::arena<pointer, allot::best_fit<>, allot::growth::none, at_a_line> strict{
         pointer{bytes + 16, 4000, counting{&calls}}};
@@ -122,7 +122,7 @@ TEST_CASE("adopted memory is never moved to an alignment that it has not") {
     CHECK(allot::raw_pointer::position(block.address) % 1024 == 0);
 }
 
-TEST_CASE("adopted handles keep their alignment as it is stated, and two are closed each for itself") {
+TEST_CASE("adopted handles: the stated alignment applies, and each handle is closed once") {
     int closed = 0;
     {
         allot::arena<handle, allot::best_fit<>> first{handle{{7, 0}, 4096, 256, closing{&closed}}};
@@ -134,7 +134,7 @@ TEST_CASE("adopted handles keep their alignment as it is stated, and two are clo
         CHECK(a.address.handle == 7);
         CHECK((a.address.offset == 0 && b.address.offset == 256));
         CHECK(first.diagnose({.size = 1, .align = 512}).reason == refusal::misaligned);
-        CHECK(second.diagnose({.size = 1, .align = 128}).reason == refusal::misaligned);  // whatever the kind's own have
+        CHECK(second.diagnose({.size = 1, .align = 128}).reason == refusal::misaligned);  // the kind's own minimum does not apply
         CHECK(second.allocate({.size = 100, .align = 16}).address.handle == 8);
     }
     CHECK(closed == 807);
@@ -142,13 +142,13 @@ TEST_CASE("adopted handles keep their alignment as it is stated, and two are clo
     CHECK(unknown.diagnose({.size = 1}).device_error == static_cast<long>(adopted_error::misaligned));
 }
 
-TEST_CASE("adopted constants can be read, and nothing is ever written to them") {
+TEST_CASE("adopted constants: readable and never written") {
     const std::size_t size = 4096;
     void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(mapped != MAP_FAILED);
     auto* const numbers = static_cast<std::int32_t*>(mapped);
     for (std::int32_t i = 0; i != 1024; ++i) numbers[i] = i * i;
-    REQUIRE(::mprotect(mapped, size, PROT_READ) == 0);  // from here on, a write is a fault
+    REQUIRE(::mprotect(mapped, size, PROT_READ) == 0);  // a later write faults
 
     int calls = 0;
     {
@@ -178,7 +178,7 @@ TEST_CASE("adopted constants can be read, and nothing is ever written to them") 
     CHECK(calls == 1);
 }
 
-TEST_CASE("memory of malloc is adopted and freed") {
+TEST_CASE("adopted memory: a block of malloc is freed") {
     allot::adopted from_malloc{std::malloc(5000), 5000, [](void* p) noexcept { std::free(p); }};
     allot::arena<decltype(from_malloc), allot::best_fit<>> memory{std::move(from_malloc)};
     const auto block = memory.allocate({.size = 4000, .align = 64});

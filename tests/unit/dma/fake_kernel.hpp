@@ -1,6 +1,6 @@
-// A kernel with DMA buffers, as far as `ioctl` goes: nodes that are ordinary files, and buffers that are memfds. What
-// the real kernel does not know (ENOTTY) it answers, while one exists. The `ioctl` that asks it is in fakes_test.cpp.
-// The real drivers: real_test.cpp, in the VM of tests/vm.
+// A fake kernel with DMA buffers at the level of `ioctl`: nodes are ordinary files, and buffers are memfds. While an
+// object exists, it answers the requests that the real kernel rejects (ENOTTY). fakes_test.cpp defines the `ioctl` that
+// calls it. real_test.cpp tests the real drivers in the VM of tests/vm.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@
 
 namespace tests {
 
-/// A directory of its own, gone with the object.
+/// Temporary directory that is removed with the object.
 class temporary_directory {
 public:
     temporary_directory() {
@@ -63,14 +63,14 @@ public:
 
     static inline fake_kernel* running = nullptr;
 
-    [[nodiscard]] const char* heaps() const { return directory_.path().c_str(); }  // there is one, "reserved"
+    [[nodiscard]] const char* heaps() const { return directory_.path().c_str(); }  // one heap, "reserved"
     [[nodiscard]] const char* udmabuf() const { return udmabuf_.c_str(); }
 
-    int refuse_with = 0;               // errno of every allocation; 0: it is served
+    int refuse_with = 0;               // errno of every allocation, or 0 for success
     bool unmappable = false;           // buffers cannot be mapped for writing
-    std::vector<int> sync_errors;      // what the next calls of SYNC answer
-    std::size_t allocations = 0;       // asked for
-    std::vector<std::uint64_t> syncs;  // flags that were served
+    std::vector<int> sync_errors;      // results of the next calls of SYNC
+    std::size_t allocations = 0;       // number of requests
+    std::vector<std::uint64_t> syncs;  // flags of successful calls
 
     [[nodiscard]] int answer(unsigned long request, void* argument) {
         switch (request) {
@@ -129,7 +129,7 @@ private:
     std::string udmabuf_;
 };
 
-/// How many descriptors this process has open.
+/// Returns the number of open descriptors of this process.
 [[nodiscard]] inline std::size_t open_descriptors() {
     std::size_t count = 0;
     for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) ++count;

@@ -1,4 +1,4 @@
-// The devices of DMA buffers on a fake kernel: what they ask it for, and what they make of its answers.
+// The devices of DMA buffers on a fake kernel: their requests, and their handling of its answers.
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <sys/syscall.h>
 
-/// Stands before the C library's, and asks the fake kernel what the real one does not know.
+/// Replaces the C library's function and passes requests that the real kernel rejects to the fake kernel.
 extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     va_list arguments;
     va_start(arguments, request);
@@ -24,7 +24,7 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
 
 namespace {
 
-// (clang 14 does not link literals that are used in templates.)
+// clang 14 cannot link user-defined literals in templates.
 constexpr std::size_t B = 1, KiB = 1024, MiB = 1024 * KiB;
 using allot::dma::cpu_use;
 using tests::fake_kernel;
@@ -39,7 +39,7 @@ static_assert(!heap::host_accessible && coherent_heap::host_accessible);
 static_assert(!udmabuf::host_accessible && coherent_udmabuf::host_accessible);
 static_assert(heap::dl_device == allot::dl_device_type::ext_dev);
 static_assert(coherent_heap::dl_device == allot::dl_device_type::cpu);
-// Where the CPU may touch the memory only at times, no record lies in it.
+// Without permanent CPU access, strategies keep their records outside the memory.
 static_assert(!allot::arena<heap, allot::best_fit<>>::strategy_type::in_band);
 static_assert(allot::arena<coherent_heap, allot::best_fit<>>::strategy_type::in_band);
 
@@ -53,7 +53,7 @@ constexpr auto most = static_cast<std::size_t>(-1);
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("dma buffers are whole pages, zeroed and aligned as asked", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: whole pages, zeroed, and aligned as requested", Device, heap, udmabuf) {
     const fake_kernel kernel;
     auto device = on<Device>(kernel);
     for (const std::size_t align : {1 * B, 32 * B, 4096 * B, 64 * KiB, 4 * MiB}) {
@@ -69,7 +69,7 @@ TEST_CASE_TEMPLATE("dma buffers are whole pages, zeroed and aligned as asked", D
     }
 }
 
-TEST_CASE_TEMPLATE("dma buffers of no size, of no alignment and of every byte there is are not asked for", Device, heap,
+TEST_CASE_TEMPLATE("dma buffers: an invalid or oversized layout does not reach the kernel", Device, heap,
                    udmabuf) {
     const fake_kernel kernel;
     auto device = on<Device>(kernel);
@@ -80,13 +80,14 @@ TEST_CASE_TEMPLATE("dma buffers of no size, of no alignment and of every byte th
     CHECK(device.acquire({.size = most - 4095}).error() == ENOMEM);
     CHECK(device.acquire({.size = most / 2 + 1}).error() == ENOMEM);
     CHECK(kernel.allocations == 0);
-    // An alignment for which there are no addresses is refused after the kernel gave the buffer, which goes back.
+    // If no addresses satisfy the alignment, the device closes the buffer that the kernel returned.
     const std::size_t open = tests::open_descriptors();
     CHECK(device.acquire({.size = most / 2 - 4095, .align = most / 2 + 1}).error() == ENOMEM);
     CHECK(tests::open_descriptors() == open);
 }
 
-TEST_CASE_TEMPLATE("dma buffers are refused with the driver's code, and nothing stays open", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: a failed acquire reports the driver's error and leaves nothing open", Device,
+                   heap, udmabuf) {
     fake_kernel kernel;
     const std::size_t open = tests::open_descriptors();
     for (const int reason : {ENOMEM, ENODEV, EINTR}) {
@@ -105,7 +106,7 @@ TEST_CASE_TEMPLATE("dma buffers are refused with the driver's code, and nothing 
     CHECK(tests::open_descriptors() == open);
 }
 
-TEST_CASE("dma buffers without the driver, and on a node of something else, are refused with errno") {
+TEST_CASE("dma buffers: a missing or foreign node is an error") {
     CHECK(allot::dma::heap<"no such heap">{"/dev"}.acquire({.size = 1}).error() == ENOENT);
     CHECK(allot::dma::heap<"reserved">{"/no such directory"}.acquire({.size = 1}).error() == ENOENT);
     CHECK(allot::dma::heap<"null">{"/dev"}.acquire({.size = 1}).error() == ENOTTY);
@@ -113,7 +114,8 @@ TEST_CASE("dma buffers without the driver, and on a node of something else, are 
     CHECK(allot::dma::udmabuf<>{"/dev/null"}.acquire({.size = 1}).error() == ENOTTY);
 }
 
-TEST_CASE_TEMPLATE("every byte of a dma buffer leads to its descriptor, and no other does", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: buffer_of finds the descriptor of every byte of a buffer and of no other byte", Device,
+                   heap, udmabuf) {
     const fake_kernel kernel;
     auto one = on<Device>(kernel), other = on<Device>(kernel);
     const auto a = *one.acquire({.size = 8192}), b = *one.acquire({.size = 4096}), c = *other.acquire({.size = 4096});
@@ -129,7 +131,7 @@ TEST_CASE_TEMPLATE("every byte of a dma buffer leads to its descriptor, and no o
     CHECK_FALSE(one.buffer_of(nullptr));
     CHECK(other.buffer_of(c.base));
 
-    // Released in the order of their acquisition: the others are found as before.
+    // A release in order of acquisition keeps the other buffers.
     one.release(a);
     CHECK_FALSE(one.buffer_of(a.base));
     CHECK(one.buffer_of(b.base) == of_b);
@@ -140,7 +142,7 @@ TEST_CASE_TEMPLATE("every byte of a dma buffer leads to its descriptor, and no o
     other.release(c);
 }
 
-TEST_CASE_TEMPLATE("a device of dma buffers with no place for one more asks for none", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: a full device does not ask the kernel", Device, heap, udmabuf) {
     const fake_kernel kernel;
     auto device = on<Device>(kernel);
     allot::region<void*> held[3];
@@ -153,7 +155,7 @@ TEST_CASE_TEMPLATE("a device of dma buffers with no place for one more asks for 
     for (const auto& each : {held[2], held[0], held[1]}) device.release(each);
 }
 
-TEST_CASE_TEMPLATE("another mapping of a dma buffer's descriptor has the same bytes", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: another mapping of the descriptor has the same bytes", Device, heap, udmabuf) {
     const fake_kernel kernel;
     allot::arena<Device, allot::best_fit<>> memory{on<Device>(kernel), 64 * KiB};
     const auto skipped = memory.allocate({.size = 100});
@@ -173,7 +175,7 @@ TEST_CASE_TEMPLATE("another mapping of a dma buffer's descriptor has the same by
     ::munmap(again, buffer.size);
 }
 
-TEST_CASE_TEMPLATE("the CPU's access to a dma buffer begins and ends, and says for what", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: CPU access begins and ends with its direction", Device, heap, udmabuf) {
     fake_kernel kernel;
     allot::arena<Device, allot::best_fit<>> memory{on<Device>(kernel), 64 * KiB};
     const auto block = memory.allocate({.size = 1000});
@@ -190,7 +192,7 @@ TEST_CASE_TEMPLATE("the CPU's access to a dma buffer begins and ends, and says f
         CHECK(kernel.syncs == std::vector{start | flags, end | flags});
     }
 
-    // What was interrupted is asked again; ended early or moved, it ends once.
+    // An interrupted call is repeated. An access that was ended early or moved ends once.
     kernel.syncs.clear();
     kernel.sync_errors = {EINTR, EAGAIN, 0, EINTR, 0};
     {
@@ -203,7 +205,7 @@ TEST_CASE_TEMPLATE("the CPU's access to a dma buffer begins and ends, and says f
     }
     CHECK((kernel.sync_errors.empty() && kernel.syncs.size() == 2));
 
-    // A failure is told, and what has not begun does not end.
+    // A failure is reported, and an access that did not begin does not end.
     kernel.syncs.clear();
     kernel.sync_errors = {EIO};
     {
@@ -220,7 +222,7 @@ TEST_CASE_TEMPLATE("the CPU's access to a dma buffer begins and ends, and says f
     }
 }
 
-TEST_CASE_TEMPLATE("each block of naive over dma buffers has a descriptor of its own, also out of a cache", Device,
+TEST_CASE_TEMPLATE("dma buffers: each block of naive has its own descriptor, also from a cache", Device,
                    heap, udmabuf) {
     const fake_kernel kernel;
     allot::naive<allot::cached<Device>> memory{allot::cached<Device>{on<Device>(kernel)}};
@@ -241,7 +243,7 @@ TEST_CASE_TEMPLATE("each block of naive over dma buffers has a descriptor of its
     CHECK(descriptor(a) == -1);
 }
 
-TEST_CASE_TEMPLATE("dma buffers move with their arena", Device, heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: they move with their arena", Device, heap, udmabuf) {
     const fake_kernel kernel;
     using growth = allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 2}>;
     allot::arena<Device, allot::best_fit<>, growth> memory{on<Device>(kernel)};
@@ -257,7 +259,7 @@ TEST_CASE_TEMPLATE("dma buffers move with their arena", Device, heap, udmabuf) {
     CHECK_FALSE(moved.device().buffer_of(a.address));
 }
 
-TEST_CASE("copies into and out of dma buffers happen while the CPU has access to them") {
+TEST_CASE("dma copy: the CPU has access to the buffers during a copy") {
     fake_kernel kernel;
     allot::arena<heap, allot::best_fit<>> one{on<heap>(kernel), 64 * KiB};
     allot::arena<udmabuf, allot::best_fit<>> other{on<udmabuf>(kernel), 64 * KiB};
@@ -287,7 +289,7 @@ TEST_CASE("copies into and out of dma buffers happen while the CPU has access to
     CHECK(kernel.syncs == std::vector{start | read, end | read});
     CHECK(std::memcmp(in.data(), out.data(), 4096) == 0);
 
-    // Memory of a device that the way does not know, and a kernel that says no.
+    // Memory of a device that the copy path lacks, and an error of the kernel.
     CHECK(allot::copy_tensor(a, b, allot::dma::mapped_copy{one.device()}).error().reason == allot::tensor_refusal::no_way);
     kernel.sync_errors = {EIO};
     std::memset(in.data(), 8, 4096);

@@ -1,4 +1,5 @@
-// The laws on DMA buffers: on the drivers where they are (the VM of tests/targets/vm), on fakes elsewhere.
+// The laws of devices and allocators on DMA buffers: with the real drivers if present (the VM of tests/targets/vm), otherwise
+// with fakes.
 #include "../../laws/adapters.hpp"
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 std::optional<tests::fake_kernel> fake;
 
-/// Whether this machine's kernel has not all of the drivers.
+/// Returns whether this machine's kernel lacks a driver.
 bool is_missing() {
     return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0;
 }
@@ -89,7 +90,7 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("devices of DMA buffers keep the laws of a device") {
+TEST_CASE("device laws: DMA buffers") {
     if (is_missing()) fake.emplace();
     const laws::variant how;
     laws::judge_device([&] { return laws::ground<heap>{how}.device(0); }, {.align = std::size_t{1} << 22});
@@ -102,7 +103,7 @@ TEST_CASE("devices of DMA buffers keep the laws of a device") {
     fake.reset();
 }
 
-TEST_CASE("arenas over DMA buffers keep the laws") {
+TEST_CASE("allocator laws: arenas over DMA buffers") {
     CHECK(std::size(table) == 9);
     if (is_missing()) fake.emplace();
     laws::judge(table);

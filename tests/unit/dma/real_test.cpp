@@ -1,5 +1,5 @@
-// The devices of DMA buffers on the kernel's drivers, where there are any: in the VM of tests/targets/vm, whose heap "reserved"
-// has 32 MiB of contiguous memory. There a driver that is missing is a failure (ALLOT_DMA_DRIVERS).
+// The devices of DMA buffers on the kernel's drivers, if present. The VM of tests/targets/vm has them, and its heap "reserved"
+// has 32 MiB of contiguous memory. There, a missing driver is a failure (ALLOT_DMA_DRIVERS).
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// (clang 14 does not link literals that are used in templates.)
+// clang 14 cannot link user-defined literals in templates.
 constexpr std::size_t B = 1, KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 using allot::dma::cpu_use;
 
@@ -28,7 +28,7 @@ constexpr const char* node<contiguous_heap> = "/dev/dma_heap/reserved";
 template <>
 constexpr const char* node<system_heap> = "/dev/dma_heap/system";
 
-/// Where every driver has to be.
+/// Returns whether this is the VM, in which every driver must be present.
 bool in_vm() { return std::getenv("ALLOT_DMA_DRIVERS") != nullptr; }
 
 template <class Device>
@@ -39,7 +39,7 @@ bool is_absent() {
     return true;
 }
 
-/// The kB of a line of /proc/meminfo.
+/// Returns the number of kB in a line of /proc/meminfo.
 long kilobytes(std::string_view name) {
     std::ifstream file{"/proc/meminfo"};
     std::string word;
@@ -52,8 +52,8 @@ long kilobytes(std::string_view name) {
 
 unsigned char* bytes(void* at) { return static_cast<unsigned char*>(at); }
 
-/// Where pages are in physical memory, found by the stamp that each bears: their numbers there, or nothing when the
-/// kernel does not show its memory. (/proc/self/pagemap says nothing of such mappings.)
+/// Finds pages in physical memory by the stamp in each page. Returns their page numbers, or nothing if the kernel does
+/// not expose its memory. /proc/self/pagemap does not cover such mappings.
 std::vector<std::size_t> physical_pages(void* base, std::size_t count) {
     struct stamp {
         std::uint64_t mark, page;
@@ -80,7 +80,7 @@ std::vector<std::size_t> physical_pages(void* base, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("drivers: blocks of every alignment, written between begin and end of access", Device,
+TEST_CASE_TEMPLATE("dma drivers: blocks of every alignment are writable during access", Device,
                    contiguous_heap, system_heap, allot::dma::udmabuf<>) {
     if (is_absent<Device>()) return;
     allot::arena<Device, allot::best_fit<>> memory{{}, MiB};
@@ -102,7 +102,7 @@ TEST_CASE_TEMPLATE("drivers: blocks of every alignment, written between begin an
     }
 }
 
-TEST_CASE_TEMPLATE("drivers: regions are zeroed and aligned, and go back in any order, of two devices", Device,
+TEST_CASE_TEMPLATE("dma drivers: regions of two devices are zeroed, aligned, and released in any order", Device,
                    contiguous_heap, system_heap, allot::dma::udmabuf<>) {
     if (is_absent<Device>()) return;
     Device one, other;
@@ -129,7 +129,7 @@ TEST_CASE_TEMPLATE("drivers: regions are zeroed and aligned, and go back in any 
     CHECK(one.acquire({.size = static_cast<std::size_t>(-1)}).error() == ENOMEM);
 }
 
-TEST_CASE_TEMPLATE("drivers: two users of one buffer see the same bytes", Device, contiguous_heap, system_heap,
+TEST_CASE_TEMPLATE("dma drivers: two users of one buffer see the same bytes", Device, contiguous_heap, system_heap,
                    allot::dma::udmabuf<>) {
     if (is_absent<Device>()) return;
     allot::arena<Device, allot::best_fit<>> memory{{}, 64 * KiB};
@@ -138,7 +138,7 @@ TEST_CASE_TEMPLATE("drivers: two users of one buffer see the same bytes", Device
     const allot::dma::buffer buffer = memory.device().buffer_of(block.address);
     REQUIRE(buffer);
 
-    // By a descriptor of its own, as another process would get one.
+    // Through a duplicate descriptor, as another process would receive it.
     const int kept = ::dup(buffer.descriptor);
     void* const again = ::mmap(nullptr, buffer.size, PROT_READ | PROT_WRITE, MAP_SHARED, kept, 0);
     REQUIRE(again != MAP_FAILED);
@@ -150,7 +150,7 @@ TEST_CASE_TEMPLATE("drivers: two users of one buffer see the same bytes", Device
     }
     ::close(kept);
 
-    // By another process, which writes through its own copy of the device.
+    // From another process, which writes through its own copy of the device.
     if (const pid_t child = ::fork(); child == 0) {
         const auto access = memory.device().access(block.address, block.size, cpu_use::read_write);
         const bool seen = access && bytes(block.address)[999] == 42;
@@ -166,15 +166,15 @@ TEST_CASE_TEMPLATE("drivers: two users of one buffer see the same bytes", Device
     ::munmap(again, buffer.size);
 }
 
-TEST_CASE("drivers: the contiguous heap's regions come out of its memory, and are refused when there is none") {
+TEST_CASE("dma drivers: the contiguous heap serves regions until its memory is exhausted") {
     if (is_absent<contiguous_heap>()) return;
     if (!in_vm()) {
-        std::puts("skipped: how much contiguous memory there is, and who else uses it, is known in the VM alone");
+        std::puts("skipped: only the VM has a known amount of contiguous memory without other users");
         return;
     }
     REQUIRE(kilobytes("CmaTotal:") == 32 * 1024);
     contiguous_heap device;
-    // This one makes the kernel count what it still keeps of earlier regions, too.
+    // This request also makes the kernel account for memory that it still keeps from earlier regions.
     const auto first = *device.acquire({.size = 4096});
     allot::region<void*> held[8];
     const long before = kilobytes("CmaFree:");
@@ -182,12 +182,12 @@ TEST_CASE("drivers: the contiguous heap's regions come out of its memory, and ar
     CHECK(before - kilobytes("CmaFree:") == 8192);
     for (const auto& each : held) device.release(each);
 
-    {  // 4 KiB are taken, so 32 MiB are too many
+    {  // 4 KiB are in use, so 32 MiB do not fit
         const allot::arena<contiguous_heap, allot::best_fit<>> all{{}, 32 * MiB};
         CHECK(all.size() == 0);
         CHECK(all.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
     }
-    // Exhausted by an arena that grows: what it has stays, and when that is given back it can grow again.
+    // A growing arena exhausts the heap. It keeps its regions, and after a release it can grow again.
     using growth = allot::growth::fixed<allot::growth_options{.step = 4 * MiB, .regions = 32}>;
     allot::arena<contiguous_heap, allot::best_fit<>, growth> memory;
     std::vector<decltype(memory)::block_type> blocks;
@@ -201,7 +201,7 @@ TEST_CASE("drivers: the contiguous heap's regions come out of its memory, and ar
     device.release(first);
 }
 
-TEST_CASE("drivers: a contiguous heap's region is contiguous in physical memory, and as aligned there") {
+TEST_CASE("dma drivers: a region of a contiguous heap is physically contiguous and aligned") {
     if (is_absent<contiguous_heap>()) return;
     contiguous_heap device;
     const auto held = *device.acquire({.size = 2 * MiB, .align = MiB});
@@ -209,7 +209,7 @@ TEST_CASE("drivers: a contiguous heap's region is contiguous in physical memory,
     const std::vector<std::size_t> pages = physical_pages(held.base, 512);
     if (pages.empty()) {
         CHECK_FALSE(in_vm());
-        std::puts("skipped: the kernel does not show physical memory");
+        std::puts("skipped: the kernel does not expose physical memory");
     } else {
         CHECK(pages[0] % (MiB / 4096) == 0);
         for (std::size_t i = 0; i != pages.size(); ++i) REQUIRE(pages[i] == pages[0] + i);
@@ -217,10 +217,10 @@ TEST_CASE("drivers: a contiguous heap's region is contiguous in physical memory,
     device.release(held);
 }
 
-TEST_CASE("drivers: a udmabuf over the driver's limit is refused by it") {
+TEST_CASE("dma drivers: a udmabuf above the driver's limit is an error") {
     if (is_absent<allot::dma::udmabuf<>>()) return;
     if (!in_vm()) {
-        std::puts("skipped: the driver's limit is known in the VM alone");
+        std::puts("skipped: the driver's limit is known only in the VM");
         return;
     }
     const allot::arena<allot::dma::udmabuf<>, allot::best_fit<>> memory{{}, 65 * MiB};
@@ -228,13 +228,13 @@ TEST_CASE("drivers: a udmabuf over the driver's limit is refused by it") {
     CHECK(memory.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, EINVAL});
 }
 
-TEST_CASE("drivers: a udmabuf's pages lie where there were free ones, and not in one piece") {
+TEST_CASE("dma drivers: the pages of a udmabuf are not contiguous") {
     if (is_absent<allot::dma::udmabuf<>>()) return;
     if (!in_vm()) {
-        std::puts("skipped: physical memory is looked at in the VM alone");
+        std::puts("skipped: the test examines physical memory only in the VM");
         return;
     }
-    // Of many single pages every second one becomes free: the kernel takes those before it cuts larger pieces.
+    // Every second of many single pages becomes free. The kernel uses these before it splits larger pieces.
     allot::dma::udmabuf<allot::dma::udmabuf_options{.regions = 800}> device;
     std::vector<allot::region<void*>> single;
     for (std::size_t i = 0; i != 800; ++i) single.push_back(*device.acquire({.size = 4096}));

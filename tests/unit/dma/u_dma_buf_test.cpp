@@ -1,4 +1,4 @@
-// u_dma_buf on files: a directory with the driver's attributes, and an ordinary file for its buffer.
+// u_dma_buf on files: a directory with the driver's attributes, and an ordinary file for the buffer.
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
@@ -16,7 +16,7 @@ static_assert(allot::dma::u_dma_buf<>::contiguous && !allot::dma::u_dma_buf<>::h
 static_assert(allot::dma::u_dma_buf<coherent>::host_accessible);
 static_assert(!allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>>::strategy_type::in_band);
 
-/// What a driver that was loaded with one buffer shows.
+/// The files of a driver that was loaded with one buffer.
 struct board {
     tests::temporary_directory attributes, nodes;
 
@@ -38,7 +38,7 @@ struct board {
     [[nodiscard]] allot::dma::u_dma_buf<Options> device(std::uint64_t bus_offset = 0) const {
         return allot::dma::u_dma_buf<Options>{"udmabuf0", bus_offset, paths()};
     }
-    /// Why its buffer cannot be had.
+    /// Returns the error of an acquisition.
     [[nodiscard]] int refusal(std::uint64_t bus_offset = 0) const {
         return device(bus_offset).acquire({.size = 1, .align = 1}).error();
     }
@@ -69,7 +69,7 @@ TEST_CASE("u_dma_buf: the whole buffer is one region, and every byte has a bus a
     CHECK_FALSE(one.device().bus_address(base));  // not acquired
 }
 
-TEST_CASE("u_dma_buf: a board's bus offset is added, and addresses have 64 bits") {
+TEST_CASE("u_dma_buf: the bus offset is added, and addresses have 64 bits") {
     const auto bus = [](const board& on, std::uint64_t offset) {
         auto device = on.device(offset);
         const auto held = device.acquire({.size = 1, .align = 1});
@@ -82,14 +82,14 @@ TEST_CASE("u_dma_buf: a board's bus offset is added, and addresses have 64 bits"
     CHECK(bus(board{"0x0000000ff0000000\n", 1_MiB}, 0) == 0xff0000000);
     CHECK(bus(board{"0x0000000ff0000000\n", 1_MiB}, 0xf000000000000000) == 0xf000000ff0000000);
     CHECK(bus(board{"0xffffffffffefe000\n", 1_MiB}, 0x1000) == 0xffffffffffeff000);
-    // The address behind the last byte would not fit.
+    // The address behind the last byte would exceed 64 bits.
     CHECK(board{"0xffffffffffefe000\n", 1_MiB}.refusal(0x3000) == EOVERFLOW);
     CHECK(board{"0xfffffffffffff000\n", 1_MiB}.refusal(0x1000) == EOVERFLOW);
     CHECK(board{"0x1e900000\n", 1_MiB}.refusal(0x10) == EINVAL);
 }
 
-TEST_CASE("u_dma_buf: an alignment holds for the bus address") {
-    // A multiple of 4 KiB, and of no more.
+TEST_CASE("u_dma_buf: an alignment applies to the bus address") {
+    // A multiple of 4 KiB, but not of 8 KiB.
     const board odd{"0x1e905000\n", 1_MiB};
     allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>> memory{odd.device()};
     for (const std::size_t align : {1_B, 32_B, 256_B, 4096_B, 8192_B, 64_KiB, 256_KiB}) {
@@ -99,10 +99,10 @@ TEST_CASE("u_dma_buf: an alignment holds for the bus address") {
         CHECK(*memory.device().bus_address(block.address) % align == 0);
         std::memset(block.address, 1, block.size);
     }
-    // The buffer's own bus addresses have no multiple of 1 GiB, whatever its mapping might have.
+    // The buffer contains no bus address that is a multiple of 1 GiB, whatever the alignment of its mapping.
     CHECK_FALSE(memory.allocate({.size = 1, .align = 1_GiB}));
 
-    // The region begins where it is aligned as asked, also beyond what every mapping has.
+    // The region begins at the first suitably aligned byte, also for an alignment above that of every mapping.
     const board high{"0x3ffff000\n", 1_MiB};
     auto device = high.device();
     const auto held = device.acquire({.size = 4096, .align = 1_GiB});
@@ -116,7 +116,7 @@ TEST_CASE("u_dma_buf: an alignment holds for the bus address") {
     CHECK(device.acquire({.size = 1, .align = 2_GiB}).error() == ENOMEM);
 }
 
-TEST_CASE("u_dma_buf: what cannot be served is refused with errno, and then it can be served again") {
+TEST_CASE("u_dma_buf: a failed acquire reports errno, and a later acquire succeeds") {
     const board one{"0x1e900000\n", 64_KiB};
     auto device = one.device();
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
@@ -137,7 +137,7 @@ TEST_CASE("u_dma_buf: what cannot be served is refused with errno, and then it c
     CHECK(large.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
 }
 
-TEST_CASE("u_dma_buf: without a driver, or with one that tells nonsense, the arena knows errno") {
+TEST_CASE("u_dma_buf: without a driver or with malformed attributes, the arena reports errno") {
     using arena = allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>>;
     const arena absent{allot::dma::u_dma_buf<>{"udmabuf0", 0, {"/no such directory", "/dev"}}};
     CHECK(absent.size() == 0);
@@ -162,7 +162,7 @@ TEST_CASE("u_dma_buf: without a driver, or with one that tells nonsense, the are
     CHECK(tests::open_descriptors() == open);
 }
 
-TEST_CASE("u_dma_buf: coherent is what the driver says it is") {
+TEST_CASE("u_dma_buf: the coherent option must match the driver's attribute") {
     CHECK(board{"0x1e900000\n", 64_KiB, "1\n"}.device<coherent>().acquire({.size = 1}));
     CHECK(board{"0x1e900000\n", 64_KiB, "0\n"}.device<coherent>().acquire({.size = 1}).error() == ENOTSUP);
     const board old{"0x1e900000\n", 64_KiB};
@@ -171,7 +171,7 @@ TEST_CASE("u_dma_buf: coherent is what the driver says it is") {
     CHECK(old.refusal() == 0);
 }
 
-TEST_CASE("u_dma_buf: access hands over just the bytes, in the driver's units, and hands them back") {
+TEST_CASE("u_dma_buf: access transfers the requested bytes, in the driver's units, and returns them") {
     const board one{"0x1e900000\n", 1_MiB};
     allot::arena<allot::dma::u_dma_buf<>, allot::bump<allot::bump_options{.direction = allot::direction::up}>> memory{
         one.device()};
@@ -207,7 +207,7 @@ TEST_CASE("u_dma_buf: access hands over just the bytes, in the driver's units, a
     CHECK(memory.device().access(base, 16, cpu_use::write).error() == ENOENT);
 }
 
-TEST_CASE("u_dma_buf: the last bytes beyond a multiple of 16 are nobody's, since they cannot be handed over") {
+TEST_CASE("u_dma_buf: the bytes after the last multiple of 16 stay unused") {
     const board one{"0x1e900000\n", 1000};
     allot::arena<allot::dma::u_dma_buf<>, allot::bump<>> memory{one.device()};
     CHECK(memory.size() == 992);
@@ -217,7 +217,7 @@ TEST_CASE("u_dma_buf: the last bytes beyond a multiple of 16 are nobody's, since
     CHECK(one.for_cpu() == "0x3e9");
 }
 
-TEST_CASE("u_dma_buf: access from 4 GiB on is refused, since the driver counts in 32 bits") {
+TEST_CASE("u_dma_buf: access from 4 GiB on is an error, because the driver counts in 32 bits") {
     if constexpr (sizeof(std::size_t) > 4) {
         constexpr auto four = static_cast<std::size_t>(std::uint64_t{1} << 32);
         const board large{"0x100000000\n", four + 1_MiB};
@@ -237,7 +237,7 @@ TEST_CASE("u_dma_buf: access from 4 GiB on is refused, since the driver counts i
     }
 }
 
-TEST_CASE("u_dma_buf: two buffers, and another mapping of one, which has the same bytes") {
+TEST_CASE("u_dma_buf: two buffers are distinct, and another mapping of one has the same bytes") {
     const board one{"0x1e900000\n", 64_KiB}, other{"0x1f000000\n", 64_KiB};
     allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>> first{one.device()}, second{other.device()};
     const auto a = first.allocate({.size = 1000}), b = second.allocate({.size = 1000});

@@ -1,4 +1,4 @@
-// Huge pages of this machine: as root, which fills the system's reserve for the time of each test.
+// contiguous_pages on the huge pages of this machine. Needs root, which fills the system's reserve during each test.
 #include "huge_pages.hpp"
 #include "../../in_child.hpp"
 
@@ -20,7 +20,7 @@ using contiguous = allot::host::contiguous_pages<>;
 using region = allot::region<void*>;
 using huge_pages::reserve;
 
-/// The frame of a page, as the kernel says it here and now.
+/// Returns the frame of a page, as the kernel reports it now.
 std::uint64_t frame_of(const void* address) {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY);
     std::uint64_t entry = 0;
@@ -30,7 +30,7 @@ std::uint64_t frame_of(const void* address) {
     return entry & ((std::uint64_t{1} << 55) - 1);
 }
 
-/// Every page of a region has the frame that its bus address says.
+/// Checks that every page of a region has the frame of its bus address.
 void check(const contiguous& device, const region& held, std::uint64_t bus_offset = 0) {
     auto* const bytes = static_cast<std::byte*>(held.base);
     const auto bus = device.bus_address(held.base, held.size);
@@ -42,7 +42,7 @@ void check(const contiguous& device, const region& held, std::uint64_t bus_offse
     CHECK(wrong == 0);
 }
 
-/// All that is free, one huge page a region, in the order of the bus.
+/// Acquires all free huge pages, one for each region, and sorts them by bus address.
 template <class Device>
 std::vector<region> take_all(Device& device) {
     std::vector<region> all;
@@ -54,7 +54,7 @@ std::vector<region> take_all(Device& device) {
 
 }  // namespace
 
-TEST_CASE("contiguous pages have the frames that their bus addresses say") {
+TEST_CASE("contiguous pages: the frames match the bus addresses") {
     const reserve pages{8};
     if (!pages) return;
     contiguous device, other{0x8000'0000};
@@ -71,7 +71,7 @@ TEST_CASE("contiguous pages have the frames that their bus addresses say") {
     std::memset(one->base, 1, one->size);
     CHECK(reserve::free() == free - 2);
 
-    CHECK(device.bus_address(two->base, 1).error() == EFAULT);  // each knows its own
+    CHECK(device.bus_address(two->base, 1).error() == EFAULT);  // a device has records of its own regions only
     CHECK(device.bus_address(static_cast<std::byte*>(one->base) + 2_MiB - 4, 4));
     CHECK(device.bus_address(static_cast<std::byte*>(one->base) + 2_MiB - 4, 5).error() == EFAULT);
     CHECK(device.bus_address(static_cast<std::byte*>(one->base) - 1, 1).error() == EFAULT);
@@ -81,7 +81,7 @@ TEST_CASE("contiguous pages have the frames that their bus addresses say") {
     CHECK(reserve::free() == free);
 }
 
-TEST_CASE("contiguous pages are several huge pages only where these are neighbours") {
+TEST_CASE("contiguous pages: a region of several huge pages consists of neighbors") {
     const reserve pages{64};
     if (!pages) return;
     contiguous device;
@@ -91,10 +91,10 @@ TEST_CASE("contiguous pages are several huge pages only where these are neighbou
     CHECK(reserve::free() == 0);
     const auto at = [&](std::size_t i) { return *rest.bus_address(all[i].base, 1); };
 
-    // Nothing is free.
+    // No huge page is free.
     CHECK((device.acquire({.size = 1}).error() == ENOSPC || device.acquire({.size = 1}).error() == ENOMEM));
 
-    // No two that are free are neighbours.
+    // No two free huge pages are neighbors.
     for (std::size_t i = 0; i < all.size(); i += 2) rest.release(std::exchange(all[i], {}));
     const std::size_t free = reserve::free();
     REQUIRE(free >= 4);
@@ -107,13 +107,13 @@ TEST_CASE("contiguous pages are several huge pages only where these are neighbou
         if (held) rest.release(std::exchange(held, {}));
     }
 
-    // Two neighbours are, and the reserve gives them in one order and in the other, with one that is far away between.
+    // Two neighbors are free. The reserve returns them in either order, with a distant page between them.
     for (const bool upwards : {true, false}) {
         all = take_all(rest);
         std::size_t lower = 0;
         while (lower + 1 != all.size() && at(lower + 1) != at(lower) + 2_MiB) ++lower;
         if (lower + 1 == all.size()) {
-            std::puts("skipped: the system's huge pages have no neighbours");
+            std::puts("skipped: no huge pages of this system are neighbors");
         } else {
             const std::size_t far = lower > 2 ? 0 : all.size() - 1;
             rest.release(std::exchange(all[upwards ? lower : lower + 1], {}));
@@ -134,7 +134,7 @@ TEST_CASE("contiguous pages are several huge pages only where these are neighbou
     }
 }
 
-TEST_CASE("contiguous pages refuse what they cannot prove or give, with the reason, and then hold nothing") {
+TEST_CASE("contiguous pages: a failed acquire reports the reason and holds nothing") {
     contiguous device;
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
@@ -160,7 +160,7 @@ TEST_CASE("contiguous pages refuse what they cannot prove or give, with the reas
     CHECK(reserve::free() == free);
 }
 
-TEST_CASE("blocks of an arena have bus addresses, in several regions and after it moved") {
+TEST_CASE("contiguous pages: blocks have bus addresses, in several regions and after a move of the arena") {
     const reserve pages{4};
     if (!pages) return;
     constexpr allot::growth_options step{.step = 2_MiB};

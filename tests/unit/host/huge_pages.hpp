@@ -1,4 +1,4 @@
-// Huge pages for a test: as root, who fills the system's reserve for that time.
+// Huge pages for a test. Needs root, which fills the system's reserve during the test.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 namespace huge_pages {
 
-/// Huge pages in the system's reserve, until it ends. Programs that do this at the same time take turns.
+/// Adds huge pages to the system's reserve for the lifetime of the object. Concurrent programs take turns.
 class reserve {
 public:
     explicit reserve(std::size_t pages) : lock_{::open(path, O_RDONLY | O_CLOEXEC)} {
@@ -21,7 +21,7 @@ public:
         std::size_t now = 0;
         std::ifstream{path} >> now;
         holds_ = now >= before_ + pages;
-        if (!holds_) std::puts("skipped: no huge pages are to be had (that takes root, and memory that is not cut up)");
+        if (!holds_) std::puts("skipped: no huge pages are available (needs root, and memory that is not fragmented)");
     }
     reserve(const reserve&) = delete;
     reserve& operator=(const reserve&) = delete;
@@ -30,7 +30,7 @@ public:
         ::close(lock_);
     }
     explicit operator bool() const { return holds_; }
-    /// What others keep free stays free: as many pages as are free now can be taken.
+    /// Returns the number of free huge pages. All of them can be acquired, because other programs wait.
     [[nodiscard]] static std::size_t free() {
         std::size_t pages = 0;
         std::ifstream{"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"} >> pages;

@@ -1,5 +1,4 @@
-// The laws on memories of a host's operating system: locked, reserved, shared, contiguous, and from outside; and on a
-// window that a driver of VTCM gives.
+// The laws of allocators on host memory that is locked, reserved, shared, contiguous, or adopted, and on a VTCM window.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 #include "huge_pages.hpp"
@@ -17,7 +16,7 @@
 
 namespace {
 
-/// Unmaps a mapping of which the base is not the first byte.
+/// Unmaps a mapping that begins `before` bytes below the base.
 struct unmap {
     std::size_t before, size;
     void operator()(const void* base) const noexcept {
@@ -33,7 +32,7 @@ using contiguous = allot::host::contiguous_pages<>;
 using adopted = allot::adopted<allot::host::buffer, unmap>;
 using constants = allot::adopted<allot::read_only<allot::host::buffer>, unmap>;
 
-/// A driver of VTCM with pages of this host.
+/// VTCM driver over pages of this host.
 struct mapped_window {
     std::size_t before = 0, bytes = 0;
     [[nodiscard]] std::size_t size() const noexcept { return bytes; }
@@ -46,7 +45,7 @@ struct mapped_window {
 };
 using vtcm = allot::hexagon::vtcm<mapped_window>;
 
-/// A mapping of which the base is not the first byte, so that only some alignments are its own.
+/// A mapping that begins below the base, so that the base has only some alignments.
 template <class Device, int Protection>
 struct mapping {
     explicit mapping(const laws::variant& how) : phase{how.aligned ? std::size_t{0} : std::size_t{48}} {}
@@ -149,22 +148,22 @@ constexpr laws::row huge_table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over pinned pages keep the laws") {
+TEST_CASE("allocator laws: arenas over pinned pages") {
     CHECK(std::size(pinned_table) == 3);
     if (const auto most = pinned{}.acquire({.size = 128 * 1024})) {
         pinned{}.release(*most);
         laws::judge(pinned_table);
     } else {
-        std::puts("skipped: pinned pages cannot keep the laws where so little may be locked");
+        std::puts("skipped: this process may lock too little memory for the laws");
     }
 }
 
-TEST_CASE("arenas over adopted, reserved, shared and kept memory keep the laws") {
+TEST_CASE("allocator laws: arenas over adopted, reserved, shared, and cached memory") {
     CHECK(std::size(table) == 16);
     laws::judge(table);
 }
 
-TEST_CASE("arenas over huge and contiguous pages keep the laws") {
+TEST_CASE("allocator laws: arenas over huge and contiguous pages") {
     CHECK(std::size(huge_table) == 4);
     const huge_pages::reserve pages{24};
     if (pages) laws::judge(huge_table);

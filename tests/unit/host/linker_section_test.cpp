@@ -1,9 +1,9 @@
-// Memory that the linker placed: a named section as a window, and a whole arena in one.
+// Memory that the linker places: a named section as a window, and an arena in a named section.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
 
-// The linker gives these names to a section whose own name is an identifier.
+// The linker defines these symbols for a section whose name is an identifier.
 extern "C" std::byte __start_allot_tcm[], __stop_allot_tcm[];
 
 namespace {
@@ -18,7 +18,7 @@ extern "C" std::byte __start_allot_scratch[], __stop_allot_scratch[];
 
 }  // namespace
 
-TEST_CASE("a linker section is a tightly coupled window") {
+TEST_CASE("linker section: the section is the window of a tightly_coupled device") {
     const auto size = static_cast<std::size_t>(__stop_allot_tcm - __start_allot_tcm);
     REQUIRE(size >= sizeof reserved);
     allot::arena<allot::host::tightly_coupled, allot::pool<allot::pool_options{.slot = 128, .align = 128}>> tcm{
@@ -29,7 +29,7 @@ TEST_CASE("a linker section is a tightly coupled window") {
     CHECK(static_cast<std::byte*>(block.address) + 128 <= __stop_allot_tcm);
 }
 
-TEST_CASE("an arena with static storage lies in the section that it is put in") {
+TEST_CASE("linker section: an arena with static storage is in the section of its attribute") {
     const auto block = scratch.allocate({.size = 1_KiB, .align = 16});
     REQUIRE(block);
     CHECK(static_cast<std::byte*>(block.address) >= __start_allot_scratch);

@@ -19,7 +19,7 @@ namespace host = allot::host;
 using huge_pages::reserve;
 using required = host::pages<host::pages_options{.huge = host::huge_pages::required}>;
 
-/// Bytes of the pages at an address, as the kernel says it here and now; 0 where nothing is mapped.
+/// Returns the size in bytes of the pages at an address, as the kernel reports it now. Returns 0 if nothing is mapped.
 std::size_t page_size_at(const void* address) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     std::ifstream maps{"/proc/self/smaps"};
@@ -38,7 +38,7 @@ std::size_t page_size_at(const void* address) {
 
 }  // namespace
 
-TEST_CASE("pages are whole, zeroed and aligned as asked, also beyond a page") {
+TEST_CASE("pages: whole, zeroed, and aligned as requested, also above a page") {
     host::pages<> device;
     for (const std::size_t align : {1_B, 4096_B, 64_KiB, 4_MiB}) {
         const auto answer = device.acquire({.size = 5000, .align = align});
@@ -54,7 +54,7 @@ TEST_CASE("pages are whole, zeroed and aligned as asked, also beyond a page") {
     }
 }
 
-TEST_CASE("pages refuse with the system's error what cannot be mapped") {
+TEST_CASE("pages: acquire fails with the system's error") {
     host::pages<> device;
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
@@ -65,7 +65,7 @@ TEST_CASE("pages refuse with the system's error what cannot be mapped") {
     CHECK(arena.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
 }
 
-TEST_CASE("huge pages are required and granted, as root, who fills the reserve") {
+TEST_CASE("required huge pages: acquired from a filled reserve (needs root)") {
     const reserve pages{4};
     if (!pages) return;
     required device;
@@ -98,7 +98,7 @@ TEST_CASE("huge pages are required and granted, as root, who fills the reserve")
     CHECK(page_size_at(block.address) == 2_MiB);
 }
 
-TEST_CASE("huge pages that are required are refused where the reserve has none") {
+TEST_CASE("required huge pages: an empty reserve is an error") {
     if (reserve::free() != 0) {
         std::puts("skipped: the system's reserve of huge pages is not empty");
         return;
@@ -109,12 +109,12 @@ TEST_CASE("huge pages that are required are refused where the reserve has none")
     CHECK(arena.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOMEM});
 }
 
-TEST_CASE("huge pages of a size that the system has not are refused, and not served by those of another") {
+TEST_CASE("required huge pages: pages of another size do not serve an unsupported size") {
     const reserve pages{2};  // of 2 MiB
     if (!pages) return;
     const std::size_t free = reserve::free();
     host::pages<host::pages_options{.huge = host::huge_pages::required, .huge_size = 64_KiB}> device;
-    if (const auto answer = device.acquire({.size = 1})) {  // some processors have them
+    if (const auto answer = device.acquire({.size = 1})) {  // some processors support this size
         std::memset(answer->base, 1, answer->size);
         CHECK(page_size_at(answer->base) == 64_KiB);
         device.release(*answer);
@@ -124,7 +124,7 @@ TEST_CASE("huge pages of a size that the system has not are refused, and not ser
     CHECK(reserve::free() == free);
 }
 
-TEST_CASE("advised huge pages are ordinary ones where a huge one could lie") {
+TEST_CASE("advised huge pages: ordinary pages at the alignment of a huge page") {
     allot::arena<host::pages<host::pages_options{.huge = host::huge_pages::advised}>, allot::best_fit<>> arena{{}, 3_MiB};
     CHECK(arena.size() == 4_MiB);
     const auto block = arena.allocate({.size = 1_MiB, .align = 1_MiB});

@@ -17,7 +17,7 @@ using allot::host::pinned_pages;
 using by_64_KiB = allot::growth::fixed<allot::growth_options{.step = 64_KiB}>;
 using arena = allot::arena<pinned_pages, allot::best_fit<>, by_64_KiB>;
 
-/// Bytes that this process has locked, as the kernel counts them.
+/// Returns the number of bytes that this process has locked, as the kernel counts them.
 std::size_t locked() {
     std::ifstream status{"/proc/self/status"};
     for (std::string word; status >> word;) {
@@ -29,26 +29,26 @@ std::size_t locked() {
     return 0;
 }
 
-/// Lets this process lock so many bytes and no more.
+/// Limits this process to `bytes` locked bytes.
 bool limit_to(std::size_t bytes) {
     rlimit limits{bytes, bytes};
     return processes::drop_capability(CAP_IPC_LOCK) && ::setrlimit(RLIMIT_MEMLOCK, &limits) == 0;
 }
 
-/// Where not even this much may be locked, there is nothing to test.
+/// Returns whether this process may lock enough memory for the tests. Prints the reason if not.
 bool may_lock() {
     const std::size_t before = locked();
     const auto answer = pinned_pages{}.acquire({.size = 192_KiB});
     const bool is_locked = locked() == before + 192_KiB;
     if (answer) pinned_pages{}.release(*answer);
     if (!answer) std::printf("skipped: this process may lock %zu bytes only\n", pinned_pages::limit());
-    else if (!is_locked) std::puts("skipped: mlock does nothing here, as under the address sanitizer");
+    else if (!is_locked) std::puts("skipped: mlock has no effect here, as under the address sanitizer");
     return is_locked;
 }
 
 }  // namespace
 
-TEST_CASE("pinned pages are locked, zeroed and aligned, and unlocked when released") {
+TEST_CASE("pinned pages: locked, zeroed, and aligned, and unlocked on release") {
     if (!may_lock()) return;
     const std::size_t before = locked();
     pinned_pages device;
@@ -67,7 +67,7 @@ TEST_CASE("pinned pages are locked, zeroed and aligned, and unlocked when releas
     }
 }
 
-TEST_CASE("pinned pages refuse with the system's error what cannot be mapped") {
+TEST_CASE("pinned pages: acquire fails with the system's error") {
     pinned_pages device;
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
@@ -76,7 +76,7 @@ TEST_CASE("pinned pages refuse with the system's error what cannot be mapped") {
         CHECK(device.acquire({.size = static_cast<std::size_t>(-1) / 2}).error() == ENOMEM);
 }
 
-TEST_CASE("at the limit pinned pages are refused, the limit can be read, and nothing stays mapped or locked") {
+TEST_CASE("pinned pages: above the limit acquire fails, and nothing stays mapped or locked") {
     if (!may_lock()) return;
     CHECK(processes::in_child([] {
               if (!limit_to(128_KiB) || pinned_pages::limit() != 128_KiB) return 1;
@@ -99,7 +99,7 @@ TEST_CASE("at the limit pinned pages are refused, the limit can be read, and not
           }) == 0);
 }
 
-TEST_CASE("a pinned block is never freed by another device's allocator") {
+TEST_CASE("pinned pages: an allocator over another device does not free a pinned block") {
     if (!may_lock()) return;
     static int reports;
     struct count {
@@ -113,7 +113,7 @@ TEST_CASE("a pinned block is never freed by another device's allocator") {
     using other = allot::naive<allot::host::pages<>, allot::hardening::checked, count>;
     static_assert(!std::is_convertible_v<hardened&, other&>);
     static_assert(!std::is_convertible_v<pinned_pages, allot::host::pages<>>);
-    hardened one, two;  // two of a kind
+    hardened one, two;  // two allocators of the same type
     other pageable;
     const auto a = one.allocate({.size = 4096}), b = two.allocate({.size = 8192}), c = one.allocate({.size = 4096});
     REQUIRE(a);
@@ -126,7 +126,7 @@ TEST_CASE("a pinned block is never freed by another device's allocator") {
     CHECK(reports == 3);
     CHECK(locked() == before + 16384);
     std::memset(a.address, 1, a.size);
-    one.deallocate(a);  // in an order of its own
+    one.deallocate(a);  // in an order other than that of allocation
     two.deallocate(b);
     one.deallocate(c);
     CHECK(locked() == before);

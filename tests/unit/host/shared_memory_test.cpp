@@ -18,7 +18,7 @@ namespace {
 using namespace allot::literals;
 using allot::host::shared_memory;
 
-/// A name that nothing has: this process's own.
+/// Returns a name that is unique to this process.
 std::string name_for(const char* what) { return "/allot-" + std::to_string(::getpid()) + "-" + what; }
 
 /// The two ends of a connection.
@@ -63,7 +63,7 @@ std::size_t open_descriptors() {
 
 }  // namespace
 
-TEST_CASE("shared memory is the same bytes wherever it is mapped") {
+TEST_CASE("shared memory: every mapping has the same bytes") {
     const std::size_t before = open_descriptors();
     {
         auto here = shared_memory::create(10'000);
@@ -80,7 +80,7 @@ TEST_CASE("shared memory is the same bytes wherever it is mapped") {
         CHECK(std::memcmp(here->base(), there->base(), 10'000) == 0);
         CHECK(static_cast<unsigned char*>(other->base())[9'999] == 0);
 
-        // Nobody can cut it off: that would be a fault at the next touch.
+        // The size is sealed. If another process could truncate the memory, the next access would fault.
         CHECK(::ftruncate(there->descriptor(), 0) != 0);
         CHECK(::ftruncate(there->descriptor(), 20'000) != 0);
 
@@ -91,7 +91,7 @@ TEST_CASE("shared memory is the same bytes wherever it is mapped") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("shared memory with a name is found by it, until the name is taken away") {
+TEST_CASE("shared memory: a name finds the memory until the name is unlinked") {
     const std::string name = name_for("named");
     CHECK(shared_memory::open(name.c_str()).error() == ENOENT);
     auto first = shared_memory::create(name.c_str(), 10'000);
@@ -104,7 +104,7 @@ TEST_CASE("shared memory with a name is found by it, until the name is taken awa
         REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
         const auto refused = shared_memory::create(name.c_str(), 10'000);
         REQUIRE(::setrlimit(RLIMIT_NOFILE, &descriptors) == 0);
-        CHECK(refused.error() == EMFILE);  // the name is another's, and stays
+        CHECK(refused.error() == EMFILE);  // the existing name stays
     }
     auto second = shared_memory::open(name.c_str());
     REQUIRE(second);
@@ -114,7 +114,7 @@ TEST_CASE("shared memory with a name is found by it, until the name is taken awa
     CHECK(shared_memory::open(name.c_str()).error() == ENOENT);
     CHECK(static_cast<unsigned char*>(second->base())[9'999] == 7);
 
-    // While its maker has not come further than the name.
+    // The creator has made the name, but the memory has no size yet.
     const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     REQUIRE(file >= 0);
     CHECK(shared_memory::open(name.c_str()).error() == EAGAIN);
@@ -122,7 +122,7 @@ TEST_CASE("shared memory with a name is found by it, until the name is taken awa
     ::shm_unlink(name.c_str());
 }
 
-TEST_CASE("shared memory is refused with the system's error, and leaves nothing behind") {
+TEST_CASE("shared memory: a failed call reports the system's error and leaves nothing behind") {
     const std::size_t before = open_descriptors();
     const std::string name = name_for("refused");
     CHECK(shared_memory::create(0).error() == EINVAL);
@@ -151,9 +151,9 @@ TEST_CASE("shared memory is refused with the system's error, and leaves nothing 
     CHECK(shared_memory{}.acquire({.size = 1}).error() == ENOMEM);
 }
 
-TEST_CASE("a full /dev/shm is a refusal when memory is made, not a fault when it is touched") {
+TEST_CASE("shared memory: a full /dev/shm is an error on creation, not a fault on access") {
     const int status = processes::in_child([] {
-        // In a mount namespace of its own, the child's /dev/shm has a single megabyte.
+        // The child has its own mount namespace, in which /dev/shm has one megabyte.
         if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
             ::mount("allot", "/dev/shm", "tmpfs", 0, "size=1m") != 0)
             return 77;
@@ -168,7 +168,7 @@ TEST_CASE("a full /dev/shm is a refusal when memory is made, not a fault when it
     CHECK((status == 0 || status == 77));
 }
 
-TEST_CASE("shared memory goes over a socket") {
+TEST_CASE("shared memory: a socket transfers the memory") {
     const std::size_t before = open_descriptors();
     {
         connection pair;
@@ -179,7 +179,7 @@ TEST_CASE("shared memory goes over a socket") {
             return memory->send(pair.ends[1]);
         });
         CHECK(status == 0);
-        const auto memory = shared_memory::receive(pair.ends[0]);  // its maker is gone
+        const auto memory = shared_memory::receive(pair.ends[0]);  // the creator has ended
         REQUIRE(memory);
         CHECK(memory->capacity() == 10'000);
         CHECK(static_cast<unsigned char*>(memory->base())[9'999] == 7);
@@ -188,13 +188,13 @@ TEST_CASE("shared memory goes over a socket") {
         CHECK(::send(pair.ends[1], "x", 1, 0) == 1);
         CHECK(shared_memory::receive(pair.ends[0]).error() == EBADMSG);
         REQUIRE(send_two(pair.ends[1], memory->descriptor()));
-        CHECK(processes::in_child([&] {  // a process that has no descriptor free
+        CHECK(processes::in_child([&] {  // a process without a free descriptor
                   const rlimit none{3, 3};
                   if (memory->send(pair.ends[0]) != 0 || ::setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
                   return shared_memory::receive(pair.ends[1]).error() == ENOBUFS ? 0 : 2;
               }) == 0);
         const std::size_t open = open_descriptors();
-        CHECK(shared_memory::receive(pair.ends[0]).error() == EBADMSG);  // which of them?
+        CHECK(shared_memory::receive(pair.ends[0]).error() == EBADMSG);  // more than one descriptor
         CHECK(open_descriptors() == open);
         pair.close(1);
         CHECK(shared_memory::receive(pair.ends[0]).error() == ECONNRESET);
@@ -206,7 +206,7 @@ TEST_CASE("shared memory goes over a socket") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("an arena of one process over shared memory: others find its blocks at their offsets") {
+TEST_CASE("shared memory: other processes find the blocks of an arena at their offsets") {
     auto memory = shared_memory::create(64_KiB);
     REQUIRE(memory);
     auto there = shared_memory::attach(::dup(memory->descriptor()));

@@ -1,4 +1,4 @@
-// Static storage as it is before it is used: nobody has written to it.
+// Static storage and static buffers: untouched before use, and without work at program exit.
 #include <allot/allot.hpp>
 
 #include "../../seen.hpp"
@@ -13,7 +13,7 @@
 
 using namespace allot::literals;
 
-// As a global, an arena registers nothing with atexit, unless somebody wants its memory back or it tells of leaks.
+// A global arena registers nothing with atexit unless its device needs its memory back or the arena reports leaks.
 template <class Device, class Strategy, allot::arena_options Options = allot::arena_options{}>
 constexpr bool ends_in_silence = std::is_trivially_destructible_v<allot::arena<Device, Strategy, allot::growth::none, Options>>;
 using kilobyte = allot::host::static_storage<1_KiB>;
@@ -23,7 +23,7 @@ static_assert(ends_in_silence<allot::host::buffer, allot::bump<>> && ends_in_sil
 static_assert(!ends_in_silence<allot::host::heap, allot::bump<>>);
 static_assert(!ends_in_silence<kilobyte, allot::bump<>, allot::arena_options{.hardening = allot::hardening::debug}>);
 
-TEST_CASE("an arena over static storage does not touch the bytes before they are asked for") {
+TEST_CASE("static storage: an arena does not touch the bytes before they are allocated") {
     using arena = allot::arena<allot::host::static_storage<1_MiB>, allot::bump<>>;
     constexpr std::size_t page = 4096, pages = sizeof(arena) / page + 1;
     void* const fresh = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -33,7 +33,7 @@ TEST_CASE("an arena over static storage does not touch the bytes before they are
     REQUIRE(::mincore(fresh, pages * page, touched) == 0);
     std::size_t count = 0;
     for (const unsigned char each : touched) count += each & 1;
-    CHECK(count < 8);  // the arena's own members, and no more
+    CHECK(count < 8);  // only the arena's own members
 
     *static_cast<char*>(scratch->allocate({.size = 100}).address) = 1;
     REQUIRE(::mincore(fresh, pages * page, touched) == 0);
@@ -52,7 +52,7 @@ struct alignas(256) object {
 object plain;
 }  // namespace
 
-TEST_CASE("a static buffer is all the bytes of an object, and the arena over it has none of them") {
+TEST_CASE("static buffer: the window is the whole object, and the arena contains none of it") {
     using device = allot::host::static_buffer<plain>;
     static_assert(allot::embedded_device<device> && device::capacity() == 4_KiB && device::min_align == 256);
     static_assert(sizeof(allot::arena<device, allot::bump<>>) < 64);

@@ -1,5 +1,5 @@
-// tightly_coupled: a window as a Hexagon's VTCM is one, and the two defects of an allocator for it that cut blocks of whole
-// 2 KiB from the front, others from the back, and looked at nothing but the last free extent.
+// tightly_coupled: a window like the VTCM of a Hexagon, and two defects of an earlier allocator for such a window. That
+// allocator cut blocks of whole 2 KiB from the front and others from the back, and searched only the last free extent.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 using namespace allot::literals;
 using allot::refusal;
 
-/// 64 KiB; whole pages of 2 KiB from the top, what is smaller from below.
+/// 64 KiB. Blocks of 2 KiB or more come from the top, smaller blocks from the bottom.
 struct vtcm {
     using arena = allot::arena<allot::host::tightly_coupled,
                                allot::best_fit<allot::best_fit_options{.records = 256, .large = 2048}>>;
@@ -25,7 +25,7 @@ struct vtcm {
 
 }  // namespace
 
-TEST_CASE("2176, 128, the first freed, then 2048 aligned to 2048: it is aligned") {
+TEST_CASE("tightly coupled: a 2048-byte block is aligned to 2048 after a free") {
     vtcm it;
     const auto first = it.memory.allocate({.size = 2176, .align = 128});
     const auto second = it.memory.allocate({.size = 128, .align = 128});
@@ -36,9 +36,9 @@ TEST_CASE("2176, 128, the first freed, then 2048 aligned to 2048: it is aligned"
     CHECK(position(aligned.address) % 2048 == 0);
 }
 
-TEST_CASE("256 bytes are served while 63,616 are free, though the last free extent is small") {
+TEST_CASE("tightly coupled: 256 bytes fit while 63,616 are free, although the last free extent is small") {
     vtcm it;
-    // Blocks so that what is free last is 128 bytes, and 63,616 are free before it.
+    // The last free extent is 128 bytes, and 63,616 bytes are free before it.
     const auto at = [&](std::size_t offset, std::size_t size) { return it.memory.allocate_at({offset, size}); };
     const auto front = at(0, 1664), behind = at(65280, 128);
     REQUIRE(front);
@@ -49,7 +49,7 @@ TEST_CASE("256 bytes are served while 63,616 are free, though the last free exte
     CHECK(position(block.address) % 128 == 0);
 }
 
-TEST_CASE("both ends: every extent is tried, and all of the window is used") {
+TEST_CASE("tightly coupled: allocation from both ends tries every extent and fills the window") {
     vtcm it;
     std::vector<vtcm::arena::block_type> large, small;
     while (const auto block = it.memory.allocate({.size = 2048, .align = 2048})) large.push_back(block);
@@ -62,10 +62,10 @@ TEST_CASE("both ends: every extent is tried, and all of the window is used") {
     CHECK(small.front().address == large[7].address);
 }
 
-TEST_CASE("one acquisition of the whole window; what is written in it is not zeroed for anyone") {
+TEST_CASE("tightly coupled: one arena acquires the whole window, which is not zeroed") {
     vtcm it;
     CHECK(it.memory.size() == 64_KiB);
-    CHECK(it.memory.regions()[0].align >= 64_KiB);  // found out from the address
+    CHECK(it.memory.regions()[0].align >= 64_KiB);  // derived from the address
     allot::host::tightly_coupled window{it.bytes, sizeof it.bytes};
     const auto all = window.acquire({.size = 1});
     CHECK(all->size == 64_KiB);

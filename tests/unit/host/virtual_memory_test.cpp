@@ -1,4 +1,4 @@
-// virtual_memory and growth::contiguous: one region that grows and shrinks, while blocks stay where they are.
+// virtual_memory and growth::contiguous: one region grows and shrinks, and blocks keep their addresses.
 #include <allot/allot.hpp>
 #include <allot/host/virtual_memory.hpp>
 #include <allot/tensor.hpp>
@@ -31,7 +31,7 @@ using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
 sigjmp_buf back;
 void jump(int) { siglongjmp(back, 1); }
 
-/// Whether a byte can be read.
+/// Returns whether a byte is readable.
 bool is_readable(const void* at) {
     struct sigaction handler {}, before {};
     handler.sa_handler = jump;
@@ -43,8 +43,8 @@ bool is_readable(const void* at) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("blocks stay where they are while their region grows to a thousand times its size", Strategy, in_band,
-                   beside, up) {
+TEST_CASE_TEMPLATE("virtual memory: blocks keep their addresses while the region grows a thousandfold", Strategy,
+                   in_band, beside, up) {
     growing<Strategy> memory{virtual_memory{512_MiB}};
     CHECK(memory.size() == 0);
     std::vector<decltype(memory.allocate({}))> blocks;
@@ -63,7 +63,7 @@ TEST_CASE_TEMPLATE("blocks stay where they are while their region grows to a tho
     }
 }
 
-TEST_CASE_TEMPLATE("a trim gives back what lies behind the last block, and a region without blocks", Strategy, in_band,
+TEST_CASE_TEMPLATE("virtual memory: trim frees the bytes behind the last block, and an empty region", Strategy, in_band,
                    beside) {
     growing<Strategy> memory{virtual_memory{1_GiB}};
     auto low = memory.allocate({.size = 100});
@@ -79,7 +79,7 @@ TEST_CASE_TEMPLATE("a trim gives back what lies behind the last block, and a reg
 
     high = memory.allocate({.size = 10_MiB});
     REQUIRE(high);
-    CHECK(*behind == std::byte{0});  // fresh pages
+    CHECK(*behind == std::byte{0});  // new pages
     memory.deallocate(high);
     memory.deallocate(low);
     CHECK(memory.trim() >= 10_MiB);
@@ -88,7 +88,7 @@ TEST_CASE_TEMPLATE("a trim gives back what lies behind the last block, and a reg
     CHECK(memory.allocate({.size = 100}));
 }
 
-TEST_CASE("a region without blocks is given up, and a mark from it is still good") {
+TEST_CASE("virtual memory: trim frees an empty region, and its mark stays valid") {
     growing<up> memory{virtual_memory{1_GiB}};
     const auto nothing_yet = memory.mark();
     CHECK(memory.allocate({.size = 100'000}));
@@ -100,7 +100,7 @@ TEST_CASE("a region without blocks is given up, and a mark from it is still good
     CHECK(memory.allocate({.size = 100}).address == block.address);
 }
 
-TEST_CASE("the end of the reserved range, and the limit, are clear answers") {
+TEST_CASE("virtual memory: the end of the reserved range and the limit are distinct errors") {
     growing<in_band> memory{virtual_memory{1_MiB}};
     CHECK(memory.allocate({.size = 500'000}));
     CHECK_FALSE(memory.allocate({.size = 600'000}));
@@ -115,7 +115,7 @@ TEST_CASE("the end of the reserved range, and the limit, are clear answers") {
     CHECK_FALSE(limited.allocate({.size = 8, .align = 3}));
 }
 
-TEST_CASE("alignments above the granularity are reached by growing further") {
+TEST_CASE("virtual memory: an alignment above the granularity makes the region grow further") {
     growing<in_band> memory{virtual_memory{1_GiB}};
     const auto first = memory.allocate({.size = 10, .align = 2_MiB});
     REQUIRE(first);
@@ -125,7 +125,7 @@ TEST_CASE("alignments above the granularity are reached by growing further") {
     CHECK(reinterpret_cast<std::uintptr_t>(block.address) % 1_MiB == 0);
 }
 
-TEST_CASE("virtual_memory refuses with the system's error what cannot be mapped") {
+TEST_CASE("virtual memory: acquire fails with the system's error") {
     virtual_memory device{1_MiB};
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
@@ -142,7 +142,7 @@ TEST_CASE("virtual_memory refuses with the system's error what cannot be mapped"
     device.release(second);
 }
 
-TEST_CASE("storages in memory that grows never move") {
+TEST_CASE("virtual memory: storages never move while the region grows") {
     growing<beside> memory{virtual_memory{1_GiB}};
     auto first = *allot::alloc_storage(memory, 4096, 256);
     auto tensor = *allot::alloc_tensor(first, 256, {4, 64}, allot::int32);
@@ -154,7 +154,8 @@ TEST_CASE("storages in memory that grows never move") {
     CHECK(tensor.data() == at);
 }
 
-TEST_CASE_TEMPLATE("a region grows by what its last hole lacks", Strategy, in_band, beside, low) {
+TEST_CASE_TEMPLATE("virtual memory: a region grows by the bytes that its last hole lacks", Strategy, in_band, beside,
+                   low) {
     growing<Strategy> memory{virtual_memory{100_MiB}};
     memory.deallocate(memory.allocate({.size = 60'000'001}));
     CHECK(memory.diagnose({.size = 70'000'001}).reason == refusal::none);
@@ -162,14 +163,14 @@ TEST_CASE_TEMPLATE("a region grows by what its last hole lacks", Strategy, in_ba
     CHECK(memory.size() <= 70'000'001 + 64_KiB);
 }
 
-TEST_CASE("an upward bump uses all that is reserved") {
+TEST_CASE("virtual memory: an upward bump uses the whole reserved range") {
     growing<up, 1_MiB> memory{virtual_memory{1_MiB}};
     CHECK(memory.allocate({.size = 3}));
     CHECK(memory.allocate({.size = 1_MiB - 16, .align = 16}));
     CHECK_FALSE(memory.allocate({.size = 1}));
 }
 
-TEST_CASE_TEMPLATE("resize of the last block grows the region, and of no other", Strategy, in_band, beside, low) {
+TEST_CASE_TEMPLATE("virtual memory: only a resize of the last block grows the region", Strategy, in_band, beside, low) {
     growing<Strategy> memory{virtual_memory{8_MiB}};
     auto first = memory.allocate({.size = 10'001}), last = memory.allocate({.size = 10'001, .align = 4096});
     auto* const at = last.address;
@@ -184,7 +185,7 @@ TEST_CASE_TEMPLATE("resize of the last block grows the region, and of no other",
     std::memset(static_cast<std::byte*>(at) + 10'001, 78, 2'990'006);
     CHECK(static_cast<unsigned char*>(at)[10'000] == 77);
     const std::size_t held = memory.size();
-    CHECK_FALSE(memory.resize(last, 9'000'000));  // more than is reserved
+    CHECK_FALSE(memory.resize(last, 9'000'000));  // more than the reserve
     CHECK(memory.size() == held);
     CHECK(memory.resize(last, 100));
     memory.deallocate(last);
@@ -192,15 +193,15 @@ TEST_CASE_TEMPLATE("resize of the last block grows the region, and of no other",
     CHECK(memory.trim() == held);
 }
 
-TEST_CASE("with few records, a region grows as long as there are any for it") {
+TEST_CASE("virtual memory: a region grows until the side table is full") {
     using few = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .records = 5}>;
     growing<few> memory{virtual_memory{8_MiB}};
-    for (int i = 0; i != 3; ++i) CHECK(memory.allocate({.size = 64_KiB}));  // the extent's end takes one, a hole another
+    for (int i = 0; i != 3; ++i) CHECK(memory.allocate({.size = 64_KiB}));  // one record for the end, one for a hole
     CHECK(memory.diagnose({.size = 64_KiB}).reason == refusal::out_of_records);
     CHECK_FALSE(memory.allocate({.size = 64_KiB}));
 }
 
-TEST_CASE("a buffer that grows among small blocks does not drag its region along") {
+TEST_CASE("virtual memory: a growing buffer among small blocks does not inflate the region") {
     using arena = allot::arena<virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
     for (const bool in_place : {false, true}) {
         arena memory{virtual_memory{1_GiB}};
@@ -219,9 +220,9 @@ TEST_CASE("a buffer that grows among small blocks does not drag its region along
 }
 
 #if UINTPTR_MAX > UINT32_MAX
-TEST_CASE("where addresses are few, up_to reserves less") {
+TEST_CASE("virtual memory: up_to reserves less under an address limit") {
     const int wrong = processes::in_child([] {
-        unsigned long pages = 0;  // of addresses now
+        unsigned long pages = 0;  // current number of mapped pages
         std::FILE* const file = std::fopen("/proc/self/statm", "r");
         if (file == nullptr || std::fscanf(file, "%lu", &pages) != 1) return 1;
         const rlim_t most = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + 3_GiB;
@@ -240,7 +241,8 @@ TEST_CASE("where addresses are few, up_to reserves less") {
 }
 #endif
 
-TEST_CASE_TEMPLATE("a region grows by what a request needs where the next step is more than is reserved", Strategy, beside, up) {
+TEST_CASE_TEMPLATE("virtual memory: a region grows by the request if the next step exceeds the reserve", Strategy,
+                   beside, up) {
     growing<Strategy, 256_KiB> memory{virtual_memory{448_KiB}};
     CHECK(memory.allocate({.size = 256_KiB}));
     CHECK(memory.allocate({.size = 192_KiB}));
@@ -248,7 +250,7 @@ TEST_CASE_TEMPLATE("a region grows by what a request needs where the next step i
     CHECK_FALSE(memory.allocate({.size = 1}));
 }
 
-TEST_CASE_TEMPLATE("a region does not grow for a request that is none", Strategy, in_band, beside, up) {
+TEST_CASE_TEMPLATE("virtual memory: a region does not grow for an invalid request", Strategy, in_band, beside, up) {
     growing<Strategy> memory{virtual_memory{100_MiB}};
     CHECK(memory.allocate({.size = 100}));
     const std::size_t before = memory.size();

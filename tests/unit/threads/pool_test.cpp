@@ -1,4 +1,5 @@
-// A pool without a lock: by threads at once, and by a thread and a signal handler, which interrupts it at any instruction.
+// A lock-free pool, used by several threads concurrently, and by a thread and a signal handler that interrupts it at
+// any instruction.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -18,12 +19,12 @@ constexpr allot::pool_options shared{.slot = 64, .count = 100, .store = allot::p
 using packets = allot::arena<allot::host::static_storage<100 * 64>, allot::pool<shared>>;
 static_assert(allot::concurrent<packets::strategy_type> && !allot::concurrent<allot::best_fit<>>);
 
-/// Holds up to `most` slots, all of whose bytes are its own number, and gives the oldest back.
+/// Holds up to `most` slots, fills each with its own number, and frees the oldest first.
 class holder {
 public:
     holder(packets& from, unsigned char number) : from_{from}, number_{number} {}
 
-    /// Takes one, if there is one, and otherwise or when it holds enough gives one back.
+    /// Allocates a slot. Frees one instead if the pool is empty or the holder is full.
     void step() noexcept {
         if (held_ != most) {
             if (const auto block = from_.allocate({.size = 64})) {
@@ -40,7 +41,7 @@ public:
     }
 
     std::size_t taken = 0;
-    bool wrong = false;  // a byte was somebody else's
+    bool wrong = false;  // another holder wrote to a slot
 
 private:
     static constexpr std::size_t most = 40;
@@ -60,7 +61,7 @@ private:
     std::size_t first_ = 0, held_ = 0;
 };
 
-/// Every slot is free: all can be taken, and no more.
+/// Returns whether every slot is free: exactly all of them can be allocated.
 [[nodiscard]] bool has_all_slots(packets& pool) {
     std::vector<packets::block_type> all;
     while (const auto block = pool.allocate({.size = 64})) all.push_back(block);
@@ -78,7 +79,7 @@ extern "C" void on_signal(int) {
 
 }  // namespace
 
-TEST_CASE("threads take and give slots of one pool at once: none is given twice, none is lost") {
+TEST_CASE("concurrent pool: threads never share a slot and never lose one") {
     packets pool;
     std::vector<holder> holders;
     for (unsigned char i = 1; i != 5; ++i) holders.emplace_back(pool, i);
@@ -99,7 +100,7 @@ TEST_CASE("threads take and give slots of one pool at once: none is given twice,
     CHECK(has_all_slots(pool));
 }
 
-TEST_CASE("an interrupt takes and gives slots in the middle of its thread's calls") {
+TEST_CASE("concurrent pool: a signal handler allocates and frees during calls of its thread") {
     packets pool;
     holder thread{pool, 1}, interrupt{pool, 2};
     interrupting = &interrupt;
@@ -120,7 +121,7 @@ TEST_CASE("an interrupt takes and gives slots in the middle of its thread's call
     CHECK(has_all_slots(pool));
 }
 
-TEST_CASE("threads claim one slot: one of them gets it") {
+TEST_CASE("concurrent pool: only one thread succeeds to allocate at a given slot") {
     packets pool;
     std::atomic<int> got = 0;
     for (int round = 0; round != 200; ++round) {
@@ -132,7 +133,7 @@ TEST_CASE("threads claim one slot: one of them gets it") {
                     if (pool.allocate_at({64 * 99, 64})) ++got;
                 });
         }
-        if (got != 1) FAIL_CHECK("claimed by ", got.load());
+        if (got != 1) FAIL_CHECK("allocated by ", got.load());
         pool.deallocate({static_cast<std::byte*>(pool.regions()[0].base) + 64 * 99, 64, {}});
     }
     CHECK(has_all_slots(pool));

@@ -1,4 +1,4 @@
-// One allocator, several threads, and what keeps them apart.
+// One allocator that several threads share through a lock.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using memory = allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("threads share an arena that is synchronized", lock, allot::spin_lock, std::mutex) {
+TEST_CASE_TEMPLATE("synchronized: threads share an arena", lock, allot::spin_lock, std::mutex) {
     allot::synchronized<memory, lock> shared;
     const auto hole = [&] { return shared.diagnose({.size = 1}).largest_hole; };
     const auto largest = hole();

@@ -1,10 +1,10 @@
-// In doctest's place where there is no C++ library under it: as much of its macros as the tests say that run here.
-// A failed CHECK is counted, a failed REQUIRE ends the program, and the exit status says whether anything failed.
+// Replacement for doctest on machines without a C++ library: the subset of macros that these tests use. A failed CHECK
+// is counted, a failed REQUIRE ends the program, and the exit status reports failures.
 #pragma once
 
 namespace freestanding {
 
-/// A test case; static constructors put it into a list.
+/// A test case. A static constructor adds it to a list.
 struct test_case {
     const char* name;
     void (*run)();
@@ -22,13 +22,13 @@ struct test_cases {
 };
 
 // In ../cases.cpp.
-/// Counts a check, and prints one that failed.
+/// Counts a check and prints a failed one.
 void check(bool passed, const char* what, const char* file, int line) noexcept;
 [[noreturn]] void stop(const char* reason) noexcept;
-/// Runs every test case: the status to end the program with.
+/// Runs every test case. Returns the exit status of the program.
 [[nodiscard]] int run_all() noexcept;
 
-// Each machine has its own.
+// Each machine defines these functions.
 void print(const char* text) noexcept;
 [[noreturn]] void end_program(int status) noexcept;
 
