@@ -112,6 +112,12 @@ TEST_CASE("u_dma_buf: an alignment applies to the bus address") {
     CHECK(held->size == 1_MiB - 4096);
     std::memset(held->base, 1, held->size);
     device.release(*held);
+
+    // The region is as aligned as the less aligned of its two addresses.
+    const auto page = device.acquire({.size = 4096, .align = 1});
+    REQUIRE(page);
+    CHECK(page->align == 4096);
+    device.release(*page);
     CHECK(device.acquire({.size = 1_MiB, .align = 1_GiB}).error() == ENOMEM);
     CHECK(device.acquire({.size = 1, .align = 2_GiB}).error() == ENOMEM);
 }
