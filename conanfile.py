@@ -9,12 +9,12 @@ from conan.tools.files import copy
 class Allot(ConanFile):
     name = "allot"
     license = "BSL-1.0"
-    description = "Allocators for memory that a program may not be able to touch"
+    description = "Memory allocators for host, device and static memory"
     topics = ("allocator", "memory", "opencl", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeToolchain", "CMakeDeps"
-    exports = "CMakeLists.txt"  # the version is read from it
+    exports = "CMakeLists.txt"  # set_version reads the version from it
     exports_sources = "CMakeLists.txt", "LICENSE", "include/*"
     no_copy_source = True
 
@@ -35,10 +35,10 @@ class Allot(ConanFile):
         CMake(self).install()
 
     def package_id(self):
-        self.info.clear()  # headers: one package for every setting and every version of Boost
+        self.info.clear()  # header-only: one package for all settings and versions of Boost
 
     def package_info(self):
-        # CMake finds the config that allot installs itself, so that a consumer sees the same targets everywhere.
+        # CMake uses the package configuration that allot installs, so consumers see the same targets with and without Conan.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["share/cmake/allot"]
         self.cpp_info.bindirs = []

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of what ./dev makes of its command line, with stand-ins for cmake, apt and all that it would build."""
+"""Tests of the command line of ./dev, with replacements for cmake, apt and the programs that it builds."""
 
 import os
 import subprocess
@@ -46,34 +46,34 @@ class Dev(unittest.TestCase):
         self.assertEqual(done.returncode, exits_with, done.stdout + done.stderr)
         return done
 
-    def test_what_is_wrong_is_said_before_anything_is_built(self):
+    def test_errors_are_reported_before_a_build(self):
         for arguments, reason in [
-            (["nonsense"], "there is no command nonsense"),
-            (["plan"], "no file is given to plan"),
-            (["plan", "--json"], "no file is given to plan"),
-            (["plan", "a.csv", "--nonsense"], "there is no option --nonsense"),
-            (["plan", "nowhere.csv"], "there is no file nowhere.csv"),
-            (["plan", "a.csv", "b.csv"], "there are two files"),
+            (["nonsense"], "unknown command nonsense"),
+            (["plan"], "./dev plan needs a file"),
+            (["plan", "--json"], "./dev plan needs a file"),
+            (["plan", "a.csv", "--nonsense"], "unknown option --nonsense"),
+            (["plan", "nowhere.csv"], "file not found: nowhere.csv"),
+            (["plan", "a.csv", "b.csv"], "two files are given"),
             (["plan", "a.csv", "--out"], "--out needs a value"),
             (["plan", "tiny.onnx", "--dim"], "--dim needs a value"),
-            (["plan", "a.csv", "--dim", "n=1"], "--dim is for ONNX files"),
-            (["demo", "--nonsense"], "there is no option --nonsense"),
-            (["demo", "nowhere.onnx"], "there is no file nowhere.onnx"),
+            (["plan", "a.csv", "--dim", "n=1"], "--dim requires an ONNX file"),
+            (["demo", "--nonsense"], "unknown option --nonsense"),
+            (["demo", "nowhere.onnx"], "file not found: nowhere.onnx"),
             (["demo", "--memory"], "--memory needs a value"),
-            (["demo", "--dim", "n=1"], "--dim is for ONNX files"),
-            (["replay"], "no trace is given to replay"),
-            (["replay", "--nonsense"], "there is no option --nonsense"),
-            (["replay", "nowhere.altr"], "there is no file nowhere.altr"),
+            (["demo", "--dim", "n=1"], "--dim requires an ONNX file"),
+            (["replay"], "./dev replay needs a trace"),
+            (["replay", "--nonsense"], "unknown option --nonsense"),
+            (["replay", "nowhere.altr"], "file not found: nowhere.altr"),
             (["replay", "some.trace", "--allocator"], "--allocator needs a name"),
-            (["bench", "nonsense"], "there is no benchmark 'nonsense', but: instructions"),
-            (["test", "--nonsense"], "./dev test takes --wide or --all, or nothing"),
-            (["test", "--wide", "--all"], "./dev test takes --wide or --all, or nothing"),
-            (["fuzz", "nonsense"], "there is no fuzzer nonsense"),
+            (["bench", "nonsense"], "unknown benchmark 'nonsense'; the benchmarks are: instructions"),
+            (["test", "--nonsense"], "./dev test accepts --wide, --all or no argument"),
+            (["test", "--wide", "--all"], "./dev test accepts --wide, --all or no argument"),
+            (["fuzz", "nonsense"], "unknown fuzzer nonsense"),
             (["fuzz", "--minutes"], "--minutes needs a number"),
             (["fuzz", "--minutes=soon"], "--minutes needs a number"),
-            (["fuzz", "--nonsense"], "there is no option --nonsense"),
-            (["size", "nonsense"], "./dev size takes no arguments"),
-            (["devices", "nonsense"], "./dev devices takes no arguments"),
+            (["fuzz", "--nonsense"], "unknown option --nonsense"),
+            (["size", "nonsense"], "./dev size accepts no arguments"),
+            (["devices", "nonsense"], "./dev devices accepts no arguments"),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.dev(*arguments, exits_with=2)
@@ -81,7 +81,7 @@ class Dev(unittest.TestCase):
                 self.assertRegex(done.stderr, rf"^dev: [^\n]+; see ./dev help\n$")
                 self.assertIn(reason, done.stderr)
 
-    def test_dimensions_go_to_the_converter(self):
+    def test_the_converter_receives_the_dimensions(self):
         for form in (["--dim", "batch=4", "--dim", "n=2"], ["--dim=batch=4", "--dim=n=2"]):
             done = self.dev("plan", "tiny.onnx", *form, "--capacity", "4KiB")
             self.assertEqual((self.root / NETWORK).read_text(),
@@ -92,12 +92,12 @@ class Dev(unittest.TestCase):
             self.assertIn("--dim=batch=4 --dim=n=2", (self.root / NETWORK).read_text())
             self.assertIn(f"network_demo --svg {self.root}/build/networks {NETWORK}\n", done.stdout)
 
-    def test_a_file_that_the_converter_refuses(self):
+    def test_a_file_that_the_converter_rejects(self):
         self.script("examples/apps/network_demo/onnx_to_network.py", "#!/bin/bash\necho why >&2\nexit 1\n")
         for command in ("plan", "demo"):
             self.assertTrue(self.dev(command, "tiny.onnx", exits_with=2).stderr.endswith("why\n"))
 
-    def test_paths_are_the_caller_s(self):
+    def test_paths_are_relative_to_the_caller(self):
         here = self.elsewhere
         done = self.dev("plan", "--svg=p.svg", "--out", "o.csv", "a.csv", "--moves", "--memory", "fast:8")
         self.assertEqual(done.stdout, f"memory_planner --svg {here}/p.svg --out {here}/o.csv {here}/a.csv --moves --memory=fast:8\n")
@@ -106,7 +106,7 @@ class Dev(unittest.TestCase):
         done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
         self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
 
-    def test_what_is_tested(self):
+    def test_each_option_runs_its_workflows(self):
         def workflows(*arguments):
             done = self.dev("test", *arguments)
             self.assertIn("all passed", done.stdout)
@@ -115,10 +115,10 @@ class Dev(unittest.TestCase):
         unit, wide, everything = workflows(), workflows("--wide"), workflows("--all")
         self.assertEqual(unit, ["unit"])
         self.assertEqual(wide, ["gcc", "rest"])
-        self.assertEqual(everything[:3], unit + wide)  # nothing is left out, or tested twice
+        self.assertEqual(everything[:3], unit + wide)  # no step is missing or repeated
         self.assertEqual(len(everything), len(set(everything)))
 
-    def test_all_goes_on_where_it_was_stopped(self):
+    def test_all_resumes_after_an_interruption(self):
         def git(*arguments):
             subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=self.root, check=True, capture_output=True)
 
@@ -128,29 +128,29 @@ class Dev(unittest.TestCase):
             git(*step)
         self.assertIn("FAILED: vm (of: ", self.dev("test", "--all", exits_with=1).stdout)
         again = self.dev("test", "--all", exits_with=1).stdout
-        self.assertIn("unit: passed on this commit already", again)
+        self.assertIn("unit: already passed on this commit", again)
         self.assertNotIn("--workflow", again)
         self.assertIn("FAILED: vm (of: ", again)
-        self.assertIn("--workflow", self.dev("test").stdout)  # only the long run goes on
+        self.assertIn("--workflow", self.dev("test").stdout)  # only --all resumes
         self.script("tests/targets/vm/run.sh", ECHO)
         self.assertIn("--workflow", self.dev("test", "--all").stdout)  # the tree differs from the commit
         git("commit", "-am", "y")
         self.assertIn("--workflow", self.dev("test", "--all").stdout)
 
-    def test_a_test_that_fails(self):
+    def test_a_failed_test_is_reported(self):
         done = self.dev("test", exits_with=1, CMAKE_FAILS="1")
         self.assertIn("FAILED: unit (of: unit)", done.stdout)
 
-    def test_fuzzers_get_their_time(self):
+    def test_fuzzers_receive_their_time(self):
         for name in ("table", "trace"):
             self.script(f"tests/fuzz/{name}_fuzz.cpp", "")
         for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
                                  (["--minutes=2", "table", "--keep", "trace"], "2 --keep table trace")]:
             self.assertIn(f"run.sh build/clang-asan/tests/fuzz {given}\n", self.dev("fuzz", *arguments).stdout)
 
-    def test_a_build_that_fails_is_shown(self):
+    def test_a_failed_build_is_shown(self):
         done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")
-        self.assertIn("that failed; all of it is in build/", done.stderr)
+        self.assertIn("failed; the full output is in build/", done.stderr)
         self.assertIn("building", self.dev("demo", "x.network").stdout)
 
 

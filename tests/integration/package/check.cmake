@@ -42,9 +42,9 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc: it has opencl, cuda, hip, vulkan, mpi, shmem"
+    refuse_consumer("allot has no component openc (components: opencl, cuda, hip, vulkan, mpi, shmem)"
                     ${installed} -DALLOT_COMPONENTS=openc)
-    refuse_consumer("what allot::hip needs is not found" ${installed} -DALLOT_COMPONENTS=hip
+    refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
 
 elseif(WAY STREQUAL "add_subdirectory")
