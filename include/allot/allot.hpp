@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The allocators of allot that need no vendor SDK and no operating system. Other devices are included by name, as
-// <allot/host/pages.hpp> and <allot/opencl/buffer.hpp>; so are tensors, as <allot/tensor.hpp>.
+// allot: includes the allocators that need neither a vendor SDK nor an operating system.
+//
+//     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
+//     auto block = memory.allocate({.size = 4096, .align = 64});
+//     memory.deallocate(block);
+//
+// When to use: in most programs. Include other devices by their own headers, the tensor layer by <allot/tensor.hpp>,
+// and the planner by <allot/plan.hpp>.
+// When not to use: where compile time matters. Include the headers of the used parts instead.
+//
+// Complexity, memory and thread safety: see the included headers.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>

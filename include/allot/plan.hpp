@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The planner: where each buffer lives, decided before anything runs, and arenas that follow a plan. docs/planning.md
+// plan: includes the planner, which assigns an offset to each buffer before the program runs, and arenas that follow a
+// plan.
+//
+//     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};
+//     const allot::plan_problem problem{.buffers = buffers};
+//
+// When to use: when sizes and lifetimes of all buffers are known in advance. docs/planning.md is the guide.
+// When not to use: for requests that are known only at run time. Use an arena.
+//
+// Complexity, memory and thread safety: see the included headers.
 #pragma once
 
 #include <allot/host/memory.hpp>

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// All of the tensor layer, over any allocator: scopes, storages, tensors at offsets, views, rows, runs, copies.
-// Sharing tensors with other libraries costs includes of its own: <allot/tensor/dlpack.hpp>.
+// tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, runs and copies.
+//
+//     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
+//     auto storage = allot::alloc_storage(memory, 4096, 256);
+//     if (!storage) log(storage.error().what());
+//
+// When to use: to place tensors in memory of any allocator.
+// When not to use: to share tensors with other libraries only. Include <allot/tensor/dlpack.hpp>, which is not
+// included here.
+//
+// Complexity, memory and thread safety: see the included headers.
 #pragma once
 
 #include <allot/tensor/copy.hpp>

@@ -1,5 +1,5 @@
 // A container writes its elements, which nobody can where only a device reaches the memory.
-// refused: allot: who asks through the standard's interfaces writes to what it gets
+// refused: allot: standard allocators require host-writable memory
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
 

@@ -1,5 +1,5 @@
 // A ring takes back its oldest block only, also as the first choice of a fallback.
-// refused: allot: containers give blocks back in any order, which a stack or a ring does not take
+// refused: allot: containers deallocate in any order, which stack and ring do not support
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
 

@@ -1,5 +1,5 @@
 // A container that is given no allocator makes one itself, of no arena.
-// refused: allot: this container needs its arena
+// refused: allot: this container needs an arena
 // within: 12
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>

@@ -1,5 +1,5 @@
 // Blocks of a best_fit with records beside the memory carry a metadata, which a cuda::mr resource would lose.
-// refused: allot: a cuda::mr resource takes back an address and a size, and blocks of this allocator carry more
+// refused: allot: a cuda::mr resource deallocates by address and size, but blocks of this allocator have metadata
 #include <allot/allot.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/memory_resource.hpp>

@@ -1,5 +1,5 @@
 // A resource gives pointers, and this memory has none.
-// refused: allot: a cuda::mr resource gives pointers
+// refused: allot: a cuda::mr resource returns pointers
 #include <allot/allot.hpp>
 #include <allot/cuda/memory_resource.hpp>
 

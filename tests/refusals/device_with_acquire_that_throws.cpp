@@ -1,5 +1,5 @@
 // A device that may throw where an arena must not.
-// refused: allot: a device gives regions
+// refused: allot: a device returns regions
 #include <allot/allot.hpp>
 
 struct my_memory {

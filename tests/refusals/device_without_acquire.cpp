@@ -1,5 +1,5 @@
 // A device that gives nothing.
-// refused: allot: a device gives regions
+// refused: allot: a device returns regions
 #include <allot/allot.hpp>
 
 struct my_memory {

@@ -1,5 +1,5 @@
 // A device that does not say what its tensors are exported as.
-// refused: allot: a device states what DLPack calls it
+// refused: allot: a device states its device type in DLPack
 #include <allot/allot.hpp>
 
 struct my_memory {

@@ -1,5 +1,5 @@
 // A device without an error code of its own.
-// refused: allot: a device states the type of its own error code, convertible to long
+// refused: allot: a device states the type of its error codes, convertible to long
 #include <allot/allot.hpp>
 
 struct my_memory {

@@ -1,5 +1,5 @@
 // A device that does not say what its region sizes are multiples of.
-// refused: allot: a device states what its region sizes are multiples of
+// refused: allot: a device states the granularity of its region sizes
 #include <allot/allot.hpp>
 
 struct my_memory {

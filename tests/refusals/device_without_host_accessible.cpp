@@ -1,5 +1,5 @@
 // A device that does not say whether the host may touch its bytes.
-// refused: allot: a device states whether the host may touch its bytes
+// refused: allot: a device states whether the host can access its bytes
 #include <allot/allot.hpp>
 
 struct my_memory {

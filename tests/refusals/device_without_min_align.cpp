@@ -1,5 +1,5 @@
 // A device that does not say how its regions are aligned.
-// refused: allot: a device states the alignment that every region has
+// refused: allot: a device states the alignment of every region
 #include <allot/allot.hpp>
 
 struct my_memory {

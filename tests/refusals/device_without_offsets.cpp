@@ -1,5 +1,5 @@
 // A device that does not say whether consumers may be given an offset.
-// refused: allot: a device states what consumers may be given beside a base
+// refused: allot: a device states how consumers use offsets
 #include <allot/allot.hpp>
 
 struct my_memory {

@@ -1,5 +1,5 @@
 // A device that takes nothing back.
-// refused: allot: a device takes regions back
+// refused: allot: a device releases regions
 #include <allot/allot.hpp>
 
 struct my_memory {

@@ -1,5 +1,5 @@
 // A fallback from memory of one device to memory of another, whose blocks nobody could tell apart.
-// refused: allot: fallback needs two allocators whose memories are used alike
+// refused: allot: fallback needs two allocators with the same traits offsets and dl_device
 #include <allot/allot.hpp>
 
 struct pinned : allot::host::heap {

@@ -1,5 +1,5 @@
 // A ring for rows and tables: the rows would wait for the table in front of them, and the table for nothing.
-// refused: allot: rows and tables of one ring wait for each other: give paged tables from an allocator of another type
+// refused: allot: rows and tables from one ring block each other: use a table allocator of another type
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // The rows have no addresses, and the table names rows that have.
-// refused: allot: the table names rows of another address model than its row allocator gives
+// refused: allot: the row model of the table differs from the address model of the row allocator
 #include <allot/allot.hpp>
 
 struct buffer {

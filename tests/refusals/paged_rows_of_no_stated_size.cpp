@@ -1,5 +1,5 @@
 // Paged rows whose size only a table knows.
-// refused: allot: paged cuts rows of one size
+// refused: allot: paged needs a constant row size
 #include <allot/allot.hpp>
 
 using memory = allot::arena<allot::host::heap, allot::best_fit<>>;

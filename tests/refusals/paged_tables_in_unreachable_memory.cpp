@@ -1,5 +1,5 @@
 // The host writes the table, so that it has to lie where the host can write.
-// refused: allot: the host writes the table: give paged a table allocator over memory that the host can touch
+// refused: allot: the host writes the table: use a table allocator of memory that the host can access
 #include <allot/allot.hpp>
 
 struct unreachable {

@@ -1,5 +1,5 @@
 // A handle beside an offset is nothing that the host can write through, mapped or not.
-// refused: allot: the host writes the table: give paged a table allocator over memory that the host can touch
+// refused: allot: the host writes the table: use a table allocator of memory that the host can access
 #include <allot/allot.hpp>
 
 struct mapped_buffer {

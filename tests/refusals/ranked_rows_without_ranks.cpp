@@ -1,5 +1,5 @@
 // Entries that name a rank, of rows that are on none.
-// refused: allot: ranked_row names rows of a remote_offset
+// refused: allot: ranked_row needs rows that are named by remote_offset
 #include <allot/address/on_rank.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
-// A device hands out regions, not blocks.
-// refused: allot: this is a device, which hands out regions: make an allocator of it: allot::arena<Device, Strategy>, or allot::naive<Device>
+// A device acquires regions, not blocks.
+// refused: allot: this is a device, which acquires regions: combine it with a strategy: allot::arena<Device, Strategy>, or use allot::naive<Device>
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/allot.hpp>
 

@@ -1,5 +1,5 @@
 // A resource gives pointers, and this memory has none.
-// refused: allot: the standard's interfaces hand out pointers
+// refused: allot: standard allocators return pointers
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/allot.hpp>
 

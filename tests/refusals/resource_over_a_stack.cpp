@@ -1,5 +1,5 @@
 // Containers give blocks back in any order; a stack takes only its newest, and would keep all others.
-// refused: allot: containers give blocks back in any order, which a stack or a ring does not take
+// refused: allot: containers deallocate in any order, which stack and ring do not support
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/allot.hpp>
 

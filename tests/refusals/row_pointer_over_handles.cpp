@@ -1,5 +1,5 @@
 // A row beside a handle has no address that an entry could hold.
-// refused: allot: rows without addresses are named by row_offset or row_index, not by row_pointer
+// refused: allot: row_pointer needs rows with pointers: use row_offset or row_index
 #include <allot/allot.hpp>
 
 int main() {

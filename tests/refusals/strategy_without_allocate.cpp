@@ -1,5 +1,5 @@
 // A strategy that gives nothing.
-// refused: allot: a strategy gives allocations
+// refused: allot: a strategy returns allocations
 #include <allot/allot.hpp>
 
 struct my_strategy {

@@ -1,5 +1,5 @@
 // A strategy whose capacity nobody can predict.
-// refused: allot: a strategy's capacity is predictable
+// refused: allot: a strategy predicts the size of an extent
 #include <allot/allot.hpp>
 
 struct my_strategy {

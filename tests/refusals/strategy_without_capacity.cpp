@@ -1,5 +1,5 @@
 // A strategy that does not say what a holder may use.
-// refused: allot: a strategy says what an allocation's holder may use
+// refused: allot: a strategy reports the usable size of an allocation
 #include <allot/allot.hpp>
 
 struct my_strategy {

@@ -1,5 +1,5 @@
 // A strategy that takes nothing back.
-// refused: allot: a strategy takes allocations back
+// refused: allot: a strategy deallocates
 #include <allot/allot.hpp>
 
 struct my_strategy {

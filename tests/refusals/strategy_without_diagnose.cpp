@@ -1,5 +1,5 @@
 // A strategy that refuses without a reason.
-// refused: allot: a strategy says why it would refuse
+// refused: allot: a strategy diagnoses failures
 #include <allot/allot.hpp>
 
 struct my_strategy {

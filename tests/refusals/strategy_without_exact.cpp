@@ -1,5 +1,5 @@
 // A strategy that does not say whether it refuses only when it must.
-// refused: allot: a strategy states whether it refuses only when no hole fits
+// refused: allot: a strategy states whether it fails only when no hole fits
 #include <allot/allot.hpp>
 
 struct my_strategy {

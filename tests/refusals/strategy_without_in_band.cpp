@@ -1,5 +1,5 @@
 // A strategy that does not say where its records live.
-// refused: allot: a strategy states whether its records live inside the free memory
+// refused: allot: a strategy states whether its records are inside the free memory
 #include <allot/allot.hpp>
 
 struct my_strategy {

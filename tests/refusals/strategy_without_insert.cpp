@@ -1,5 +1,5 @@
 // A strategy with nothing to manage.
-// refused: allot: a strategy takes offsets to manage
+// refused: allot: a strategy accepts offsets to manage
 #include <allot/allot.hpp>
 
 struct my_strategy {

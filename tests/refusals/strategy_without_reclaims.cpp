@@ -1,5 +1,5 @@
 // A strategy that does not say which blocks it takes back.
-// refused: allot: a strategy states which blocks it takes back for reuse
+// refused: allot: a strategy states the order in which blocks become free
 #include <allot/allot.hpp>
 
 struct my_strategy {

@@ -1,5 +1,5 @@
 // A strategy that does not say how many extents it manages.
-// refused: allot: a strategy states whether insert may be called again
+// refused: allot: a strategy states whether insert can be called again
 #include <allot/allot.hpp>
 
 struct my_strategy {

@@ -1,5 +1,5 @@
 // symmetric over an arena that would ask its device for more on one rank alone.
-// refused: allot: a symmetric arena does not grow or shrink by itself
+// refused: allot: a symmetric arena cannot grow or shrink
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 

@@ -1,5 +1,5 @@
 // symmetric over memory that each rank has at addresses of its own.
-// refused: allot: ranks have no addresses in common
+// refused: allot: ranks share no addresses
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 

@@ -1,5 +1,5 @@
-// A strategy hands out offsets, not blocks.
-// refused: allot: this is a strategy, which hands out offsets: make an allocator of it and a device: allot::arena<Device, Strategy>
+// A strategy allocates offsets, not blocks.
+// refused: allot: this is a strategy, which allocates offsets: combine it with a device: allot::arena<Device, Strategy>
 #include <allot/allot.hpp>
 
 int main() {

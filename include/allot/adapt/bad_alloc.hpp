@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// bad_alloc: what adaptors throw whose interface reports failure by an exception.
+// bad_alloc: the exception of adaptors whose interfaces report failures by exceptions.
 //
 //     try { values.resize(1'000'000); }
 //     catch (const allot::bad_alloc& error) { log(error.what(), error.reason().largest_hole); }   // or std::bad_alloc
 //
-// The text is that of the diagnosis, and static: nothing is allocated for it. Without exceptions the program is aborted,
-// as the C++ library does then: an interface that promises bytes has no other way to say that there are none. Whoever
-// wants to be asked first, asks the allocator: `diagnose`.
+// `what()` returns the static text of the diagnosis, so the exception allocates nothing. If exceptions are disabled,
+// the program is aborted, as in the C++ library: an interface that promises memory has no other way to report a
+// failure.
+//
+// When to use: to catch failures of `memory_resource`, `std_allocator` and `cuda::memory_resource` with their reasons.
+// When not to use: to test whether a request would fail. Call `allocate` or `diagnose` of the allocator.
+//
+// Complexity: O(1).
+// Memory: a diagnosis in each exception.
+// Thread safety: as for any exception object.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -17,12 +24,15 @@
 namespace allot {
 inline namespace v1 {
 
-/// Why there is no memory, the device's own code included.
+/// A failed allocation, with its diagnosis and the error code of the device.
 class bad_alloc : public std::bad_alloc {
 public:
+    /// Constructs the exception from a diagnosis.
     explicit bad_alloc(diagnosis reason) noexcept : why_{reason} {}
 
+    /// Returns a human-readable description of the reason.
     [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
+    /// Returns the diagnosis.
     [[nodiscard]] const diagnosis& reason() const noexcept { return why_; }
 
 private:
@@ -30,6 +40,7 @@ private:
 };
 
 namespace detail {
+/// Throws `bad_alloc`, or aborts if exceptions are disabled.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_refusal([[maybe_unused]] diagnosis reason) {
 #ifdef __cpp_exceptions
     throw bad_alloc{reason};
@@ -37,7 +48,7 @@ namespace detail {
     std::abort();
 #endif
 }
-/// Throws why `from` has refused. Apart from those that call it, so that its cost is not in their way.
+/// Throws the reason for which `from` failed. Not inlined, so that callers stay small.
 template <class Allocator>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_refusal(Allocator& from, layout wanted) {
     throw_refusal(from.diagnose(wanted));

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_resource: an arena, or any allocator of pointers, as a std::pmr::memory_resource.
+// memory_resource: adapts an arena or any other allocator of pointers to a std::pmr::memory_resource.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
-//     allot::memory_resource resource{memory};                       // refers to it
+//     allot::memory_resource resource{memory};                       // refers to memory
 //     std::pmr::vector<std::pmr::string> names{&resource};           // both in the arena
 //
-// What a block's deallocation needs beyond address, size and alignment lies in front of it (block_as_pointer.hpp); for
-// bump, pool and best_fit in band that is nothing. Over a bump, deallocation is nothing either, as with
-// std::pmr::monotonic_buffer_resource: the arena is reset when all containers are gone. A stack and a ring are refused,
-// because containers give back in any order.
+// The metadata of a block is stored before its bytes (block_as_pointer.hpp). bump, pool and best_fit in band have
+// none. Over a bump, deallocation does nothing, as in std::pmr::monotonic_buffer_resource: reset the arena after all
+// containers are destroyed. A stack or a ring does not compile, because containers deallocate in any order.
 //
-// A refusal is thrown as allot::bad_alloc, a std::bad_alloc with the text of `diagnose`; without exceptions the program is
-// aborted. A size of 0 is served as 1. Two resources are equal when they refer to the same allocator (without RTTI: when
-// they are the same object). The allocator outlives the resource, and this what was allocated with it.
+// A failure throws allot::bad_alloc, a std::bad_alloc with the text of `diagnose`. If exceptions are disabled, the
+// program is aborted. A size of 0 is treated as 1. Two resources are equal if they refer to the same allocator;
+// without RTTI, if they are the same object. The allocator must outlive the resource, and the resource must outlive
+// all containers that use it.
 //
-// Complexity: the allocator's, and a virtual call. Memory: two pointers. Thread safety: the allocator's.
+// When to use: for std::pmr containers, and where containers with different allocators need the same type.
+// When not to use: where a virtual call is too expensive. Use `std_allocator`.
+//
+// Complexity: that of the allocator, and a virtual call.
+// Memory: two pointers, and the metadata of each block.
+// Thread safety: that of the allocator.
 #pragma once
 
 #include <allot/adapt/detail/block_as_pointer.hpp>
@@ -25,14 +30,17 @@
 namespace allot {
 inline namespace v1 {
 
+/// A polymorphic memory resource that refers to an allocator.
 template <class Allocator>
 class memory_resource final : public std::pmr::memory_resource {
     static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
 
 public:
+    /// Constructs a resource that refers to an allocator.
     explicit memory_resource(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
 
+    /// Returns the allocator.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
 
 private:

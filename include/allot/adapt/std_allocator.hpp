@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// std_allocator: an arena, or any allocator of pointers, as the allocator of a container, of the standard's or Boost's.
+// std_allocator: adapts an arena or any other allocator of pointers to the allocator of a standard or Boost container.
 //
 //     using memory_type = allot::arena<allot::host::heap, allot::best_fit<>>;
 //     memory_type memory{{}, 1_MiB};
-//     std::vector<int, allot::std_allocator<int, memory_type>> values{memory};       // refers to it
+//     std::vector<int, allot::std_allocator<int, memory_type>> values{memory};       // refers to memory
 //     auto shared = std::allocate_shared<widget>(allot::std_allocator{memory});
 //
-// The call is the arena's own, by name and not virtual; what distinguishes this from memory_resource.hpp is that the arena
-// is part of the container's type. What is said there of metadata, of bump, stack and ring, and of refusals holds here.
+// Calls are not virtual, because the type of the arena is part of the container's type. memory_resource.hpp documents
+// metadata, failures, and the use of bump, stack and ring, which are the same here.
 //
-// Two are equal when they refer to the same allocator, whatever their value types. A container stays in the memory that
-// it was made with: an assignment, also by move, brings it values and not bytes of another arena, which may end sooner.
-// A copy of a container lies where the original does. A swap exchanges the memories too: without that, the swap of
-// containers in two arenas would be undefined.
+// Two adaptors are equal if they refer to the same allocator, for any value types. A container keeps the memory that
+// it was constructed with: copy and move assignment transfer values and not the memory of another arena, which could
+// be destroyed first. A copy of a container uses the memory of the original. A swap also exchanges the memories,
+// because otherwise the swap of containers in two arenas would be undefined.
 //
-// Complexity: the allocator's. Memory: a pointer in every container. Thread safety: the allocator's.
+// When to use: for containers in an arena, without the cost of virtual calls.
+// When not to use: where containers with different allocators need the same type. Use `memory_resource`.
+//
+// Complexity: that of the allocator.
+// Memory: a pointer in each container, and the metadata of each block.
+// Thread safety: that of the allocator.
 #pragma once
 
 #include <allot/adapt/detail/block_as_pointer.hpp>
@@ -24,41 +29,47 @@
 namespace allot {
 inline namespace v1 {
 
+/// A standard allocator of objects of type `T` that refers to an allocator.
 template <class T, class Allocator>
 class std_allocator {
     static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
 
 public:
-    using value_type = T;
-    using propagate_on_container_copy_assignment = std::false_type;
-    using propagate_on_container_move_assignment = std::false_type;
-    using propagate_on_container_swap = std::true_type;
-    using is_always_equal = std::false_type;
+    using value_type = T;                                             ///< The type of objects.
+    using propagate_on_container_copy_assignment = std::false_type;  ///< Assignment keeps the memory of the target.
+    using propagate_on_container_move_assignment = std::false_type;  ///< Assignment keeps the memory of the target.
+    using propagate_on_container_swap = std::true_type;              ///< A swap exchanges the memories.
+    using is_always_equal = std::false_type;                         ///< Adaptors can refer to different allocators.
 
-    /// Not explicit, so that a container is made with the arena itself.
+    /// Constructs an adaptor that refers to an allocator. Not explicit, so that a container can be constructed with an
+    /// arena.
     std_allocator(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
-    /// For the sentence: containers make their allocator when they are given none.
+    /// Does not compile. It exists for its message, because a container without an argument constructs its allocator.
     template <class A = Allocator>
     std_allocator() noexcept {
-        static_assert(!sizeof(A), "allot: this container needs its arena: std::vector<T, std_allocator<T, Arena>> v{arena}");
+        static_assert(!sizeof(A), "allot: this container needs an arena: "
+                                  "std::vector<T, std_allocator<T, Arena>> v{arena}");
     }
+    /// Constructs an adaptor for another value type that refers to the same allocator.
     template <class U>
     std_allocator(const std_allocator<U, Allocator>& other) noexcept : std_allocator{other.allocator()} {}
 
-    /// Bytes for `count` objects. Throws allot::bad_alloc.
+    /// Returns memory for `count` objects. Throws allot::bad_alloc.
     [[nodiscard]] T* allocate(std::size_t count) {
         layout wanted{0, alignof(T)};
         if (!checked_multiply(count, sizeof(T), wanted.size)) detail::throw_refusal({refusal::over_limit});
         return static_cast<T*>(pointers::allocate(*allocator_, wanted));
     }
-    /// Takes bytes back, with the count that was asked for.
+    /// Deallocates memory, given the requested count.
     void deallocate(T* address, std::size_t count) noexcept {
         pointers::deallocate(*allocator_, address, {count * sizeof(T), alignof(T)});
     }
 
+    /// Returns the allocator.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
 
+    /// Returns true if both refer to the same allocator.
     template <class U>
     [[nodiscard]] bool operator==(const std_allocator<U, Allocator>& other) const noexcept {
         return allocator_ == std::addressof(other.allocator());
@@ -68,7 +79,7 @@ private:
     Allocator* allocator_;
 };
 
-/// Where the value type does not matter, because it is rebound.
+/// Deduces `std::byte` as the value type, for uses that rebind the adaptor.
 template <class Allocator>
 std_allocator(Allocator&) -> std_allocator<std::byte, Allocator>;
 

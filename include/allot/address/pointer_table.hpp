@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pointer_table: memory in pieces. The rows of one tensor lie anywhere in one storage; a table in another names them.
+// pointer_table: the address model of bytes in rows, where a table names the rows of one tensor.
 //
 //     table   │ entry 0 │ entry 1 │ entry 2 │
 //                 │         └────────────────────┐
@@ -8,13 +8,17 @@
 //                 │   RowBytes     │   │    RowBytes    │
 //                 └────────────────┘   └────────────────┘
 //
-// An entry is a pointer, an integer offset in bytes from an origin, or the index of a row from an origin: the last two
-// are what a GPU calls a block table. `row_table` is a view of a written table, `write_table` checks everything first
-// and writes one, and `paged` (compose/paged.hpp) allocates rows and table together. A row's size is a constant, or,
-// with `std::dynamic_extent`, known to each table at run time.
+// An entry is a pointer, an offset in bytes from an origin, or a number of rows from an origin. On a GPU, a table of
+// the last two kinds is called a block table. `row_table` is a view of a table. `write_table` checks all rows and then
+// writes a table. `paged` (compose/paged.hpp) allocates rows and table together. The size of a row is a constant, or a
+// member of each table if it is `std::dynamic_extent`.
 //
-// Complexity: naming a byte is one division by a constant and one load. Memory: one entry a row. A view is as safe to
-// share as the table that it reads.
+// When to use: for tensors whose rows are allocated separately, such as the pages of a key-value cache.
+// When not to use: for contiguous tensors. A linear model needs no table.
+//
+// Complexity: `locate` is one division and one load. The divisor is a constant unless the row size is dynamic.
+// Memory: one entry for each row.
+// Thread safety: views read the table. Concurrent reads are safe; a write needs external synchronization.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -26,26 +30,31 @@
 namespace allot {
 inline namespace v1 {
 
-/// An entry that is the row's address.
+/// A table entry that is the address of the row.
 struct row_pointer {
+    /// The entry for rows of an address model, which must be `raw_pointer`.
     template <class Model>
     struct in {
         static_assert(std::same_as<Model, raw_pointer>,
-                      "allot: rows without addresses are named by row_offset or row_index, not by row_pointer");
-        using value = void*;
+                      "allot: row_pointer needs rows with pointers: use row_offset or row_index");
+        using value = void*;  ///< The stored entry.
+        /// Stores the entry of a row and returns true.
         [[nodiscard]] static bool encode(void*, void* row, std::size_t, value& entry) noexcept {
             return entry = row, true;
         }
+        /// Returns the first byte of the row that an entry names.
         [[nodiscard]] static void* decode(void*, value entry, std::size_t) noexcept { return entry; }
     };
 };
 
 namespace detail {
+// An entry that counts bytes or rows from the origin.
 template <class Model, std::unsigned_integral Integer, bool CountsRows>
 struct counted_entry {
-    using value = Integer;
-    using address = typename Model::address;
-    /// False when the row is not behind the origin, not at a whole unit, or too far for the entry.
+    using value = Integer;                    ///< The stored entry.
+    using address = typename Model::address;  ///< The name of a row's first byte.
+    /// Stores the entry of a row and returns true. Returns false if the row is before the origin, if its distance is
+    /// not a multiple of the unit, or if the distance does not fit in the entry.
     [[nodiscard]] static constexpr bool encode(address origin, address row, std::size_t row_bytes,
                                                value& entry) noexcept {
         const std::size_t unit = CountsRows ? row_bytes : 1;
@@ -55,12 +64,13 @@ struct counted_entry {
         entry = static_cast<value>(distance / unit);
         return true;
     }
+    /// Returns the first byte of the row that an entry names.
     [[nodiscard]] static constexpr address decode(address origin, value entry, std::size_t row_bytes) noexcept {
         return Model::locate(origin, static_cast<std::size_t>(entry) * (CountsRows ? row_bytes : 1));
     }
 };
 
-/// The size of a row: a constant that takes no space, or a number.
+/// The size of a row: a constant that takes no space, or a member.
 template <std::size_t RowBytes>
 struct row_size {
     constexpr row_size(std::size_t = RowBytes) noexcept {}
@@ -78,56 +88,60 @@ private:
 };
 }  // namespace detail
 
-/// An entry that counts bytes from the origin to the row.
+/// A table entry that counts bytes from the origin to the row.
 template <std::unsigned_integral Integer = std::uint32_t>
 struct row_offset {
+    /// The entry for rows of an address model.
     template <class Model>
     struct in : detail::counted_entry<Model, Integer, false> {};
 };
 
-/// An entry that counts rows from the origin to the row.
+/// A table entry that counts rows from the origin to the row.
 template <std::unsigned_integral Integer = std::uint32_t>
 struct row_index {
+    /// The entry for rows of an address model.
     template <class Model>
     struct in : detail::counted_entry<Model, Integer, true> {};
 };
 
-/// A written table: `count` entries, the origin that they count from (nothing for pointers), and the size of a row.
+/// A view of a table.
 template <class Table>
 struct row_table {
-    using row_address = typename Table::row_address;
+    using row_address = typename Table::row_address;  ///< The name of a row's first byte.
 
-    const typename Table::value* entries = nullptr;
-    std::size_t count = 0;
-    row_address origin{};
-    [[no_unique_address]] detail::row_size<Table::row_bytes> row{};
+    const typename Table::value* entries = nullptr;  ///< The entries.
+    std::size_t count = 0;                           ///< The number of entries.
+    row_address origin{};                            ///< The address from which entries count; unused for pointers.
+    [[no_unique_address]] detail::row_size<Table::row_bytes> row{};  ///< The size of a row.
 
-    /// The first byte of row `i`. Precondition: `i < count`.
+    /// Returns the first byte of row `i`. Precondition: `i < count`.
     [[nodiscard]] constexpr row_address operator[](std::size_t i) const noexcept {
         return Table::entry::decode(origin, entries[i], row.bytes());
     }
+    /// Returns the number of rows.
     [[nodiscard]] constexpr std::size_t size() const noexcept { return count; }
+    /// Compares all members.
     friend constexpr bool operator==(const row_table&, const row_table&) = default;
 };
 
-/// The address model of bytes that lie in rows, of `RowBytes` each or, with `std::dynamic_extent`, of what each table
-/// says.
+/// Names bytes by a table of rows. A row has `RowBytes` bytes, or the size that each table states if `RowBytes` is
+/// `std::dynamic_extent`.
 template <std::size_t RowBytes, class Entry = row_pointer, linear_address_model Rows = raw_pointer>
 struct pointer_table {
     static_assert(RowBytes > 0, "allot: a row has at least one byte");
-    using row_model = Rows;
-    using row_address = typename Rows::address;
-    using entry = typename Entry::template in<Rows>;
-    using value = typename entry::value;
-    using base = row_table<pointer_table>;
-    using address = row_address;
-    static constexpr std::size_t row_bytes = RowBytes;
+    using row_model = Rows;                             ///< The address model of the rows.
+    using row_address = typename Rows::address;         ///< The name of a byte in a row.
+    using entry = typename Entry::template in<Rows>;    ///< The functions that encode and decode entries.
+    using value = typename entry::value;                ///< The stored entry.
+    using base = row_table<pointer_table>;              ///< The table.
+    using address = row_address;                        ///< The name of a byte.
+    static constexpr std::size_t row_bytes = RowBytes;  ///< The size of a row in bytes, or `std::dynamic_extent`.
 
-    /// The byte `n` of the tensor. Precondition: `n < count * row_bytes`.
+    /// Returns byte `n` of the tensor. Precondition: `n < count * row_bytes`.
     [[nodiscard]] static constexpr address locate(base table, std::size_t n) noexcept {
         return Rows::locate(table[n / table.row.bytes()], n % table.row.bytes());
     }
-    /// How many rows hold `size` bytes.
+    /// Returns the number of rows that hold `size` bytes.
     [[nodiscard]] static constexpr std::size_t rows_for(std::size_t size) noexcept
         requires(RowBytes != std::dynamic_extent)
     {
@@ -138,27 +152,29 @@ struct pointer_table {
 static_assert(address_model<pointer_table<64>> && !linear_address_model<pointer_table<64>>);
 static_assert(address_model<pointer_table<std::dynamic_extent>>);
 
+/// The reason for which `write_table` fails.
 enum class table_refusal : unsigned char {
-    none,
-    wrong_row_count,   // the table does not have exactly one entry for each offset
-    negative_offset,
-    out_of_bounds,     // the row ends behind the storage
-    misaligned,        // the row's first byte is not aligned as asked, or the alignment is no power of two
-    overlapping,       // the row shares bytes with an earlier one
-    entry_too_narrow,  // the entry's type cannot name the row
+    none,              ///< No error.
+    wrong_row_count,   ///< The table does not have exactly one entry for each offset.
+    negative_offset,   ///< The offset of the row is negative.
+    out_of_bounds,     ///< The row ends after the end of the storage.
+    misaligned,        ///< The row does not have the requested alignment, or the alignment is not a power of two.
+    overlapping,       ///< The row shares bytes with an earlier row.
+    entry_too_narrow,  ///< The entry type cannot represent the row.
 };
 
-/// Why a table was not written, and for which row.
+/// The error of `write_table`.
 struct table_error {
-    table_refusal reason = table_refusal::none;
-    std::size_t row = 0;
+    table_refusal reason = table_refusal::none;  ///< The reason.
+    std::size_t row = 0;                      ///< The first row with this error; 0 if the error concerns the table.
+    /// Compares both members.
     friend constexpr bool operator==(const table_error&, const table_error&) = default;
 };
 
-/// Writes a table of rows at given offsets, in bytes from the base of `rows`. Checks everything before it writes:
-/// one entry for each offset, every row inside the storage, aligned to `align`, apart from every other, and within
-/// reach of the entry's type. On refusal nothing is written. O(rows) when the offsets ascend, O(rows²) otherwise.
-/// `row_bytes` is for tables that know the size of a row at run time. Precondition: it is not 0.
+/// Writes a table of rows at the given offsets, in bytes from the base of `rows`. Before it writes, it checks that the
+/// table has one entry for each offset, and that each row is inside the storage, is aligned to `align`, overlaps no
+/// other row, and can be represented by the entry type. On failure nothing is written. O(rows) if the offsets ascend,
+/// otherwise O(rows²). `row_size` is the size of a row for tables with a dynamic row size. Precondition: it is not 0.
 template <class Table>
 [[nodiscard]] constexpr result<row_table<Table>, table_error> write_table(
     std::span<typename Table::value> table, region<typename Table::row_address> rows,

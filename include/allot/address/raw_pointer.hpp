@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// raw_pointer: memory whose address is an address, whether or not the host may touch it (host, CUDA, mapped windows).
+// raw_pointer: the address model of memory that is named by pointers, whether or not the host can dereference them.
+//
+//     int numbers[4]{};
+//     void* third = allot::raw_pointer::locate(numbers, 2 * sizeof(int));
+//
+// When to use: as the address model of host memory, CUDA and HIP memory, and mapped windows.
+// When not to use: for memory that a driver names by a handle. Use `handle_offset`.
+//
+// Complexity: O(1).
+// Memory: one pointer for each address.
+// Thread safety: pure functions.
 #pragma once
 
 #include <allot/core/address_model.hpp>
@@ -7,14 +17,15 @@
 namespace allot {
 inline namespace v1 {
 
+/// Names bytes by pointers.
 struct raw_pointer {
-    using address = void*;
-    using base = address;
-    static constexpr bool absolute = true;
+    using address = void*;                  ///< The name of a byte.
+    using base = address;                   ///< The name of the first byte.
+    static constexpr bool absolute = true;  ///< Positions are addresses, so they show the alignment.
 
-    /// The byte `n` after `from`. Precondition: inside the same region, or one past its end.
+    /// Returns the byte `n` after `from`. Precondition: it is in the same region, or one past the end of that region.
     [[nodiscard]] static void* locate(void* from, std::size_t n) noexcept { return static_cast<std::byte*>(from) + n; }
-    /// The address as a number: its divisibility is the byte's alignment.
+    /// Returns the address as an integer. If it is a multiple of `n`, the byte is aligned to `n`.
     [[nodiscard]] static std::size_t position(const void* address) noexcept {
         return reinterpret_cast<std::uintptr_t>(address);
     }

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// growth: how much more an arena asks of its device when a request does not fit.
+// growth: the policies that determine how much memory an arena acquires when a request does not fit.
 //
-//     growth::none        one region, acquired when the arena is made; no look-up and no field for more
+//     using heap = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
+//
+//     growth::none        one region, acquired by the constructor; no table of regions
 //     growth::fixed       regions of `step` bytes each
-//     growth::geometric   each new region as large as all before it together, `step` bytes at first
-//     growth::contiguous  one region, which grows at its end by `step` bytes and never moves: for devices that reserve
-//                         addresses and map memory there on demand
+//     growth::geometric   each new region is as large as all earlier ones together, and at least `step` bytes
+//     growth::contiguous  one region that grows in place at its end by `step` bytes
 //
-// A device that refuses is asked for a half, a quarter and an eighth of that, and at last for what the request needs.
-// A region is never smaller than the request that it is acquired for needs. `regions` is how many may be held at once:
-// their table lies inside the arena, so growing takes no memory but the device's.
+// A new region is never smaller than the request needs. If the device cannot provide the step, the arena tries a half,
+// a quarter and an eighth of it, and finally the size that the request needs. `growth::contiguous` needs a device that
+// reserves addresses and maps memory on demand, such as `host::virtual_memory`.
+//
+// When to use: `none` for a fixed budget, `geometric` for unknown demand, `fixed` for even steps, and `contiguous` for
+// one range of addresses.
+// When not to use: over devices with a single window, which cannot grow.
+//
+// Complexity: O(1).
+// Memory: the arena holds a table of `regions` regions, so growth takes memory only from the device.
+// Thread safety: constants and pure functions.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -18,8 +27,8 @@
 namespace allot {
 inline namespace v1 {
 
-/// How many regions an arena may hold, how many bytes in all, whether it is the one region that grows, and how many bytes
-/// the next growth is to bring.
+/// A policy with the maximum number of regions, the maximum number of bytes, a flag for growth in place, and the size
+/// of the next step in bytes.
 template <class Growth>
 concept growth_policy = requires(std::size_t held) {
     requires std::same_as<decltype(Growth::regions), const std::size_t>;
@@ -28,41 +37,50 @@ concept growth_policy = requires(std::size_t held) {
     { Growth::next(held) } noexcept -> std::same_as<std::size_t>;
 };
 
+/// The growth policies.
 namespace growth {
 
+/// One region, which does not grow.
 struct none {
-    static constexpr std::size_t regions = 1;
-    static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();
-    static constexpr bool in_place = false;
+    static constexpr std::size_t regions = 1;  ///< The maximum number of regions.
+    static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< The maximum number of bytes.
+    static constexpr bool in_place = false;  ///< Whether the region grows in place.
+    /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return 0; }
 };
 
+/// Regions of `step` bytes each.
 template <growth_options Options = growth_options{}>
 struct fixed {
     static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
-    static constexpr std::size_t regions = Options.regions;
-    static constexpr std::size_t limit = Options.limit;
-    static constexpr bool in_place = false;
+    static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
+    static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
+    static constexpr bool in_place = false;  ///< Whether the region grows in place.
+    /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return Options.step; }
 };
 
+/// Regions that double the size of the arena. The first has `step` bytes.
 template <growth_options Options = growth_options{}>
 struct geometric {
     static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
-    static constexpr std::size_t regions = Options.regions;
-    static constexpr std::size_t limit = Options.limit;
-    static constexpr bool in_place = false;
+    static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
+    static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
+    static constexpr bool in_place = false;  ///< Whether the region grows in place.
+    /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t held) noexcept {
         return held < Options.step ? Options.step : held;
     }
 };
 
+/// One region that grows in place by `step` bytes.
 template <growth_options Options = growth_options{.regions = 1}>
 struct contiguous {
-    static_assert(Options.regions == 1, "allot: growth::contiguous has one region: growth_options::regions is 1");
-    static constexpr std::size_t regions = 1;
-    static constexpr std::size_t limit = Options.limit;
-    static constexpr bool in_place = true;
+    static_assert(Options.regions == 1, "allot: growth::contiguous has one region: set growth_options::regions to 1");
+    static constexpr std::size_t regions = 1;  ///< The maximum number of regions.
+    static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
+    static constexpr bool in_place = true;  ///< Whether the region grows in place.
+    /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return Options.step; }
 };
 

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// fallback: one allocator first, another when it refuses. Fast memory, then slow.
+// fallback: allocates from a first allocator, and from a second allocator when the first one fails.
 //
-//     allot::fallback memory{tightly_coupled, ddr};       // refers to both
-//     auto block = memory.allocate({.size = 4096});       // the block knows where it came from
+//     allot::fallback memory{tightly_coupled, ddr};       // refers to both allocators
+//     auto block = memory.allocate({.size = 4096});       // the block records its allocator
 //
-// Lvalues are referred to and outlive the fallback; rvalues are moved in and owned. Both must name bytes in the same
-// way, since a block does not say which kind of address it holds. Complexity: that of the two. Memory: one byte and
-// both metadata in every block. As synchronised as the two.
+// An lvalue argument is stored as a reference and must outlive the fallback. An rvalue argument is moved into the
+// fallback. Both allocators need the same address model, because a block does not record the kind of its address.
+//
+// When to use: to prefer fast memory over slow memory, or to serve bursts that a fixed arena cannot hold.
+// When not to use: for memories that are used differently, such as host memory and a GPU buffer. Choose at the point
+// of use.
+//
+// Complexity: that of both allocators.
+// Memory: each block holds a flag and the metadata of both allocators.
+// Thread safety: that of both allocators.
 #pragma once
 
 #include <allot/compose/detail/undo.hpp>
@@ -17,15 +24,18 @@
 namespace allot {
 inline namespace v1 {
 
-/// Which allocator a block came from, and that one's metadata.
+/// The metadata of a fallback: the allocator that a block came from, and that allocator's metadata.
 template <class First, class Second>
 struct fallback_metadata {
-    [[no_unique_address]] First first{};
-    bool from_second = false;
-    [[no_unique_address]] Second second{};  // apart from `first`: empty ones of the same type do not share an address
+    [[no_unique_address]] First first{};    ///< The metadata of the first allocator.
+    bool from_second = false;               ///< Whether the block came from the second allocator.
+    [[no_unique_address]] Second second{};  ///< The metadata of the second allocator.
+    // The flag separates `first` and `second`, because empty members of the same type cannot share an address.
+    /// Compares all members.
     friend constexpr bool operator==(const fallback_metadata&, const fallback_metadata&) = default;
 };
 
+/// An allocator that combines two allocators.
 template <class First, class Second>
 class fallback {
     static_assert(allocator_requirements<First>() && allocator_requirements<Second>());
@@ -35,34 +45,38 @@ class fallback {
     using second_block = block_of<Second>;
     static_assert(std::same_as<typename first_type::address_model, typename second_type::address_model>,
                   "allot: fallback needs two allocators with the same address model: choose between memories with "
-                  "different addresses where the block is used, not where it is allocated");
+                  "different address models in the calling code");
     static_assert(first_type::offsets == second_type::offsets && first_type::dl_device == second_type::dl_device,
-                  "allot: fallback needs two allocators whose memories are used alike: the same offsets and dl_device");
+                  "allot: fallback needs two allocators with the same traits offsets and dl_device");
 
 public:
-    using address_model = typename first_type::address_model;
+    using address_model = typename first_type::address_model;  ///< The address model of both allocators.
+    /// The metadata of a block.
     using metadata_type = fallback_metadata<decltype(first_block::metadata), decltype(second_block::metadata)>;
-    using block_type = block<decltype(first_block::address), metadata_type>;
+    using block_type = block<decltype(first_block::address), metadata_type>;  ///< The type of blocks.
+    /// Whether the host can access the memory of both allocators.
     static constexpr bool host_accessible = first_type::host_accessible && second_type::host_accessible;
-    static constexpr offset_use offsets = first_type::offsets;
-    static constexpr dl_device_type dl_device = first_type::dl_device;
-    /// In the order of the one that needs an order; beside one that takes nothing back, as the other. A stack and a ring
-    /// together reclaim in no order that could be relied on.
+    static constexpr offset_use offsets = first_type::offsets;          ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = first_type::dl_device;  ///< The device type in DLPack.
+    /// The order in which blocks become free. The stricter order applies. If one allocator reclaims nothing, the order
+    /// of the other applies. A stack and a ring together reclaim in no reliable order.
     static constexpr reclaim reclaims =
         first_type::reclaims == reclaim::never    ? second_type::reclaims
         : second_type::reclaims == reclaim::never ? first_type::reclaims
-                                                  : detail::reclaim_of_both(first_type::reclaims, second_type::reclaims);
+        : detail::reclaim_of_both(first_type::reclaims, second_type::reclaims);
 
+    /// Constructs a fallback from two allocators, which are referenced or moved.
     constexpr fallback(First&& first, Second&& second) noexcept
         : first_{std::forward<First>(first)}, second_{std::forward<Second>(second)} {}
 
+    /// Allocates from the first allocator, or from the second if the first fails. Returns an empty block if both fail.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (const first_block given = first_.allocate(wanted)) return {given.address, given.size, {given.metadata}};
         const second_block given = second_.allocate(wanted);
         return {given.address, given.size, {{}, true, given.metadata}};
     }
 
-    /// Takes a block back to where it came from. An empty block is fine.
+    /// Deallocates an unchanged block in the allocator that it came from. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if (held.metadata.from_second) {
@@ -72,7 +86,8 @@ public:
         }
     }
 
-    /// Whether exactly this block is live, as far as the one that it came from checks. A misuse is reported.
+    /// Returns whether this block is live, if the allocator that it came from checks that; otherwise true. Misuse is
+    /// reported.
     [[nodiscard]] bool check(block_type held) const noexcept {
         if (held.metadata.from_second) {
             if constexpr (requires { second_.check(second_block{}); })
@@ -84,12 +99,12 @@ public:
         return true;
     }
 
-    /// True when the block came from the first allocator.
+    /// Returns true if the block is not empty and came from the first allocator.
     [[nodiscard]] static constexpr bool is_from_first(const block_type& held) noexcept {
         return held && !held.metadata.from_second;
     }
 
-    /// Why both would refuse: the second one's answer, with the largest hole of either.
+    /// Returns the reason for which `allocate` would fail: that of the second allocator, with the largest hole of both.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const diagnosis first = first_.diagnose(wanted);
         if (first.reason == refusal::none) return first;
@@ -105,6 +120,7 @@ private:
     Second second_;
 };
 
+/// Deduces references for lvalues and values for rvalues.
 template <class First, class Second>
 fallback(First&&, Second&&) -> fallback<First, Second>;
 

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// paged: blocks in pieces. Rows of one size from one allocator, the table that names them from another.
+// paged: an allocator of blocks in rows, with rows of one size from one allocator and the table from another.
 //
 //     allot::paged<row_arena&, table_arena&, allot::pointer_table<2048>> tensors{rows, tables};
-//     auto tensor = tensors.allocate({.size = 10'000, .align = 128});      // five rows, wherever there is room
+//     auto tensor = tensors.allocate({.size = 10'000, .align = 128});      // five rows, not adjacent
 //     auto byte = allot::pointer_table<2048>::locate(tensor.address, 4711);
 //
-// An allocator is referred to when its type is a reference and owned otherwise. Rows may come from memory that the host
-// cannot touch; the table is written by the host. Where rows have metadata, these lie behind the entries.
+// If an allocator's type is a reference, the allocator must outlive this object. Otherwise this object owns it. The
+// host need not be able to access the rows, but it writes the table. If rows have metadata, it is stored after the
+// entries.
 //
-// Complexity: that of one allocation per row and one for the table. Either all of it is allocated or nothing is: a
-// failure midway gives back what it took, with the regions that an arena acquired for it; among equal holes, a best_fit
-// may take another one afterwards. A block's rows go back in the order in which their allocator reclaims. A ring for rows
-// and a ring for tables have different types, so that they are not one ring. Memory: an entry, and a metadata where there is
-// one, per row. Not synchronised.
+// An allocation succeeds as a whole or has no effect. A failure midway deallocates its rows and releases the regions
+// that an arena acquired for them. Afterwards, a best_fit can choose a different one of several equal holes.
+// `deallocate` returns the rows in the order in which their allocator reclaims. The allocators of rows and tables must
+// not be the same ring, which their types ensure.
+//
+// When to use: for many tensors that grow or end independently, such as a key-value cache, where contiguous blocks
+// would fragment the memory.
+// When not to use: for consumers that need contiguous bytes.
+//
+// Complexity: one allocation for each row and one for the table.
+// Memory: an entry, and the metadata of a block if it is not empty, for each row.
+// Thread safety: requires external synchronization. Synchronize the paged allocator, not its parts.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
@@ -25,6 +33,7 @@
 namespace allot {
 inline namespace v1 {
 
+/// An allocator of blocks whose address is a table of rows.
 template <class Rows, class Tables, class Table>
 class paged {
     static_assert(allocator_requirements<Rows>() && allocator_requirements<Tables>());
@@ -38,42 +47,42 @@ class paged {
     static constexpr bool keeps_metadata = !std::is_empty_v<row_metadata>;
 
     static_assert(std::same_as<typename rows_type::address_model, typename Table::row_model>,
-                  "allot: the table names rows of another address model than its row allocator gives: state that model "
-                  "as the third parameter of pointer_table");
+                  "allot: the row model of the table differs from the address model of the row allocator: state that "
+                  "model as the third parameter of pointer_table");
     static_assert(tables_type::host_accessible && std::same_as<typename tables_type::address_model, raw_pointer>,
-                  "allot: the host writes the table: give paged a table allocator over memory that the host can touch");
+                  "allot: the host writes the table: use a table allocator of memory that the host can access");
     static_assert(rows_type::reclaims != reclaim::fifo || !std::is_reference_v<Rows> || !std::same_as<Rows, Tables>,
-                  "allot: rows and tables of one ring wait for each other: give paged tables from an allocator of another "
-                  "type");
+                  "allot: rows and tables from one ring block each other: use a table allocator of another type");
     static_assert(Table::row_bytes != std::dynamic_extent,
-                  "allot: paged cuts rows of one size: state it as the first parameter of pointer_table");
+                  "allot: paged needs a constant row size: state it as the first parameter of pointer_table");
     static_assert(std::is_trivially_copyable_v<row_metadata>);
     static_assert(detail::undo_point<rows_type>::possible && detail::undo_point<tables_type>::possible,
-                  "allot: paged takes everything back when a part is refused: use rows and tables that reclaim any block "
-                  "or have mark and rollback, and synchronize the paged allocator, not its parts");
+                  "allot: paged undoes partial allocations: use row and table allocators that reclaim any block or "
+                  "have mark and rollback, and synchronize the paged allocator, not its parts");
 
 public:
-    using address_model = Table;
-    using metadata_type = block_of<Tables>;  // the block that holds the table
-    using block_type = block<row_table<Table>, metadata_type>;
-    static constexpr bool host_accessible = rows_type::host_accessible;
-    static constexpr offset_use offsets = rows_type::offsets;
-    static constexpr dl_device_type dl_device = rows_type::dl_device;
-    /// Reclaimable only if rows and table both are; the stricter order applies, and a stack beside a ring has none.
+    using address_model = Table;                                         ///< The address model of blocks: the table.
+    using metadata_type = block_of<Tables>;                                ///< The block that holds the table.
+    using block_type = block<row_table<Table>, metadata_type>;             ///< The type of blocks.
+    static constexpr bool host_accessible = rows_type::host_accessible;  ///< Whether the host can access the rows.
+    static constexpr offset_use offsets = rows_type::offsets;            ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = rows_type::dl_device;    ///< The device type of the rows in DLPack.
+    /// The order in which blocks become free. A block is reclaimable only if its rows and its table are, so the
+    /// stricter order applies. A stack and a ring together reclaim nothing.
     static constexpr reclaim reclaims = detail::reclaim_of_both(rows_type::reclaims, tables_type::reclaims);
 
-    /// `origin` is what entries count from; pointers need none.
+    /// Constructs the allocator. Entries count from `origin`, which entries that are pointers do not use.
     paged(Rows&& rows, Tables&& tables, typename Table::row_address origin = {}) noexcept
         : rows_{std::forward<Rows>(rows)}, tables_{std::forward<Tables>(tables)}, origin_{origin} {}
 
-    /// As many rows as hold `size` bytes, each aligned to `align`.
+    /// Allocates the rows for `wanted.size` bytes, each aligned to `wanted.align`. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return try_allocate(wanted, nullptr); }
 
-    /// Takes a block back, as it was handed out. An empty block is fine.
+    /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if constexpr (requires { tables_.check(held.metadata); }) {
-            if (!tables_.check(held.metadata)) return;  // nothing is read of a table that is not live
+            if (!tables_.check(held.metadata)) return;  // the table of such a block must not be read
         }
         const std::size_t count = held.address.count;
         for (std::size_t i = 0; i != count; ++i) {
@@ -83,9 +92,10 @@ public:
         tables_.deallocate(held.metadata);
     }
 
-    /// Why `allocate` would refuse: found out by trying, so that it is the answer of the allocator that refused. The
-    /// trial is undone. Where the rows' strategy keeps what comes back for later (deferred), rows lie elsewhere the next time,
-    /// and a block of many rows that a trial had room for may be refused when hardly more than its rows is free.
+    /// Returns the reason for which `allocate` would fail. The function tries the allocation and undoes it, so the
+    /// reason is that of the allocator that fails. If the row strategy defers deallocation (`deferred`), rows are at
+    /// other places afterwards, and a large block that fits in the trial can fail when little more than its rows is
+    /// free.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis error;
         const undo before{rows_, tables_};
@@ -95,11 +105,11 @@ public:
     }
 
 private:
-    /// Where both allocators stood.
+    // The state of both allocators before an allocation.
     class undo {
     public:
         undo(rows_type& rows, tables_type& tables) noexcept : rows_{rows}, tables_{tables} {}
-        /// All of a block, of which `written` rows are there.
+        // Reverts the allocation of a block with `written` rows.
         void all(paged& of, const metadata_type& table, std::size_t written, std::size_t count) const noexcept {
             for (std::size_t row = written; row-- != 0;) rows_.take_back(of.rows_, of.row_at(table, row, count));
             tables_.take_back(of.tables_, table);
@@ -156,7 +166,7 @@ private:
                     ::new (static_cast<void*>(metadata(table, count) + row)) row_metadata{given.metadata};
                 continue;
             }
-            diagnosis answer{refusal::over_limit};  // a row that the entry cannot name
+            diagnosis answer{refusal::over_limit};  // the entry cannot represent the row
             if (given) {
                 before.row(*this, given);
             } else if (reason != nullptr) {

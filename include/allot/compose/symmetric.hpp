@@ -1,34 +1,42 @@
 // SPDX-License-Identifier: BSL-1.0
-// symmetric: an arena of which every rank has one, in the same state: a block has the same offset on all ranks, so that
-// any of them reads and writes another's bytes without asking where they are.
+// symmetric: an arena that every rank keeps in the same state, so that a block has the same offset on all ranks.
 //
 //     allot::mpi::communicator ranks{MPI_COMM_WORLD};
 //     allot::symmetric memory{allot::arena<allot::mpi::window, allot::best_fit<>>{ranks, 64_MiB}, ranks};
-//     auto block = memory.allocate({.size = 4096});          // every rank calls this; nobody waits
+//     auto block = memory.allocate({.size = 4096});          // every rank calls this; no rank waits
 //     if (!memory.agree()) return report();                  // every rank; once for many blocks
 //     auto theirs = memory.on(right, block);                 // the block of the rank to the right
 //     allot::mpi::window::put(bytes, *theirs, 4096);
 //
-//     rank 0   allocate ─► 0    allocate ─► 4096   │agree: 2 calls, 8c1f│   on(1, block)      the same calls give the
-//     rank 1   allocate ─► 0    allocate ─► 4096   │       2 calls, 8c1f│   on(0, block)      same offsets: no addresses
-//     rank 2   allocate ─► 0    deallocate         │       2 calls, 03d7│ ◄ diverged: refused on all three ranks
+//     rank 0   allocate ─► 0    allocate ─► 4096   │agree: 2 calls, 8c1f│   on(1, block)      the same calls return
+//     rank 1   allocate ─► 0    allocate ─► 4096   │       2 calls, 8c1f│   on(0, block)      the same offsets
+//     rank 2   allocate ─► 0    deallocate         │       2 calls, 03d7│ ◄ diverged: an error on all three ranks
 //
-// Arenas are deterministic: the same calls give the same offsets (docs/design.md). So calls are only counted, into a
-// rolling hash of what was asked and what was answered, refusals too; `agree` compares it over all ranks before blocks
-// that were handed out since are used remotely. `on` refuses those until then.
+// Any rank can therefore read and write the bytes of another without an exchange of addresses.
 //
-// What one rank does alone:
-//     asks again     a request that was just refused, asked once more, is the same call: the state is as it was, and it is
-//                    counted once. A request that only some ranks make, or that only some are refused, is a divergence.
-//     trims          there is nothing to trim: an arena that grows or shrinks would ask its device in a call that other
-//                    ranks do not make, and is refused by the compiler. More memory is another arena, made by all ranks.
-//     diagnoses      changes nothing, and is not counted.
-// Ranks that diverged stay so, until all of them `reset` (a bump arena, a stack) or make another.
+// Arenas are deterministic: the same calls return the same offsets (docs/design.md). Each rank adds its calls and
+// their results, including failures, to a rolling hash. `agree` compares the hashes of all ranks. `on` returns an
+// error for a block that was allocated after the last agreement.
 //
-// A block may be deallocated when no rank is still reading or writing it remotely: after a barrier, for example.
+// Calls that not all ranks make:
 //
-// Complexity: a few instructions a call; `agree` is one reduction of four numbers. Memory: 48 bytes, and four bytes in
-// every block. Not synchronised.
+//     a repeated request    A request that fails twice in succession counts as one call, because the state is the same.
+//                           A request that only some ranks make, or that fails on only some ranks, is a divergence.
+//     trim                  An arena that grows or shrinks does not compile, because one rank would call its device
+//                           alone. For more memory, all ranks construct another arena.
+//     diagnose              It changes nothing and is not counted.
+//
+// After a divergence, agreement is possible only after all ranks `reset` (a bump arena, a stack) or construct a new
+// arena.
+//
+// Deallocate a block only when no rank reads or writes it remotely, for example after a barrier.
+//
+// When to use: for one-sided communication with MPI windows or the symmetric heap of OpenSHMEM.
+// When not to use: if the ranks make different allocations. Exchange addresses instead.
+//
+// Complexity: a few instructions for each call. `agree` is one reduction of four numbers.
+// Memory: 48 bytes, and four bytes in each block.
+// Thread safety: requires external synchronization on each rank.
 #pragma once
 
 #include <allot/address/on_rank.hpp>
@@ -40,61 +48,66 @@
 namespace allot {
 inline namespace v1 {
 
-/// What `agree` found, the same on every rank.
+/// The result of `agree`. It is the same on every rank.
 struct agreement {
+    /// The kinds of results.
     enum verdict : unsigned char {
-        reached,
-        diverged,   // the ranks' calls differ, or what else was to be the same
-        elsewhere,  // what was to be agreed on is not in this memory
-        failed,     // the communicator gave `error`
+        reached,    ///< All ranks agree.
+        diverged,   ///< The calls of the ranks differ, or the additional value does.
+        elsewhere,  ///< The tensor to agree on is not in this memory.
+        failed,     ///< The communicator returned `error`.
     };
-    verdict found = failed;
-    std::uint64_t fewest_calls = 0, most_calls = 0;  // of any rank, counted so far
-    long error = 0;
+    verdict found = failed;                          ///< The kind of the result.
+    std::uint64_t fewest_calls = 0, most_calls = 0;  ///< The least and the greatest number of calls of any rank.
+    long error = 0;                                  ///< The error code of the communicator.
 
+    /// Returns true if all ranks agree.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return found == reached; }
-    /// One sentence for a person.
+    /// Returns a human-readable description of the result.
     [[nodiscard]] constexpr const char* what() const noexcept {
         switch (found) {
-            case reached: return "all ranks made the same calls, with the same answers";
+            case reached: return "all ranks made the same calls, with the same results";
             case diverged:
                 return fewest_calls == most_calls
-                           ? "the ranks made as many calls, but different ones, or got different answers"
+                           ? "the ranks made equally many calls, but the calls or their results differ"
                            : "some ranks made more calls than others";
-            case elsewhere: return "this is in another memory, on every rank";
+            case elsewhere: return "the tensor is not in this memory";
             case failed: break;
         }
         return "the communicator failed";
     }
 };
 
+/// The reason for which `on` fails.
 enum class remote_refusal : unsigned char {
-    none,
-    empty_block,   // there are no bytes
-    not_agreed,    // handed out after the last agreement of all ranks
-    no_such_rank,
+    none,          ///< No error.
+    empty_block,   ///< The block is empty.
+    not_agreed,    ///< The block was allocated after the last agreement of all ranks.
+    no_such_rank,  ///< The rank does not exist.
 };
 
-/// One sentence for a person.
+/// Returns a human-readable description of the reason.
 [[nodiscard]] constexpr const char* to_string(remote_refusal reason) noexcept {
     switch (reason) {
-        case remote_refusal::none: return "it may be used";
-        case remote_refusal::empty_block: return "an empty block has no bytes on any rank";
-        case remote_refusal::not_agreed: return "the ranks have not agreed since it was handed out: all of them call agree";
-        case remote_refusal::no_such_rank: return "there is no such rank";
+        case remote_refusal::none: return "the block can be used remotely";
+        case remote_refusal::empty_block: return "the block is empty";
+        case remote_refusal::not_agreed: return "no agreement since the block was allocated: call agree on all ranks";
+        case remote_refusal::no_such_rank: return "the rank does not exist";
     }
     return "unknown";
 }
 
-/// The arena's metadata, and the agreement after which the block was handed out.
+/// The metadata of a symmetric block: the arena's metadata, and the number of agreements before the allocation.
 template <class Ticket>
 struct symmetric_metadata {
-    [[no_unique_address]] Ticket of_arena{};
-    std::uint32_t agreements = 0;
+    [[no_unique_address]] Ticket of_arena{};  ///< The metadata of the arena.
+    std::uint32_t agreements = 0;             ///< The number of agreements before the allocation.
+    /// Compares both members.
     friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;
 };
 
-/// An allocator is referred to when its type is a reference and owned otherwise. The communicator outlives it.
+/// An arena that records its calls, and a communicator that compares them. If `Arena` is a reference type, the arena
+/// must outlive this object; otherwise this object owns it. The communicator must outlive this object.
 template <class Arena, class Ranks>
 class symmetric {
     static_assert(allocator_requirements<Arena>());
@@ -105,27 +118,29 @@ class symmetric {
     using model = typename arena_type::address_model;
 
     static_assert(requires(typename model::address address) { address.handle; },
-                  "allot: ranks have no addresses in common: a symmetric arena is one over a device that names bytes by "
+                  "allot: ranks share no addresses: symmetric needs an arena over a device that names bytes by "
                   "handle_offset");
     static_assert(!requires(arena_type& arena) { arena.trim(); },
-                  "allot: a symmetric arena does not grow or shrink by itself, because other ranks would have to do the "
-                  "same at once: use growth::none, and make another arena on all ranks where one is too small");
+                  "allot: a symmetric arena cannot grow or shrink, because all ranks would have to do so together: use "
+                  "growth::none, and construct another arena on all ranks if one is too small");
 
 public:
-    using address_model = model;
-    using metadata_type = symmetric_metadata<decltype(arena_block::metadata)>;
-    using block_type = block<typename model::address, metadata_type>;
-    using remote_model = remote_offset<decltype(model::address::handle)>;
-    using remote_address = typename remote_model::address;
-    static constexpr bool host_accessible = arena_type::host_accessible;
-    static constexpr offset_use offsets = arena_type::offsets;
-    static constexpr dl_device_type dl_device = arena_type::dl_device;
-    static constexpr reclaim reclaims = arena_type::reclaims;
+    using address_model = model;                                           ///< The address model of the arena.
+    using metadata_type = symmetric_metadata<decltype(arena_block::metadata)>;   ///< The metadata of a block.
+    using block_type = block<typename model::address, metadata_type>;        ///< The type of blocks.
+    using remote_model = remote_offset<decltype(model::address::handle)>;  ///< The address model of remote bytes.
+    using remote_address = typename remote_model::address;                 ///< The name of a remote byte.
+    static constexpr bool host_accessible = arena_type::host_accessible;   ///< Whether the host can access the memory.
+    static constexpr offset_use offsets = arena_type::offsets;             ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = arena_type::dl_device;     ///< The device type in DLPack.
+    static constexpr reclaim reclaims = arena_type::reclaims;              ///< The order in which blocks become free.
 
+    /// Constructs the allocator from an arena, which is referenced or moved, and a communicator, which is referenced.
     symmetric(Arena&& arena, Ranks& ranks) noexcept : arena_{std::forward<Arena>(arena)}, ranks_{&ranks} {}
 
-    // ── every rank makes these calls, in the same order; none of them waits ─────────────────────────────────────────
+    // ── every rank makes these calls, in the same order; they do not wait ─────────────────────────────────────────
 
+    /// Allocates a block. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         const arena_block given = arena_.allocate(wanted);
         if (!given) {
@@ -139,14 +154,14 @@ public:
         return {given.address, given.size, {given.metadata, agreements_}};
     }
 
-    /// Takes a block back, as it was handed out. An empty block is fine.
+    /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         count(call::deallocate, model::position(held.address), held.size);
         arena_.deallocate({held.address, held.size, held.metadata.of_arena});
     }
 
-    /// Forgets every block at once, and every call: ranks that diverged agree again when all of them have done this.
+    /// Frees all blocks and forgets all calls. Ranks that diverged can agree again after all of them reset.
     void reset() noexcept
         requires requires(arena_type& arena) { arena.reset(); }
     {
@@ -156,10 +171,10 @@ public:
         was_refused_ = false;
     }
 
-    // ── every rank, and they wait for one another ───────────────────────────────────────────────────────────────────
+    // ── every rank makes this call, and waits ───────────────────────────────────────────────────────────────────────
 
-    /// Whether all ranks made the same calls with the same answers; then blocks handed out until now can be used remotely.
-    /// `also` is whatever else is to be the same on all ranks.
+    /// Compares the calls of all ranks and their results. If they agree, the blocks that were allocated until now can
+    /// be used remotely. The ranks agree only if `also` is the same on all ranks, too.
     [[nodiscard]] agreement agree(std::uint64_t also = 0) noexcept {
         rolling_hash all = calls_;
         all.add(also);
@@ -171,12 +186,12 @@ public:
 
     // ── any rank ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// True when all ranks have agreed since the block was handed out.
+    /// Returns true if the block is not empty and all ranks agreed after its allocation.
     [[nodiscard]] bool is_agreed(const block_type& held) const noexcept {
         return held && held.metadata.agreements != agreements_;
     }
 
-    /// The block of another rank, or of this one.
+    /// Returns the address of a block on a given rank, which can be this one.
     [[nodiscard]] result<remote_address, remote_refusal> on(int rank, const block_type& held) const noexcept {
         using answer = result<remote_address, remote_refusal>;
         if (!held) return answer::failure(remote_refusal::empty_block);
@@ -185,10 +200,12 @@ public:
         return remote_address{{held.address.handle, rank}, held.address.offset};
     }
 
-    /// Why `allocate` would refuse.
+    /// Returns the reason for which `allocate` would fail.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return arena_.diagnose(wanted); }
 
+    /// Returns the arena.
     [[nodiscard]] const arena_type& arena() const noexcept { return arena_; }
+    /// Returns the communicator.
     [[nodiscard]] Ranks& ranks() const noexcept { return *ranks_; }
 
 private:
@@ -208,9 +225,10 @@ private:
     std::uint64_t made_ = 0;
     layout refused_{};
     std::uint32_t agreements_ = 0;
-    bool was_refused_ = false;  // by the last call
+    bool was_refused_ = false;  // whether the last call was an allocation that failed
 };
 
+/// Deduces a reference for an lvalue arena and a value for an rvalue.
 template <class Arena, class Ranks>
 symmetric(Arena&&, Ranks&) -> symmetric<Arena, Ranks>;
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// synchronized: an allocator that several threads, cores or an interrupt share, one call at a time.
+// synchronized: an allocator that locks around each call, for use by several threads, cores or interrupts.
 //
-//     allot::synchronized<allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit<>>, allot::spin_lock> memory;
-//     auto block = memory.allocate({.size = 256});                                  // locked around each call
-//     auto grown = memory.locked([&](auto& arena) { return arena.resize(block, 512); });  // and whatever else it can do
+//     using shared_memory = allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit<>>;
+//     allot::synchronized<shared_memory, allot::spin_lock> memory;
+//     auto block = memory.allocate({.size = 256});                                  // locks during the call
+//     auto grown = memory.locked([&](auto& arena) { return arena.resize(block, 512); });  // any other function
 //
-// What excludes the others is a type with lock() and unlock():
+// The lock is a type with lock() and unlock():
 //
-//     no_lock              nothing does: the same program for one thread
-//     spin_lock            waits in a loop: between cores, or threads that run at once. Never with an interrupt of the same
-//                          core, which would wait for what it interrupted
-//     std::mutex           between threads of an operating system
-//     a critical section   yours, between a core and its interrupts. On a Cortex-M:
+//     no_lock              no exclusion, for programs with one thread
+//     spin_lock            waits in a loop, for several cores or concurrent threads. An interrupt handler must not
+//                          share it with code of its core, because it would wait forever for the interrupted code
+//     std::mutex           for threads of an operating system
+//     a critical section   your own type, for a core and its interrupts. On a Cortex-M:
 //
 //         class interrupts_off {
-//             std::uint32_t before_ = 0;                                            // written while they are off
+//             std::uint32_t before_ = 0;                                            // written while interrupts are off
 //         public:
 //             void lock() noexcept {
 //                 std::uint32_t mask;
@@ -24,11 +25,19 @@
 //             void unlock() noexcept { asm volatile("msr primask, %0" : : "r"(before_) : "memory"); }
 //         };
 //
-// How long others wait, or interrupts stay off, is the allocator's longest call: bump, stack, ring and pool are O(1), best_fit
-// is bounded by its option `probes`. A pool with pool_store::atomic_bitmap needs no lock at all.
+// The longest call of the allocator bounds the waiting time, or the time without interrupts. bump, stack, ring and
+// pool are O(1). The option `probes` bounds best_fit.
 //
-// An lvalue is referred to and outlives this; everything else is owned. Complexity and memory: those of the two. A lock() that
-// throws ends the program, but in `locked`.
+// If `Allocator` is a reference type, the referenced allocator must outlive this object. Otherwise this object owns the
+// allocator. If lock() throws, the program is terminated, except in `locked`, which propagates the exception.
+//
+// When to use: to share an allocator between threads, cores or interrupts.
+// When not to use: with a pool that has pool_store::atomic_bitmap, which needs no lock; or for the parts of `paged`,
+// which must be synchronized as a whole.
+//
+// Complexity: that of the allocator and the lock.
+// Memory: the allocator and the lock.
+// Thread safety: all member functions can be called concurrently, as far as the lock supports that.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -39,68 +48,80 @@
 namespace allot {
 inline namespace v1 {
 
+/// A type with `lock()` and `unlock()`.
 template <class Lock>
 concept lock = requires(Lock one) {
     one.lock();
     one.unlock();
 };
 
+/// A lock without effect, for programs with one thread.
 struct no_lock {
+    /// Does nothing.
     void lock() noexcept {}
+    /// Does nothing.
     void unlock() noexcept {}
 };
 
-/// Between cores, or threads that run at once. Fair to nobody.
+/// A lock that waits in a loop, for several cores or concurrent threads. It does not guarantee fairness.
 class spin_lock {
 public:
-    template <class Flag = std::atomic<bool>>  // so that nothing is asked of a core where nobody locks
+    /// Waits until the lock is free, and acquires it.
+    template <class Flag = std::atomic<bool>>  // a template: the requirement applies only to callers
     void lock() noexcept {
-        static_assert(Flag::is_always_lock_free, "allot: this core has no instructions for exclusive access, which spin_lock "
-                                                 "needs: use a critical section");
+        static_assert(Flag::is_always_lock_free, "allot: spin_lock needs instructions for exclusive access, which this "
+                                                 "core lacks: use a critical section");
         while (held_.exchange(true, std::memory_order_acquire))
             while (held_.load(std::memory_order_relaxed)) {}
     }
+    /// Releases the lock.
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
     std::atomic<bool> held_{false};
 };
 
+/// An allocator and a lock that protects it.
 template <class Allocator, class Lock>
 class synchronized {
     static_assert(allocator_requirements<Allocator>());
-    static_assert(lock<Lock>, "allot: what synchronizes has lock() and unlock(): a mutex, spin_lock, or a critical section");
+    static_assert(lock<Lock>, "allot: the second argument of synchronized has lock() and unlock(): "
+                               "use a mutex, spin_lock, or a critical section");
     using allocator_type = std::remove_reference_t<Allocator>;
 
 public:
-    using address_model = typename allocator_type::address_model;
-    using block_type = block_of<Allocator>;
+    using address_model = typename allocator_type::address_model;            ///< The address model of the allocator.
+    using block_type = block_of<Allocator>;                                  ///< The type of blocks.
+    /// Whether the host can access the memory.
     static constexpr bool host_accessible = allocator_type::host_accessible;
-    static constexpr offset_use offsets = allocator_type::offsets;
-    static constexpr dl_device_type dl_device = allocator_type::dl_device;
-    static constexpr reclaim reclaims = allocator_type::reclaims;
+    static constexpr offset_use offsets = allocator_type::offsets;  ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = allocator_type::dl_device;   ///< The device type in DLPack.
+    static constexpr reclaim reclaims = allocator_type::reclaims;            ///< The order in which blocks become free.
 
+    /// Constructs the allocator with its default constructor.
     synchronized() noexcept
         requires std::default_initializable<Allocator>
     = default;
+    /// Stores a reference to the allocator, or moves it into this object.
     explicit synchronized(Allocator&& allocator) noexcept : allocator_{std::forward<Allocator>(allocator)} {}
 
+    /// Allocates a block. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         const guard alone{lock_};
         return allocator_.allocate(wanted);
     }
-    /// Takes a block back, as it was handed out. An empty block is fine.
+    /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         const guard alone{lock_};
         allocator_.deallocate(held);
     }
-    /// Why `allocate` would refuse; others may change that as soon as it is said.
+    /// Returns the reason for which `allocate` would fail. Concurrent calls can invalidate the result.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const guard alone{lock_};
         return allocator_.diagnose(wanted);
     }
 
-    /// Whether exactly this block is live, of a hardened allocator. A misuse is reported.
+    /// Returns whether this block is live. Misuse is reported. Only for a hardened allocator.
     [[nodiscard]] bool check(block_type held) noexcept
         requires requires(const allocator_type& of) { of.check(held); }
     {
@@ -108,7 +129,7 @@ public:
         return allocator_.check(held);
     }
 
-    /// Calls `use` with the allocator, and nobody else uses it meanwhile. What comes of it is returned by value.
+    /// Calls `use` with the allocator while it holds the lock, and returns the result by value.
     template <class Use>
     auto locked(Use&& use) {
         const guard alone{lock_};

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// The address model: how a byte of memory is named.
+// address_model: defines how allot names a byte of memory.
 //
-//     model            base                 the byte n after it
-//     raw_pointer      void*                void* moved by n
+//     model            base                 name of byte n
+//     raw_pointer      void*                the pointer plus n
 //     handle_offset    handle, offset       the same handle, offset + n
-//     pointer_table    table of rows        row n / RowBytes, then n % RowBytes: rows lie anywhere
+//     pointer_table    table of rows        row n / RowBytes, byte n % RowBytes of that row
 //
-// The first two are *linear*: a byte has a position, distances are differences of positions, and an arena can hand out
-// blocks inside one region. A pointer table is not: it names the bytes of one tensor whose rows another allocator gave.
+// The first two models are *linear*: a byte has a position, and a distance is a difference of positions. An arena cuts
+// blocks from a region, so it needs a linear model. A pointer table is not linear: it names the bytes of one tensor
+// whose rows come from another allocator and need not be adjacent.
+//
+// When to use: to write a device for memory that the models of allot do not describe, or to constrain a template.
+// When not to use: to name bytes in ordinary code. Use the addresses in blocks, or the tensor layer.
+//
+// Complexity: `locate` and `position` are O(1) in the models of allot.
+// Memory: none; a model has only static functions.
+// Thread safety: the functions are pure, except that `pointer_table::locate` reads the table.
 #pragma once
 
 #include <allot/core/block.hpp>
@@ -17,16 +25,17 @@
 namespace allot {
 inline namespace v1 {
 
-/// `locate(base, n)` names the byte `n` after `base`.
+/// A model with the types `base` and `address`, in which `locate(base, n)` returns the address of byte `n` after
+/// `base`.
 template <class Model>
 concept address_model = requires(typename Model::base base, std::size_t n) {
     typename Model::address;
     { Model::locate(base, n) } noexcept -> std::same_as<typename Model::address>;
 };
 
-/// A byte's name tells where it stands: `position(locate(base, n)) == position(base) + n`, and a base is an address.
-/// `absolute` says what a position is worth: true when its divisibility is the alignment of the byte (a pointer),
-/// false when it counts from a base whose own alignment only the device knows (an offset beside a handle).
+/// An address model in which a base is an address and `position(locate(base, n)) == position(base) + n`. `absolute` is
+/// true when a position that is a multiple of `n` means that the byte is aligned to `n`, as for a pointer. It is false
+/// when positions count from a base whose alignment only the device can report, as for a handle and an offset.
 template <class Model>
 concept linear_address_model =
     address_model<Model> && std::same_as<typename Model::base, typename Model::address> &&

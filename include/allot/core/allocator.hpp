@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// The allocator concept: whatever hands out blocks, be it an arena or something made of arenas.
+// allocator: the concept of a type that allocates blocks, such as an arena or a composition of arenas.
 //
-// `allocate` is noexcept and gives an empty block on failure; `deallocate` takes a block back as it was handed out;
-// `diagnose(layout)` says why `allocate` would refuse. `host_accessible`, `offsets` and `dl_device` are those of the device
-// that the memory comes from; `reclaims` says which blocks can be given back for reuse, as that of a strategy does.
+//     template <allot::allocator Allocator>
+//     [[nodiscard]] auto alloc_page(Allocator& memory) noexcept { return memory.allocate({4096, 4096}); }
+//
+// An allocator has these members:
+//
+//     member              meaning
+//     address_model       the address model of its blocks
+//     block_type          the type of its blocks
+//     host_accessible     whether the host can read and write the bytes, as stated by the device
+//     offsets             how consumers use offsets, as stated by the device
+//     dl_device           the DLPack device type, as stated by the device
+//     reclaims            the order in which deallocated blocks become free, as stated by the strategy
+//     allocate(layout)    returns a block, or an empty block on failure; noexcept
+//     deallocate(block)   frees a block, which must be unchanged; noexcept
+//     diagnose(layout)    returns the reason for which `allocate` would fail; noexcept
+//
+// When to use: to constrain templates that accept any allocator, and to write compositions.
+// When not to use: to allocate. Use `arena`.
+//
+// Complexity: that of the allocator.
+// Memory: none.
+// Thread safety: that of the allocator. Most allocators require external synchronization.
 #pragma once
 
 #include <allot/core/device.hpp>
@@ -13,10 +32,11 @@
 namespace allot {
 inline namespace v1 {
 
-/// The block type of an allocator, also through a reference to one.
+/// The block type of an allocator or of a reference to an allocator.
 template <class Allocator>
 using block_of = typename std::remove_reference_t<Allocator>::block_type;
 
+/// A type, or a reference to a type, with the members of an allocator.
 template <class Allocator>
 concept allocator = address_model<typename std::remove_reference_t<Allocator>::address_model> &&
     requires(Allocator& allocator, layout wanted,
@@ -30,33 +50,34 @@ concept allocator = address_model<typename std::remove_reference_t<Allocator>::a
         { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
-/// True for an allocator, or a reference to one. Otherwise it does not compile, and one sentence says what to do.
+/// Returns true for an allocator or a reference to one. For any other type it does not compile, and one `static_assert`
+/// states the remedy.
 template <class Allocator>
 consteval bool allocator_requirements() {
     using type = std::remove_reference_t<Allocator>;
     if constexpr (allocator<Allocator>) {
     } else if constexpr (requires { typename type::offset_type; typename type::memory_type; }) {
-        static_assert(!sizeof(type), "allot: this is a strategy, which hands out offsets: make an allocator of it and a "
-                                     "device: allot::arena<Device, Strategy>");
+        static_assert(!sizeof(type), "allot: this is a strategy, which allocates offsets: combine it with a device: "
+                                     "allot::arena<Device, Strategy>");
     } else if constexpr (requires(type device) { device.acquire(layout{}); }) {
-        static_assert(!sizeof(type), "allot: this is a device, which hands out regions: make an allocator of it: "
-                                     "allot::arena<Device, Strategy>, or allot::naive<Device>");
+        static_assert(!sizeof(type), "allot: this is a device, which acquires regions: combine it with a strategy: "
+                                     "allot::arena<Device, Strategy>, or use allot::naive<Device>");
     } else {
-        static_assert(!sizeof(type), "allot: an allocator has address_model, block_type, host_accessible, offsets, "
-                                     "dl_device and reclaims, and noexcept functions allocate(layout), deallocate(block) and "
-                                     "diagnose(layout): use an arena, or state these");
+        static_assert(!sizeof(type), "allot: an allocator states address_model, block_type, host_accessible, offsets, "
+                                     "dl_device and reclaims, and has the noexcept functions allocate(layout), "
+                                     "deallocate(block) and diagnose(layout): use an arena, or add these members");
     }
     return true;
 }
 
-/// Refinement: says whether a block lies in its memory.
+/// An allocator whose `owns(block)` reports whether a block is in its memory.
 template <class Allocator>
 concept owning = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator,
                                                   block_of<Allocator> held) {
     { allocator.owns(held) } noexcept -> std::same_as<bool>;
 };
 
-/// Refinement: gives marks, and rolls back to one.
+/// An allocator whose `rollback(mark())` frees every block that was allocated after the mark.
 template <class Allocator>
 concept markable_allocator = allocator<Allocator> && requires(Allocator& allocator) {
     { allocator.rollback(allocator.mark()) } noexcept;

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Size arithmetic that cannot overflow: every sum or product of sizes that a caller can influence goes through here.
+// arithmetic: provides size arithmetic that detects overflow, and bit operations on unsigned integers.
 //
-// Everything is constexpr, needs no heap and throws nothing. Thread safety: pure functions.
+//     std::size_t count = 1000, bytes = 0;
+//     if (!allot::checked_multiply(count, sizeof(float), bytes)) log("the array is too large");
+//
+// When to use: for each sum or product of sizes that a caller can influence.
+// When not to use: for sizes whose bounds are known. Plain operators suffice there.
+//
+// Complexity: O(1), constexpr, without exceptions or heap allocation.
+// Memory: none.
+// Thread safety: pure functions.
 #pragma once
 
 #include <bit>
@@ -13,35 +21,38 @@
 namespace allot {
 inline namespace v1 {
 
-/// True for 1, 2, 4, …: what an alignment must be. (std::has_single_bit calls a function where there is no such instruction.)
+/// Returns true when `align` is a power of two, as an alignment must be.
+// On processors without a bit-count instruction, std::has_single_bit calls a function.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool is_alignment(T align) noexcept {
     const auto below = static_cast<T>(align - 1);
     return (align ^ below) > below;
 }
 
-/// How many zeros lie below the lowest one. Precondition: there is a one. (std::countr_zero asks, where there is no such
-/// instruction.)
+/// Returns the number of trailing zero bits. Precondition: `bits != 0`.
+// On processors without such an instruction, std::countr_zero adds a test for 0.
 [[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
     return static_cast<std::size_t>(__builtin_ctzll(bits));
 }
+/// Returns the number of trailing zero bits of a narrow integer. Precondition: `bits != 0`.
 template <std::unsigned_integral T>
-    requires(sizeof(T) <= sizeof(unsigned))  // half the work, where a register has no more
+    requires(sizeof(T) <= sizeof(unsigned))  // half the instructions of the 64-bit overload on 32-bit processors
 [[nodiscard]] constexpr std::size_t lowest_one(T bits) noexcept {
     return static_cast<std::size_t>(__builtin_ctz(bits));
 }
 
-/// The place of the highest one, counted from 0. Precondition: there is a one.
+/// Returns the index of the highest set bit, counted from 0. Precondition: `bits != 0`.
 [[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
     return 63U ^ static_cast<unsigned>(__builtin_clzll(bits));
 }
+/// Returns the index of the highest set bit of a narrow integer, counted from 0. Precondition: `bits != 0`.
 template <std::unsigned_integral T>
     requires(sizeof(T) <= sizeof(unsigned))
 [[nodiscard]] constexpr unsigned highest_one(T bits) noexcept {
     return 31U ^ static_cast<unsigned>(__builtin_clz(bits));
 }
 
-/// `a + b`, or false and `sum` untouched when that does not fit.
+/// Stores `a + b` in `sum` and returns true. Returns false and leaves `sum` unchanged when the sum overflows.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool checked_add(T a, T b, T& sum) noexcept {
     if (b > std::numeric_limits<T>::max() - a) return false;
@@ -49,7 +60,8 @@ template <std::unsigned_integral T>
     return true;
 }
 
-/// `a * b`, or false and `product` untouched when that does not fit.
+/// Stores `a * b` in `product` and returns true. Returns false and leaves `product` unchanged when the product
+/// overflows.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool checked_multiply(T a, T b, T& product) noexcept {
     if (b != 0 && a > std::numeric_limits<T>::max() / b) return false;
@@ -57,20 +69,22 @@ template <std::unsigned_integral T>
     return true;
 }
 
-/// `value` rounded down to a multiple of `align`, a power of two. Cannot overflow.
+/// Returns `value` rounded down to a multiple of `align`. It cannot overflow. Precondition: `align` is a power of two.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T align_down(T value, T align) noexcept {
     return value & static_cast<T>(~(align - 1));
 }
 
-/// `value` rounded up to a multiple of `align`, a power of two.
-/// Precondition: the result fits; where a caller can influence `value`, use `checked_align_up`.
+/// Returns `value` rounded up to a multiple of `align`.
+/// Preconditions: `align` is a power of two, and the result fits in `T`. When a caller can influence `value`, use
+/// `checked_align_up`.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T align_up(T value, T align) noexcept {
     return align_down(static_cast<T>(value + (align - 1)), align);
 }
 
-/// `value` rounded up to a multiple of `align`, a power of two; false and `rounded` untouched when that does not fit.
+/// Stores `value`, rounded up to a multiple of `align`, in `rounded` and returns true. Returns false and leaves
+/// `rounded` unchanged when the result overflows. Precondition: `align` is a power of two.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool checked_align_up(T value, T align, T& rounded) noexcept {
     if (value > std::numeric_limits<T>::max() - (align - 1)) return false;
@@ -78,7 +92,7 @@ template <std::unsigned_integral T>
     return true;
 }
 
-/// The largest power of two that divides `value`; 0 for 0, which every power of two divides.
+/// Returns the largest power of two that divides `value`. Returns 0 for 0, which every power of two divides.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T alignment_of(T value) noexcept {
     return value & static_cast<T>(~value + 1);

@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: BSL-1.0
-// copy_path: how bytes went from one memory to another; and the ways of copying that `copy_tensor` is given.
+// copy_path: describes the path of a copy between memories, and lists the copiers that `copy_tensor` accepts.
 //
-//     opencl::queue_copy{queue}        host ◄──► buffers ◄──► buffers      mapped where the host has them, or transferred
-//     opencl::import_copy{queue}       host ◄──► buffers                   the device works in the host's bytes
+//     opencl::queue_copy{queue}        host ◄──► buffers ◄──► buffers      mapped if the host can, or transferred
+//     opencl::import_copy{queue}       host ◄──► buffers                   the device accesses the host's bytes
 //     opencl::svm_copy{queue}          host ◄──► shared virtual memory
 //     vulkan::mapped_copy{device}      host ◄──► mapped device memory
-//     vulkan::command_copy{commands…}  device memory ◄──► device memory    recorded; submitted by the caller
-//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or from peer to peer; hip's too
-//     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host where it has them, or transferred
-//     dma_copy{device, …}              host ◄──► DMA buffers               caches synchronised around the CPU's copy
-//     remote_copy<mpi::window>{}       host ◄──► windows ◄──► windows      of this rank and others; shmem::heap too
-//     staged_copy{way, way, bytes}     anywhere ──► host bytes ──► anywhere
+//     vulkan::command_copy{commands…}  device memory ◄──► device memory    recorded; the caller submits
+//     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or peer to peer; also for HIP
+//     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host if it can, or transferred
+//     dma_copy{device, …}              host ◄──► DMA buffers               the CPU copies; caches are synchronized
+//     remote_copy<mpi::window>{}       host ◄──► windows ◄──► windows      between ranks; also for shmem::heap
+//     staged_copy{copier, copier, n}   any ──► host bytes ──► any          in pieces of n bytes
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success
 //
-// A way is an object with
+// A copier is an object with these members:
 //
-//     template <class From, class To> requires …                          // memories that it knows how to copy between
+//     template <class From, class To> requires …                          // the memories that it can copy between
 //     allot::copied copy(From::address_type, To::address_type, std::size_t bytes) noexcept;
-//     long finish(allot::copy_path) noexcept;                             // optional: waits for what copy began
+//     long finish(allot::copy_path) noexcept;                             // optional: waits for the copies
 //
-// `From` and `To` are tensors, or whatever has their `host_accessible`, `dl_device` and `address_model`. A way that meets
-// bytes it cannot copy after all, such as those of another context, answers `copy_path::none`; the next is asked then.
+// `From` and `To` are tensors, or types with the same `host_accessible`, `dl_device` and `address_model`. A copier
+// that cannot copy the given bytes, for example because they belong to another context, returns `copy_path::none`. The
+// caller then tries the next copier.
+//
+// When to use: to write a copier for a new kind of memory, or to report the path of a copy.
+// When not to use: to copy a tensor. Call `copy_tensor` with the copiers above.
+//
+// Complexity: that of the copier.
+// Memory: none.
+// Thread safety: the enumeration and the texts are constants. Each copier documents its own.
 #pragma once
 
 #include <allot/core/device.hpp>
@@ -28,21 +36,21 @@
 namespace allot {
 inline namespace v1 {
 
-/// From short to long. A copy whose runs went by different paths is said to have gone by the longest.
+/// The path of a copy, from short to long. When the runs of one copy take different paths, the longest is reported.
 enum class copy_path : unsigned char {
-    none,         // nothing was copied
-    function,     // by a function of the caller's
-    host,         // by the host, which can touch both sides
-    mapped,       // by the host, while a device's memory was given to it
-    on_device,    // by a device, within its memory
-    peer,         // by a device, into or out of another's memory
-    imported,     // by a device, into or out of the host's bytes where they lie
-    to_device,    // by a driver, out of the host's bytes
-    from_device,  // by a driver, into the host's bytes
-    staged,       // twice, through bytes of the host
+    none,         ///< Nothing was copied.
+    function,     ///< A function of the caller copied.
+    host,         ///< The host copied; it can access both sides.
+    mapped,       ///< The host copied while the device's memory was mapped.
+    on_device,    ///< A device copied within its memory.
+    peer,         ///< A device copied to or from the memory of another device.
+    imported,     ///< A device copied to or from the host's bytes in place.
+    to_device,    ///< A driver copied from the host's bytes to the device.
+    from_device,  ///< A driver copied from the device to the host's bytes.
+    staged,       ///< The bytes were copied twice, through a staging buffer of the host.
 };
 
-/// For a person.
+/// Returns a human-readable description of the path.
 [[nodiscard]] constexpr const char* to_string(copy_path path) noexcept {
     switch (path) {
         case copy_path::none: return "nothing was copied";
@@ -59,14 +67,14 @@ enum class copy_path : unsigned char {
     return "unknown";
 }
 
-/// The path that bytes went, or the device's own code.
+/// The path of a copy, or the error code of the device.
 using copied = result<copy_path, long>;
 
-/// Memory that is named by pointers, whoever may use them.
+/// Memory whose addresses are pointers. The host need not be able to dereference them.
 template <class Memory>
 concept pointer_memory = std::convertible_to<typename Memory::address_model::address, const void*>;
 
-/// Memory that the host may touch at any time.
+/// Memory that the host can access at any time.
 template <class Memory>
 concept host_memory = pointer_memory<Memory> && Memory::host_accessible;
 

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// layout: how many bytes are asked for, and how aligned.
+// layout: a requested size and alignment, in bytes.
 //
-//     allot::layout{.size = 4096, .align = 256}
+//     constexpr allot::layout page{.size = 4096, .align = 256};
 //
-// A layout may hold anything a caller writes into it; `is_valid` says whether it can be served at all. Every allocator
-// answers an invalid one (size 0, or an alignment that is no power of two) with an empty block.
+// A layout can hold any values. `is_valid` returns false when the size is 0 or the alignment is not a power of two.
+// Each allocator answers an invalid layout with an empty block.
+//
+// When to use: as the argument of `allocate` and `diagnose`. `layout_of<T>` is the layout of one object.
+// When not to use: for the result of an allocation, which is a block.
+//
+// Complexity: all operations are O(1) and constexpr.
+// Memory: two offsets.
+// Thread safety: a layout is a plain value.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -12,16 +19,19 @@
 namespace allot {
 inline namespace v1 {
 
-/// Bytes and alignment, in the integer type of the offset space that they are asked of.
+/// A size and an alignment, in the integer type of the offset space that serves the request.
 template <std::unsigned_integral Offset>
 struct basic_layout {
-    Offset size = 0;
-    Offset align = alignof(std::max_align_t);
+    Offset size = 0;                           ///< The size in bytes.
+    Offset align = alignof(std::max_align_t);  ///< The alignment in bytes, a power of two.
 
+    /// Returns true when the size is not 0 and the alignment is a power of two.
     [[nodiscard]] constexpr bool is_valid() const noexcept { return size != 0 && is_alignment(align); }
+    /// Compares both members.
     friend constexpr bool operator==(const basic_layout&, const basic_layout&) = default;
 };
 
+/// A layout in bytes of the target's address space.
 using layout = basic_layout<std::size_t>;
 
 /// The layout of one object of type `T`.

@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// `64_KiB`, `2_MiB`, `1_GiB`: sizes in bytes, as `std::size_t`. A size that does not fit the target does not compile.
+// literals: `64_KiB`, `2_MiB` and `1_GiB`, which are sizes in bytes of type `std::size_t`.
 //
-// Digits are the template's, and the value a constant of its own: clang 14 leaves calls of consteval literals in
-// templates to the linker. Decimal numbers only.
+//     using namespace allot::literals;
+//     allot::arena<allot::host::static_storage<64_KiB>, allot::bump<>> scratch;
+//
+// A size that does not fit in the target's `std::size_t` does not compile. Only decimal numbers are accepted.
+//
+// When to use: for constant sizes in source code.
+// When not to use: for sizes that are known at run time. Multiply those.
+//
+// Complexity: evaluated at compile time.
+// Memory: none.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 
+// The digits are template arguments and the value is a separate constant, because Clang 14 leaves calls of consteval
+// literals in templates to the linker.
+
 namespace allot {
 inline namespace v1 {
 
 namespace detail {
-void size_does_not_fit_on_this_target();  // neither is constexpr: a literal that calls it does not compile
+void size_does_not_fit_on_this_target();  // not constexpr: a literal that calls one of these functions does not compile
 void size_is_no_decimal_number();
 
 template <char... Digits>
@@ -37,18 +49,22 @@ inline constexpr std::size_t size_literal = shifted<Digits...>(Shift);
 
 inline namespace literals {
 
+/// Returns a number of bytes, in bytes.
 template <char... Digits>
 [[nodiscard]] constexpr std::size_t operator""_B() noexcept {
     return detail::size_literal<0, Digits...>;
 }
+/// Returns a number of kibibytes, of 1024 bytes each, in bytes.
 template <char... Digits>
 [[nodiscard]] constexpr std::size_t operator""_KiB() noexcept {
     return detail::size_literal<10, Digits...>;
 }
+/// Returns a number of mebibytes, of 1024 KiB each, in bytes.
 template <char... Digits>
 [[nodiscard]] constexpr std::size_t operator""_MiB() noexcept {
     return detail::size_literal<20, Digits...>;
 }
+/// Returns a number of gibibytes, of 1024 MiB each, in bytes.
 template <char... Digits>
 [[nodiscard]] constexpr std::size_t operator""_GiB() noexcept {
     return detail::size_literal<30, Digits...>;

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// Everything that an allocator can be configured by: one structural value for each part, with a default for every member.
+// options: the configuration of allocators, as one structural type for each part with a default for each member.
 //
-//     inline constexpr allot::pool_options packets{.slot = 128, .count = 64, .store = allot::pool_store::atomic_bitmap};
+//     inline constexpr allot::pool_options packets{.slot = 128, .count = 64, .store = allot::pool_store::bitmap};
 //     inline constexpr allot::best_fit_options tensors{.records = 64, .largest_extent = 256_KiB};
 //     using packet_pool = allot::arena<allot::host::static_storage<8_KiB>, allot::pool<packets>>;
 //
-// A member that is misspelt does not compile, and members that contradict each other are refused in one sentence by the
-// template that takes them. Values are part of the type: two translation units that choose differently have two types.
+// A misspelled member does not compile. The template that takes the options rejects contradictory members with a
+// `static_assert`. The values are part of the type, so translation units with different options use different types.
+//
+// When to use: as template arguments of strategies, growth policies, devices and arenas.
+// When not to use: for settings that are known only at run time, such as sizes. Those are constructor arguments.
+//
+// Complexity: evaluated at compile time.
+// Memory: none at run time, except where an option says so.
+// Thread safety: constants.
 #pragma once
 
 #include <allot/core/literals.hpp>
@@ -16,85 +23,120 @@
 namespace allot {
 inline namespace v1 {
 
-// ── which bytes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── strategies ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Which end a bump begins at. Downward takes fewer instructions; upward, the end of its memory can move.
-enum class direction : unsigned char { up, down };
+/// The direction in which a bump allocates. Downward takes fewer instructions. Upward, the end of the extent can move.
+enum class direction : unsigned char {
+    up,    ///< From the first offset to the end.
+    down,  ///< From the end to the first offset.
+};
 
+/// The options of `bump`.
 struct bump_options {
+    /// The direction of allocation.
     allot::direction direction = allot::direction::down;
-    std::size_t limit_align = 1;  // what the limit is a multiple of: downward the first offset, upward the end; an arena
-                                  // knows its device's
+    /// The alignment of the limit, a power of two: of the first offset when allocating downward, of the end when
+    /// allocating upward. An arena raises it to the alignment that its device guarantees.
+    std::size_t limit_align = 1;
 };
 
+/// The options of `stack`.
 struct stack_options {
-    std::size_t large = 0;  // sizes from this on are stacked down from the top; 0 for none
+    /// The smallest size in bytes that is stacked downward from the top. 0 stacks every block upward.
+    std::size_t large = 0;
 };
 
+/// The bookkeeping of a pool.
 enum class pool_store : unsigned char {
-    automatic,      // in band where the host has pointers, an index stack otherwise; used on its own: an index stack
-    in_band,        // a free list in the free slots
-    bitmap,         // a bit for each slot: the least memory beside, the lowest slot first, `allocate_at`
-    index_stack,    // where each slot lies, in 1 to 8 bytes: the fewest instructions beside the memory
-    atomic_bitmap,  // a bit for each slot, for threads and interrupts at once, without a lock
+    automatic,      ///< In band in an arena over host memory if a slot can hold a pointer, otherwise an index stack.
+    in_band,        ///< A free list inside the free slots.
+    bitmap,         ///< One bit for each slot. Smallest side table, lowest slot first, supports `allocate_at`.
+    index_stack,    ///< A stack of free slots, 1 to 8 bytes for each. Fewest instructions of the side tables.
+    atomic_bitmap,  ///< One bit for each slot. Lock-free, for concurrent threads and interrupts.
 };
 
+/// The options of `pool`.
 struct pool_options {
-    std::size_t slot = 0;                           // bytes of a slot; rounded up to a multiple of `align`
-    std::size_t count = 0;                          // slots of one extent at most; 0, in band only, for no limit
-    std::size_t align = alignof(std::max_align_t);  // what every slot is aligned to
+    /// The size of a slot in bytes, rounded up to a multiple of `align`.
+    std::size_t slot = 0;
+    /// The maximum number of slots of one extent. 0, which only the in-band store supports, sets no limit.
+    std::size_t count = 0;
+    /// The alignment of every slot in bytes.
+    std::size_t align = alignof(std::max_align_t);
+    /// The bookkeeping of the pool.
     pool_store store = pool_store::automatic;
 };
 
-/// Where a strategy keeps its records.
+/// The location of a strategy's records.
 enum class node_store : unsigned char {
-    automatic,   // in band where the host can reach the memory by pointer, beside it otherwise
-    in_band,     // inside the free memory
-    side_table,  // beside it
+    automatic,   ///< In band in an arena over host memory if no side-table option is set, otherwise a side table.
+    in_band,     ///< Inside the free memory.
+    side_table,  ///< In a table outside the managed memory.
 };
 
-/// Every hole is looked at before a request is refused.
+/// The value of `probes` with which a strategy examines every hole before a request fails.
 inline constexpr std::size_t all_holes = std::numeric_limits<std::size_t>::max();
 
-/// An extent may be as large as offsets can tell.
+/// The value of a bound that limits nothing: an extent can be as large as its offset type permits.
 inline constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max();
 
+/// The options of `best_fit`.
 struct best_fit_options {
-    node_store store = node_store::automatic;  // used on its own: beside the memory unless in_band is asked for
-    std::size_t records = 0;                   // of a side table: 0 grows on the heap, otherwise as many and no heap
-    std::size_t granule = 1;                   // of a side table: offsets and sizes are multiples of it, a power of two
-    unsigned candidates = 4;                   // holes of a bin compared for the lowest offset: fewer is faster, more is tighter
-    std::size_t probes = all_holes;            // holes that are looked at before a request is refused, as fragmented
-    std::size_t large = 0;                     // sizes from this on are placed from the top end; 0 for none, or for 128 KiB
-                                               // in host memory that grows in place, where no_bound is for none
-    std::size_t largest_extent = no_bound;     // bytes: bounds the bins, larger extents are refused; an arena knows its device's
+    /// The location of the records. Without an arena, `automatic` selects the side table.
+    node_store store = node_store::automatic;
+    /// The number of records of a side table. 0 lets the table grow on the heap. Any other number is fixed and needs
+    /// no heap.
+    std::size_t records = 0;
+    /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
+    std::size_t granule = 1;
+    /// The number of holes of a bin that are compared for the lowest offset. Fewer is faster; more packs tighter.
+    unsigned candidates = 4;
+    /// The number of holes that are examined before a request fails as fragmented.
+    std::size_t probes = all_holes;
+    /// The smallest size in bytes that is placed from the top end. 0 places none there, except in host memory that
+    /// grows in place: there 0 means 128 KiB, and `no_bound` places none there.
+    std::size_t large = 0;
+    /// The size of the largest extent in bytes. It bounds the number of bins, and larger extents are rejected. An arena
+    /// reduces it to the limit of its device.
+    std::size_t largest_extent = no_bound;
 };
 
+/// The options of `deferred`.
 struct deferred_options {
-    std::size_t largest = 1024;  // blocks of more bytes never wait
+    /// The size in bytes of the largest block whose deallocation is deferred.
+    std::size_t largest = 1024;
 };
 
-// ── where they come from ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── growth and devices ───────────────────────────────────────────────────────────────────────────────────────────────
 
+/// The options of growth policies.
 struct growth_options {
-    std::size_t step = 1_MiB;         // bytes
-    std::size_t limit = no_bound;     // bytes held in all, over every region
-    std::size_t regions = 64;         // a power of two
+    std::size_t step = 1_MiB;      ///< The size of a growth step in bytes.
+    std::size_t limit = no_bound;  ///< The maximum number of bytes that the arena holds, over all regions.
+    std::size_t regions = 64;      ///< The maximum number of regions, a power of two.
 };
 
+/// The options of the device `host::cached`.
 struct cached_options {
-    std::size_t regions = 64;  // how many are kept at most
-    std::size_t waste = 2;     // a region serves a request of at least its size divided by this
+    std::size_t regions = 64;  ///< The maximum number of regions that are kept.
+    std::size_t waste = 2;     ///< A kept region serves requests of at least its size divided by this number.
 };
 
-// ── the arena ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// How far a wrong deallocation is caught (hardening.hpp). Beyond `none` every live block takes a record of the heap.
-enum class hardening : unsigned char { none, checked, debug };
+/// The extent to which an arena detects misuse. Except for `none`, each live block takes a record on the heap.
+enum class hardening : unsigned char {
+    none,     ///< No checks.
+    checked,  ///< Detects uses of blocks that are not live, and damaged in-band records.
+    debug,    ///< As `checked`; also detects writes to freed bytes, and leaks.
+};
 
+/// The options of `arena`.
 struct arena_options {
+    /// The extent to which misuse is detected.
     allot::hardening hardening = allot::hardening::none;
-    std::size_t align = 1;  // what every region's base is asked to be aligned to, at least
+    /// The minimum alignment of every region's base in bytes, a power of two.
+    std::size_t align = 1;
 };
 
 }  // namespace v1

@@ -1,33 +1,44 @@
 // SPDX-License-Identifier: BSL-1.0
-// The strategy concept: which extent of a plain space of offsets a request gets.
+// strategy: the concept of an algorithm that selects an extent of an offset space for each request.
 //
-// A strategy never touches the memory it manages, except through an in-band node store, and knows no device: it can be
-// used on its own over any 32- or 64-bit range.
+// A strategy does not depend on a device. It never accesses the managed memory, unless it keeps its records in band.
+// It can therefore manage any range of unsigned integers without an arena.
 //
-//     allot::best_fit<> disk;                                   // blocks of a disk
-//     disk.insert({.offset = 1000, .size = 1'000'000});         // it may use these
+//     allot::best_fit<> disk;                                   // manages blocks of a disk
+//     disk.insert({.offset = 1000, .size = 1'000'000});         // the blocks that it manages
 //     auto file = disk.allocate({.size = 40, .align = 8});      // file.where.offset: 1000
 //     disk.deallocate(file);
 //
-// Every trait is stated by every strategy, never defaulted; `strategy_requirements` names the first one missing.
+// Each strategy states every trait; no trait has a default. `strategy_requirements` names the first missing trait.
 //
 //     trait             meaning
-//     offset_type       unsigned integer of the offset space
-//     metadata_type       what it wants back at deallocation; `no_metadata<Self>` when nothing
-//     memory_type       how an in-band store reaches the bytes: `at(offset)` for every offset_type; `no_memory` when it
-//                       touches none
-//     in_band           records live inside the free memory: in two words at a hole's start, in its last one, and in the
-//                       one in front of it (hardening.hpp looks at all others)
-//     reclaims          which blocks can be given back for reuse: never, lifo, fifo, any
-//     exact             a valid request is refused only when no hole fits it (or records are out)
-//     several_extents   `insert` may be called again to manage more offsets
+//     offset_type       the unsigned integer type of the offset space
+//     metadata_type     the value that the strategy needs at deallocation; `no_metadata<Self>` if it needs none
+//     memory_type       access of an in-band store to the bytes: `at(offset)` for each offset; `no_memory` if the
+//                       strategy accesses no bytes
+//     in_band           true if records are inside the free memory: in the first two words of a hole, in its last word,
+//                       and in the word before the hole (hardening.hpp checks all other words)
+//     reclaims          the order in which deallocated blocks become free: never, lifo, fifo, any
+//     exact             true if a valid request fails only when no hole fits or no record is free
+//     several_extents   true if `insert` can be called again to add offsets
 //
-// Functions: `insert(extent, memory)` adds offsets to manage and refuses what it cannot; `allocate(layout)` gives a
-// allocation, empty on failure, and then nothing has changed; `deallocate(allocation)` takes one back, as it was handed out;
-// `capacity(allocation)` is what the holder may use, at least the size asked for; `diagnose(layout)` says why `allocate`
-// would refuse; `bytes_for(count, layout)` is the exact size of the smallest extent, aligned as the layout, that holds
-// `count` such allocations at once (0 when no extent does). One that manages several extents also has `can_insert()`:
-// whether it has the records to take one more and to cut a block from it.
+//     function                    meaning
+//     insert(extent, memory)      adds offsets; returns false if the strategy cannot manage them
+//     allocate(layout)            returns an allocation; on failure it is empty and nothing has changed
+//     deallocate(allocation)      frees an allocation, which must be unchanged
+//     capacity(allocation)        returns the usable size, which is at least the requested size
+//     diagnose(layout)            returns the reason for which `allocate` would fail
+//     bytes_for(count, layout)    returns the exact size of the smallest extent, aligned as the layout, that holds
+//                                 `count` such allocations; 0 if no extent does
+//     can_insert()                only with several extents: returns whether the strategy has the records to manage one
+//                                 more extent and to allocate from it
+//
+// When to use: to write a strategy, to constrain templates, or to manage integers that are not memory.
+// When not to use: to allocate memory. Combine a strategy with a device in an `arena`.
+//
+// Complexity: that of the strategy. Each strategy documents its own.
+// Memory: the strategy object, and a side table or heap records where the strategy documents them.
+// Thread safety: a strategy requires external synchronization, unless it satisfies `concurrent`.
 #pragma once
 
 #include <allot/core/diagnosis.hpp>
@@ -38,16 +49,25 @@
 namespace allot {
 inline namespace v1 {
 
-enum class reclaim : unsigned char { never, lifo, fifo, any };
+/// The order of deallocation in which blocks become free for reuse.
+enum class reclaim : unsigned char {
+    never,  ///< Deallocation frees nothing. Only `reset` and `rollback` do.
+    lifo,   ///< The newest block first, as in a stack.
+    fifo,   ///< The oldest block first, as in a ring.
+    any,    ///< Any block at any time.
+};
 
-/// The memory type of a strategy that touches no memory.
+/// The memory type of a strategy that accesses no memory.
 struct no_memory {};
 
 /// The memory type of an in-band store whose offsets are host addresses: byte `o` is at address `o`.
 struct addressed_memory {
+    /// Returns the byte at an offset.
     [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
         return reinterpret_cast<std::byte*>(offset);
     }
+    /// Returns the byte at an offset of a type that is wider than an address. Precondition: the offset fits in an
+    /// address.
     template <std::unsigned_integral Wide>
         requires(sizeof(Wide) > sizeof(std::uintptr_t))
     [[nodiscard]] static std::byte* at(Wide offset) noexcept {
@@ -55,13 +75,17 @@ struct addressed_memory {
     }
 };
 
+/// The layout type of a strategy.
 template <class Strategy>
 using layout_for = basic_layout<typename Strategy::offset_type>;
+/// The extent type of a strategy.
 template <class Strategy>
 using extent_of = basic_extent<typename Strategy::offset_type>;
+/// The allocation type of a strategy: an extent and metadata.
 template <class Strategy>
 using allocation_of = basic_allocation<typename Strategy::offset_type, typename Strategy::metadata_type>;
 
+/// An algorithm that allocates extents and states all traits of a strategy.
 template <class Strategy>
 concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
     requires(Strategy strategy, const Strategy constant, layout_for<Strategy> wanted, extent_of<Strategy> where,
@@ -79,26 +103,28 @@ concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
         { Strategy::bytes_for(wanted.size, wanted) } noexcept -> std::same_as<typename Strategy::offset_type>;
     };
 
-/// What an arena knows about the memory that its strategy will manage.
+/// The properties of the memory that an arena's strategy manages.
 struct memory_traits {
-    bool host_pointers = false;  // offsets are addresses, and the host may read and write there
-    bool grows = false;          // regions come and go
-    bool extends = false;        // a region's end moves
-    std::size_t base_align = 1;  // what the first offset of every region is a multiple of
-    std::size_t end_align = 1;   // and the end of every region
-    std::size_t largest = std::numeric_limits<std::size_t>::max();  // bytes of the largest region, as far as it is known
+    bool host_pointers = false;  ///< Offsets are addresses that the host can read and write.
+    bool grows = false;          ///< Regions are added and removed.
+    bool extends = false;        ///< The end of a region moves.
+    std::size_t base_align = 1;  ///< The alignment of the first offset of every region.
+    std::size_t end_align = 1;   ///< The alignment of the end of every region.
+    /// The size of the largest region in bytes, or the maximum value if it is unknown.
+    std::size_t largest = std::numeric_limits<std::size_t>::max();
 };
 
-/// What a strategy becomes in such memory: itself, unless its author specialises this, as those with a choice of node
-/// store do to settle `node_store::automatic`.
+/// Maps a strategy to the strategy that an arena uses in memory with the given traits. The default is the strategy
+/// itself. Strategies with a choice of node store specialize this template to resolve `node_store::automatic`.
 template <class Strategy, memory_traits Memory>
 struct strategy_in {
+    /// The strategy that the arena uses.
     using type = Strategy;
 };
 
-// Refinements. A caller asks for the capability by its concept; nothing pretends to have one.
+// Refinements: each optional capability is a concept. A strategy without the capability lacks the functions.
 
-/// Gives exactly the extent that is asked for, when it is free, and says why it would not.
+/// A strategy that allocates a given extent if it is free, and diagnoses the failure if it is not.
 template <class Strategy>
 concept positional =
     strategy<Strategy> && requires(Strategy strategy, const Strategy constant, extent_of<Strategy> wanted) {
@@ -106,39 +132,41 @@ concept positional =
         { constant.diagnose_at(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
-/// Grows or shrinks an allocation where it stands; false, and nothing changed, when it cannot. The allocation carries its old size.
+/// A strategy that grows or shrinks an allocation in place. `resize` takes the allocation with its old size. On
+/// failure it returns false and changes nothing.
 template <class Strategy>
 concept resizable =
     strategy<Strategy> && requires(Strategy strategy, allocation_of<Strategy> allocation, typename Strategy::offset_type size) {
         { strategy.resize(allocation, size) } noexcept -> std::same_as<bool>;
     };
 
-/// Forgets every allocation at once and keeps what was inserted.
+/// A strategy whose `reset` frees all allocations and keeps the inserted extents.
 template <class Strategy>
 concept resettable = strategy<Strategy> && requires(Strategy strategy) {
     { strategy.reset() } noexcept;
 };
 
-/// Gives marks, and rolls back to one: everything allocated since is free again.
+/// A strategy whose `rollback` frees every allocation that was made after a mark.
 template <class Strategy>
 concept markable = resettable<Strategy> && requires(Strategy strategy, const Strategy constant) {
     { strategy.rollback(constant.mark()) } noexcept;
 };
 
-/// May be asked to allocate, claim, deallocate and diagnose by threads, cores and interrupts at once.
+/// A strategy whose functions `allocate`, `allocate_at`, `deallocate` and `diagnose` can be called concurrently by
+/// threads, cores and interrupts.
 template <class Strategy>
 concept concurrent = strategy<Strategy> && Strategy::concurrent;
 
-/// Gives an inserted extent up again, when all of it is free.
+/// A strategy whose `remove` gives up an inserted extent, and returns false unless all of the extent is free.
 template <class Strategy>
 concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<Strategy> inserted) {
     { strategy.remove(inserted) } noexcept -> std::same_as<bool>;
 };
 
-/// Moves the end of the one inserted extent: up, or down as far as `least_size` says. False, and nothing changed, when
-/// something lives there, what would be left of a hole is too small to be kept, or no record is left. `size_for` is the
-/// least size of the extent with which a request is served that is refused now; 0 when no size does. A strategy with
-/// records says by `can_extend` whether it has those for it.
+/// A strategy that moves the end of its one inserted extent: up, or down to `least_size`. `resize_extent` returns
+/// false and changes nothing if a block is in the way, if the remainder of a hole would be too small to keep, or if no
+/// record is free. `size_for` returns the smallest size of the extent with which a failing request succeeds, or 0 if
+/// no size suffices. A strategy with several extents also reports by `can_extend` whether it has the records for that.
 template <class Strategy>
 concept extendable = strategy<Strategy> && requires(Strategy strategy, const Strategy constant,
                                                     extent_of<Strategy> inserted,
@@ -150,76 +178,77 @@ concept extendable = strategy<Strategy> && requires(Strategy strategy, const Str
         { constant.can_extend(inserted, layout_for<Strategy>{}) } noexcept -> std::same_as<bool>;
     };
     requires !resizable<Strategy> || requires(allocation_of<Strategy> allocation) {
-        // The same for a `resize` of this allocation.
+        // The smallest size with which a `resize` of this allocation succeeds.
         { constant.size_for(inserted, allocation, size) } noexcept -> std::same_as<typename Strategy::offset_type>;
     };
 };
 
-/// The alignment that `bytes_for` needs of an extent's first offset, for any layout.
-/// A strategy says it by `extent_align`, unless its records in band, or nothing, need it.
+/// Returns the alignment of an extent's first offset on which `bytes_for` relies, for any layout. A strategy can state
+/// it as a member `extent_align`. The default is the alignment of in-band records, or 1 without them.
 template <class Strategy>
 consteval std::size_t extent_align() {
     if constexpr (requires { Strategy::extent_align; }) return Strategy::extent_align;
     else return Strategy::in_band ? alignof(std::max_align_t) : 1;
 }
 
-/// Names the first requirement that a would-be strategy misses. True for a strategy; otherwise it does not compile.
+/// Returns true for a strategy. For any other type it does not compile, and a `static_assert` names the first missing
+/// requirement.
 template <class Strategy>
 consteval bool strategy_requirements() {
     if constexpr (!requires { requires std::unsigned_integral<typename Strategy::offset_type>; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its offset_type, an unsigned integer");
     } else if constexpr (!requires { typename Strategy::metadata_type; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its metadata_type; using metadata_type = "
-                                         "allot::no_metadata<Self> when it wants nothing back");
+                                         "allot::no_metadata<Self> if it needs none");
     } else if constexpr (!requires { typename Strategy::memory_type; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its memory_type; using memory_type = "
-                                         "allot::no_memory when it touches no memory");
+                                         "allot::no_memory if it accesses no memory");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::in_band), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether its records live inside the free memory: "
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether its records are inside the free memory: "
                                          "static constexpr bool in_band");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::reclaims), const reclaim>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states which blocks it takes back for reuse: "
+        static_assert(!sizeof(Strategy), "allot: a strategy states the order in which blocks become free: "
                                          "static constexpr allot::reclaim reclaims");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::exact), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether it refuses only when no hole fits: "
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether it fails only when no hole fits: "
                                          "static constexpr bool exact");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::several_extents), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether insert may be called again: "
+        static_assert(!sizeof(Strategy), "allot: a strategy states whether insert can be called again: "
                                          "static constexpr bool several_extents");
     } else if constexpr (!requires(Strategy strategy, extent_of<Strategy> where,
                                    typename Strategy::memory_type memory) {
                              { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy takes offsets to manage: bool insert(extent, memory) "
+        static_assert(!sizeof(Strategy), "allot: a strategy accepts offsets to manage: bool insert(extent, memory) "
                                          "noexcept");
     } else if constexpr (!requires(Strategy strategy, layout_for<Strategy> wanted) {
                              { strategy.allocate(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy gives allocations: allot::allocation_of<Strategy> "
+        static_assert(!sizeof(Strategy), "allot: a strategy returns allocations: allot::allocation_of<Strategy> "
                                          "allocate(basic_layout) noexcept");
     } else if constexpr (!requires(Strategy strategy, allocation_of<Strategy> allocation) {
                              { strategy.deallocate(allocation) } noexcept;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy takes allocations back: void deallocate(allocation) noexcept");
+        static_assert(!sizeof(Strategy), "allot: a strategy deallocates: void deallocate(allocation) noexcept");
     } else if constexpr (!requires(const Strategy strategy, allocation_of<Strategy> allocation) {
                              { strategy.capacity(allocation) } noexcept -> std::same_as<typename Strategy::offset_type>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy says what an allocation's holder may use: offset_type "
+        static_assert(!sizeof(Strategy), "allot: a strategy reports the usable size of an allocation: offset_type "
                                          "capacity(allocation) const noexcept");
     } else if constexpr (!requires(const Strategy strategy, layout_for<Strategy> wanted) {
                              { strategy.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy says why it would refuse: allot::diagnosis "
+        static_assert(!sizeof(Strategy), "allot: a strategy diagnoses failures: allot::diagnosis "
                                          "diagnose(basic_layout) const noexcept");
     } else if constexpr (!requires(const Strategy strategy) {
                              requires !Strategy::several_extents || requires {
                                  { strategy.can_insert() } noexcept -> std::same_as<bool>;
                              };
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy with several extents says whether it can take one more: bool "
-                                         "can_insert() const noexcept");
+        static_assert(!sizeof(Strategy), "allot: a strategy with several extents reports whether it can add one: "
+                                         "bool can_insert() const noexcept");
     } else if constexpr (!strategy<Strategy>) {
-        static_assert(!sizeof(Strategy), "allot: a strategy's capacity is predictable: static offset_type "
+        static_assert(!sizeof(Strategy), "allot: a strategy predicts the size of an extent: static offset_type "
                                          "bytes_for(offset_type count, basic_layout) noexcept");
     }
     return true;

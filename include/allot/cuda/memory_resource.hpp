@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// An arena, or any allocator of allot's, as a memory resource in CUDA's terms (cuda::mr, of CCCL).
+// cuda_mr: adapts an arena or any other allocator to a memory resource of CUDA (cuda::mr, of CCCL).
 //
 //     using slots = allot::pool<allot::pool_options{.slot = 4096, .count = 1024, .align = 256}>;
 //     allot::arena<allot::cuda::device_memory, slots> memory{allot::cuda::device_memory{0}, 4_MiB};
-//     allot::cuda::memory_resource resource{memory};                                      // refers to it
-//     cuda::mr::synchronous_resource_ref<cuda::mr::device_accessible> any{resource};      // to CCCL 3.0: resource_ref
+//     allot::cuda::memory_resource resource{memory};                                      // refers to memory
+//     cuda::mr::synchronous_resource_ref<cuda::mr::device_accessible> any{resource};      // before 3.1: resource_ref
 //     void* bytes = any.allocate_sync(1000, 256);
 //     any.deallocate_sync(bytes, 1000, 256);
 //
-// A resource takes back an address, a size and an alignment, and nothing more. So the allocator's blocks must not carry
-// a metadata: bump and pool on any memory, best_fit in band where the host can touch the memory (pinned, managed). Others
-// are refused by a sentence. Nothing is said about streams: what is given back may be given out again at once, so the
-// device has to be done with it; an arena over async_memory serves work on its one stream only.
+// The interface passes an address, a size and an alignment to the deallocation. The blocks of the allocator must
+// therefore have no metadata. That holds for bump and pool in any memory, and for best_fit in band in memory that the
+// host can access (pinned, managed). Other allocators do not compile.
 //
-// The properties follow from the allocator's traits: device_accessible from `dl_device`, host_accessible from
-// `host_accessible`. A refusal is thrown as allot::bad_alloc, a std::bad_alloc with the text of `diagnose`; without
-// exceptions the program is aborted. A size of 0 is served as 1. Two resources are equal when they refer to the same
-// allocator, which outlives them.
+// The interface does not pass a stream. Deallocated memory can be reused immediately, so deallocate only after the
+// device has finished with the memory. An arena over async_memory serves work on its own stream only.
 //
-// Needs CCCL, which comes with CUDA; the CMake target allot::cuda finds it. Both generations of its interface are
-// there: allocate (to 3.0) and allocate_sync (from 3.1). To 3.0 the interface hides behind a macro of CCCL's, which
-// this header defines: include it before <cuda/memory_resource>, or define the macro yourself.
-// Complexity and thread safety: the allocator's. Memory: none.
+// The properties follow from the traits of the allocator: device_accessible from `dl_device`, and host_accessible from
+// `host_accessible`. A failure throws allot::bad_alloc, a std::bad_alloc with the text of `diagnose`. If exceptions
+// are disabled, the program is aborted. A size of 0 is treated as 1. Two resources are equal if they refer to the same
+// allocator, which must outlive them.
+//
+// This header needs CCCL, which is part of CUDA. The CMake target allot::cuda finds it. Both generations of the
+// interface are supported: `allocate` (before CCCL 3.1) and `allocate_sync` (since 3.1). Before 3.1, a macro of CCCL
+// enables the interface. This header defines that macro. Include it before <cuda/memory_resource>, or define the macro
+// yourself.
+//
+// When to use: to pass an arena to CUDA libraries that take a cuda::mr resource.
+// When not to use: for allocations that are ordered by several streams.
+//
+// Complexity: that of the allocator.
+// Memory: one pointer.
+// Thread safety: that of the allocator.
 #pragma once
 
 #include <allot/adapt/bad_alloc.hpp>
@@ -40,47 +49,55 @@ namespace allot {
 inline namespace v1 {
 namespace cuda {
 
+/// A memory resource that refers to an allocator.
 template <class Allocator>
 class memory_resource {
     static_assert(allocator_requirements<Allocator>());
     static_assert(std::same_as<typename Allocator::address_model, raw_pointer>,
-                  "allot: a cuda::mr resource gives pointers: use an allocator of memory that has addresses");
+                  "allot: a cuda::mr resource returns pointers: use an allocator of memory that has addresses");
     static_assert(detail::is_spare_metadata<decltype(block_of<Allocator>::metadata)>,
-                  "allot: a cuda::mr resource takes back an address and a size, and blocks of this allocator carry "
-                  "more: use bump or pool, or best_fit with node_store::in_band where the host can touch the memory");
+                  "allot: a cuda::mr resource deallocates by address and size, but blocks of this allocator have "
+                  "metadata: use bump or pool, or best_fit with node_store::in_band in host-accessible memory");
     static constexpr bool for_devices = Allocator::dl_device == dl_device_type::cuda ||
                                         Allocator::dl_device == dl_device_type::cuda_host ||
                                         Allocator::dl_device == dl_device_type::cuda_managed;
 
 public:
+    /// Constructs a resource that refers to an allocator.
     explicit memory_resource(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
 
-    /// At least `size` bytes. Throws allot::bad_alloc.
+    /// Returns at least `size` bytes. Throws allot::bad_alloc.
     [[nodiscard]] void* allocate_sync(std::size_t size, std::size_t align = alignof(std::max_align_t)) {
         const layout wanted{served(size), align};
         const block_of<Allocator> given = allocator_->allocate(wanted);
         if (!given) detail::throw_refusal(*allocator_, wanted);
         return given.address;
     }
-    /// Takes bytes back, with the size that was asked for. A null pointer is fine.
+    /// Deallocates bytes, given the requested size. Does nothing for a null pointer.
     void deallocate_sync(void* address, std::size_t size, std::size_t = alignof(std::max_align_t)) noexcept {
         if (address != nullptr) allocator_->deallocate({address, served(size), {}});
     }
 
+    /// Returns at least `size` bytes, for CCCL before 3.1. Throws allot::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t size, std::size_t align = alignof(std::max_align_t)) {
         return allocate_sync(size, align);
     }
+    /// Deallocates bytes, for CCCL before 3.1. Does nothing for a null pointer.
     void deallocate(void* address, std::size_t size, std::size_t align = alignof(std::max_align_t)) noexcept {
         deallocate_sync(address, size, align);
     }
 
+    /// Returns the allocator.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
 
+    /// Returns true if both refer to the same allocator.
     friend bool operator==(const memory_resource&, const memory_resource&) = default;
 
+    /// States that devices can access the memory.
     friend constexpr void get_property(const memory_resource&, ::cuda::mr::device_accessible) noexcept
         requires for_devices
     {}
+    /// States that the host can access the memory.
     friend constexpr void get_property(const memory_resource&, ::cuda::mr::host_accessible) noexcept
         requires Allocator::host_accessible
     {}

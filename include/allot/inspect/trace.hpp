@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
-// trace: what a program asked of its allocator, in order: read from bytes, checked, as operations over slots; and written.
+// trace: reads and writes traces, which record the allocator calls of a program in their order.
 //
 //     auto read = allot::read_trace(bytes);
 //     if (!read) return complain(read.error().what(), read.error().position);
 //     for (const allot::trace_operation& each : read->operations) …
 //
-// The format, ALTR1. All numbers are unsigned LEB128 varints: seven bits a byte, low bits first, top bit set on all but the
-// last byte.
+// The format is ALTR1. All numbers are unsigned LEB128 varints: seven bits in each byte, low bits first, and the top
+// bit set in all bytes except the last.
 //
 //     "ALTR1\n"   events   allocations   event event event …
-//     6 bytes     how many of each       │
-//                                        └► varint e: kind in the low two bits, x in the others
+//     6 bytes     the two counts         │
+//                                        └► varint e: kind in the low two bits, x in the other bits
 //
 //     kind 0   allocate x bytes, aligned to 16
-//     kind 1   allocate x bytes, aligned to 1 << a: the byte that follows; a = 255 with x = 0 drops all that lives
-//     kind 2   give back the block of age x
-//     kind 3   resize: a varint follows, the age of a block that gets x bytes aligned to 16, and a new number
+//     kind 1   allocate x bytes, aligned to 1 << a, where a is the next byte; a = 255 with x = 0 is a reset
+//     kind 2   deallocate the block of age x
+//     kind 3   resize: the next varint is the age of a block, which gets x bytes aligned to 16 and a new number
 //
-// Blocks are numbered from 0 as they are allocated; an age counts back from the newest number given out before the event.
-// A size of 0 stands for 1. What is never given back lives to the end of the trace.
+// Blocks are numbered from 0 in the order of allocation. An age counts back from the newest number before the event. A
+// size of 0 means 1. Blocks that are never deallocated are live until the end of the trace.
 //
-// When read, a resize is an allocation and then a deallocation, and a drop deallocates each block, oldest first, before it
-// says `reset`. A slot is free for the next block when its block is given back, so that a replay needs one handle a slot:
+// The reader checks each event. It returns a resize as an allocation followed by a deallocation. It returns a reset as
+// one deallocation for each live block, oldest first, followed by the operation `reset`. When a block is deallocated,
+// a later block can take its slot, so a replay needs only one handle for each slot:
 //
 //     allocate 0 │ allocate 1 │ deallocate 0 │ allocate 0 │ …        2 slots for any number of blocks
 //
-// Complexity: O(events). Memory: 16 bytes an operation; while reading, 4 bytes an allocation and 12 a slot. Not synchronised.
+// When to use: to record the allocations of a program, and to replay them with different allocators.
+// When not to use: for profiles. A trace has no times and no call stacks.
+//
+// Complexity: O(events).
+// Memory: 16 bytes for each operation. While reading, also 4 bytes for each allocation and 12 bytes for each slot.
+// Thread safety: requires external synchronization.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -44,62 +50,70 @@
 namespace allot {
 inline namespace v1 {
 
+/// The kind of an operation.
 enum class trace_action : unsigned char {
-    allocate,
-    deallocate,
-    reset,  // every block was given back by the deallocations before it
+    allocate,    ///< Allocates a block in a slot.
+    deallocate,  ///< Deallocates the block in a slot.
+    reset,       ///< Resets the allocator. The operations before it deallocated every block.
 };
 
+/// One operation of a trace.
 struct trace_operation {
-    std::uint64_t size = 0;  // of the block, also where it is given back
-    std::uint32_t slot = 0;  // what holds the block while it lives
-    trace_action action = trace_action::allocate;
-    std::uint8_t align_log2 = 4;
+    std::uint64_t size = 0;                        ///< The size of the block in bytes, also for its deallocation.
+    std::uint32_t slot = 0;                        ///< The slot that holds the block while it is live.
+    trace_action action = trace_action::allocate;  ///< The kind of the operation.
+    std::uint8_t align_log2 = 4;                   ///< The binary logarithm of the alignment.
 
+    /// Returns the alignment in bytes.
     [[nodiscard]] constexpr std::uint64_t align() const noexcept { return std::uint64_t{1} << align_log2; }
 };
 
+/// The operations of a trace, and their summary.
 struct trace {
-    std::vector<trace_operation> operations{};
-    std::uint32_t slots = 0;       // most blocks that live at once
-    std::uint64_t peak = 0;        // most bytes that live at once
-    std::uint64_t largest = 0;     // size of a block
-    std::uint64_t least_align = 0, most_align = 0;
+    std::vector<trace_operation> operations{};      ///< The operations in their order.
+    std::uint32_t slots = 0;                        ///< The number of slots: the maximum number of live blocks.
+    std::uint64_t peak = 0;                         ///< The maximum number of live bytes.
+    std::uint64_t largest = 0;                      ///< The size of the largest block in bytes.
+    std::uint64_t least_align = 0, most_align = 0;  ///< The least and the greatest alignment in bytes.
 };
 
+/// The reason for which a trace is invalid.
 enum class trace_fault : unsigned char {
-    none,
-    no_trace,         // does not begin with ALTR1 and a line feed
-    truncated,        // ends inside a number, or before the last event
-    number_too_large, // a varint of more than 64 bits
-    bad_alignment,    // 1 << a cannot be told in 64 bits, or a drop that has a size
-    unknown_block,    // an age before the first block
-    not_live,         // a block that was given back already
-    too_large,        // live bytes cannot be counted in 64 bits, or blocks in 32
-    wrong_count,      // not as many allocations as it says
-    trailing_bytes,   // more than the events that it says
+    none,              ///< No error.
+    no_trace,          ///< The bytes do not start with ALTR1 and a line feed.
+    truncated,         ///< The bytes end inside a number, or before the last event.
+    number_too_large,  ///< A number has more than 64 bits.
+    bad_alignment,     ///< An alignment exceeds 64 bits, or a reset has a size.
+    unknown_block,     ///< An age refers to a block before the first one.
+    not_live,          ///< An event refers to a block that is already deallocated.
+    too_large,         ///< The number of live bytes exceeds 64 bits, or the number of blocks exceeds 32 bits.
+    wrong_count,       ///< The number of allocations differs from the stated number.
+    trailing_bytes,    ///< Bytes follow the last event.
 };
 
+/// Returns a human-readable description of the reason.
 [[nodiscard]] constexpr const char* to_string(trace_fault reason) noexcept {
     switch (reason) {
-        case trace_fault::none: return "nothing is wrong";
-        case trace_fault::no_trace: return "it does not begin with ALTR1 and a line feed";
-        case trace_fault::truncated: return "it ends in the middle";
+        case trace_fault::none: return "no error";
+        case trace_fault::no_trace: return "the trace does not start with ALTR1 and a line feed";
+        case trace_fault::truncated: return "the trace ends before its last event";
         case trace_fault::number_too_large: return "a number has more than 64 bits";
-        case trace_fault::bad_alignment: return "an alignment is too large, or everything is dropped with a size";
-        case trace_fault::unknown_block: return "an age reaches back before the first block";
-        case trace_fault::not_live: return "a block is given back that does not live";
-        case trace_fault::too_large: return "more blocks or live bytes than can be counted";
-        case trace_fault::wrong_count: return "there are not as many allocations as it says";
+        case trace_fault::bad_alignment: return "an alignment is too large, or a reset has a size";
+        case trace_fault::unknown_block: return "an age refers to a block before the first one";
+        case trace_fault::not_live: return "an event refers to a block that is not live";
+        case trace_fault::too_large: return "too many blocks or live bytes to count";
+        case trace_fault::wrong_count: return "the number of allocations differs from the stated number";
         case trace_fault::trailing_bytes: return "bytes follow the last event";
     }
     return "unknown fault";
 }
 
+/// The error of `read_trace`.
 struct trace_error {
-    trace_fault reason = trace_fault::none;
-    std::size_t position = 0;  // of the byte at which the event begins, or the number in front of the events
+    trace_fault reason = trace_fault::none;  ///< The reason.
+    std::size_t position = 0;             ///< The index of the first byte of the invalid event or count.
 
+    /// Returns a human-readable description of the reason.
     [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
 };
 
@@ -110,7 +124,8 @@ public:
     constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
 
     [[nodiscard]] constexpr result<trace, trace_error> read() {
-        constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'}, std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
+        constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
+                                       std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
         if (bytes_.size() < std::size(magic) || !std::ranges::equal(bytes_.first(std::size(magic)), magic))
             return failure(trace_fault::no_trace);
         at_ = begin_ = std::size(magic);
@@ -118,7 +133,7 @@ public:
         if (!number(events)) return failure(why_);
         begin_ = at_;
         if (!number(allocations)) return failure(why_);
-        // Not more than the bytes can hold, whatever it says.
+        // An event takes at least one byte, so a false count cannot reserve too much memory.
         made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, bytes_.size())));
         for (; events != 0; --events) {
             begin_ = at_;
@@ -182,7 +197,8 @@ private:
 
     constexpr bool allocate(std::uint64_t size, std::uint8_t log2) {
         if (size == 0) size = 1;
-        if (slot_of_.size() == dead || !checked_add<std::uint64_t>(live_, size, live_)) return refuse(trace_fault::too_large);
+        if (slot_of_.size() == dead || !checked_add<std::uint64_t>(live_, size, live_))
+            return refuse(trace_fault::too_large);
         auto slot = static_cast<std::uint32_t>(held_.size());
         if (spare_.empty()) {
             held_.push_back({size, log2});
@@ -201,7 +217,7 @@ private:
         return true;
     }
 
-    /// Whether the block lives that has this age when so many were given out.
+    /// Returns whether the block of an age is live after a number of allocations.
     constexpr bool is_live(std::size_t blocks, std::uint64_t age) noexcept {
         if (age >= blocks) return refuse(trace_fault::unknown_block);
         return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(trace_fault::not_live);
@@ -226,46 +242,48 @@ private:
     }
 
     std::span<const std::byte> bytes_;
-    std::size_t at_ = 0, begin_ = 0;  // the next byte, and the first one of what is being read
+    std::size_t at_ = 0, begin_ = 0;  // the next byte, and the first byte of the current event or count
     trace_fault why_ = trace_fault::none;
     trace made_{};
-    std::vector<std::uint32_t> slot_of_{};  // by a block's number
-    std::vector<block> held_{};             // by slot
-    std::vector<std::uint32_t> spare_{};    // slots; the newest is used first
-    std::size_t kept_ = 0;                  // blocks before it were dropped
+    std::vector<std::uint32_t> slot_of_{};  // index: number of a block
+    std::vector<block> held_{};             // index: slot
+    std::vector<std::uint32_t> spare_{};    // free slots; the newest is used first
+    std::size_t kept_ = 0;                  // blocks with smaller numbers were deallocated by a reset
     std::uint64_t live_ = 0;
 };
 
 }  // namespace detail
 
-/// The operations of a trace, or what is wrong with it and where.
+/// Returns the operations of a trace, or the error and its position.
 [[nodiscard]] constexpr result<trace, trace_error> read_trace(std::span<const std::byte> bytes) {
     return detail::trace_reader{bytes}.read();
 }
 
-/// Writes a trace. A block is named by its number, which `allocate` and `resize` return.
+/// Writes a trace. `allocate` and `resize` return the number of the new block, which names it in later calls.
 class trace_writer {
 public:
-    /// Precondition, also of `resize`: the size is less than 2^62.
+    /// Records an allocation and returns the number of the block. Preconditions: `size < 2^62`, and `align` is a power
+    /// of two.
     constexpr std::uint64_t allocate(std::uint64_t size, std::uint64_t align = 16) {
         event(size << 2 | (align == 16 ? 0 : 1));
         if (align != 16) byte(static_cast<std::uint8_t>(std::countr_zero(align)));
         return blocks_++;
     }
-    /// Precondition, also of `resize`: the block lives.
+    /// Records a deallocation. Precondition: the block is live.
     constexpr void deallocate(std::uint64_t block) { event((blocks_ - 1 - block) << 2 | 2); }
+    /// Records a resize and returns the new number of the block. Preconditions: the block is live, and `size < 2^62`.
     constexpr std::uint64_t resize(std::uint64_t block, std::uint64_t size) {
         event(size << 2 | 3);
         number(blocks_ - 1 - block, events_);
         return blocks_++;
     }
-    /// Everything is given back.
+    /// Records a reset, which deallocates all blocks.
     constexpr void reset() {
         event(1);
         byte(255);
     }
 
-    /// What was written so far, as a whole trace.
+    /// Returns the recorded events as a complete trace.
     [[nodiscard]] constexpr std::vector<std::byte> bytes() const {
         std::vector<std::byte> all;
         for (const char letter : {'A', 'L', 'T', 'R', '1', '\n'}) all.push_back(static_cast<std::byte>(letter));

@@ -180,7 +180,7 @@ TEST_CASE("replay: traces by name") {
 
     const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
-    CHECK(has(what(path), std::string{"an age reaches back before the first block"}));
+    CHECK(has(what(path), std::string{"an age refers to a block before the first one"}));
     CHECK(has(what(path), "at byte 9"));
     std::ofstream{path, std::ios::binary}.close();  // empty
     CHECK(has(what(path), "at byte 0"));

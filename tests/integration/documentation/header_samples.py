@@ -67,7 +67,7 @@ GIVEN = {
     "tensor/tensor.hpp": DATA,
     "tensor/scope.hpp": "heap_arena heap{{}, 1_MiB}, first_core{{}, 1_MiB}, second_core{{}, 1_MiB};\nunsigned ordinal = 0;\n",
 }
-AT_NAMESPACE_SCOPE = {"core/device.hpp", "core/options.hpp"}  # a class with static members, inline constants
+AT_NAMESPACE_SCOPE = {"core/allocator.hpp", "core/device.hpp", "core/options.hpp"}  # a class with static members, inline constants
 
 
 def sample_of(text):

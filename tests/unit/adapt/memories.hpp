@@ -1,4 +1,4 @@
-// Allocators of every kind that the standard's interfaces can stand on, and whether all of their memory has come back.
+// Allocators of every kind that supports the standard interfaces, with a check that all memory was deallocated.
 #pragma once
 
 #include "../arena/helpers.hpp"
@@ -12,7 +12,7 @@ namespace memories {
 using namespace allot::literals;
 inline constexpr std::size_t huge = 1_GiB;
 
-/// The host heap, counting what is out. Refuses at once what no arena here needs.
+// The host heap with a count of held regions. It rejects sizes that no arena here needs.
 struct counted_heap : allot::host::heap {
     using base = allot::host::heap;
     static inline std::size_t out = 0;
@@ -28,7 +28,7 @@ struct counted_heap : allot::host::heap {
     }
 };
 
-/// One region: everything is back when its largest hole is what it was at the start.
+// One region: all memory is free when the largest hole has its initial size.
 template <class Strategy, allot::arena_options Options = allot::arena_options{}>
 struct one_region {
     using type = allot::arena<allot::host::heap, Strategy, allot::growth::none, Options, helpers::noted>;
@@ -41,7 +41,7 @@ private:
     [[nodiscard]] std::uint64_t largest() { return memory.diagnose({.size = huge}).largest_hole; }
 };
 
-/// Several regions: everything is back when all of them can be given up.
+// Several regions: all memory is free when all regions can be released.
 template <class Strategy>
 struct growing {
     using type = allot::arena<counted_heap, Strategy, allot::growth::geometric<allot::growth_options{.step = 8_KiB}>>;
@@ -84,7 +84,7 @@ using growing_side_table = growing<allot::best_fit<helpers::side_table>>;
         memories::hardened_side_table, memories::growing_in_band, memories::growing_side_table, memories::one_by_one, \
         memories::two
 
-/// Random, and the same everywhere.
+// Random numbers that are the same on every machine.
 struct sequence {
     std::mt19937_64 next{1};
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }

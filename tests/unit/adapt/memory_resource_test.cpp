@@ -19,7 +19,7 @@ using helpers::is_aligned;
 
 using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 
-/// What a call throws.
+// Returns the diagnosis of the exception that a call throws.
 template <class Call>
 allot::diagnosis thrown(Call call) {
     try {
@@ -33,7 +33,7 @@ allot::diagnosis thrown(Call call) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("memory_resource: random calls, no byte shared, everything comes back", Memory, EVERY_MEMORY) {
+TEST_CASE_TEMPLATE("memory_resource: random blocks do not overlap, and all are freed", Memory, EVERY_MEMORY) {
     Memory used;
     allot::memory_resource resource{used.memory};
     std::pmr::memory_resource& any = resource;
@@ -73,7 +73,7 @@ TEST_CASE_TEMPLATE("memory_resource: random calls, no byte shared, everything co
     CHECK(used.is_all_back());
 }
 
-TEST_CASE_TEMPLATE("memory_resource: containers in containers", Memory, EVERY_MEMORY) {
+TEST_CASE_TEMPLATE("memory_resource: supports containers of containers", Memory, EVERY_MEMORY) {
     Memory used;
     {
         allot::memory_resource resource{used.memory};
@@ -94,7 +94,7 @@ TEST_CASE_TEMPLATE("memory_resource: containers in containers", Memory, EVERY_ME
     CHECK(used.is_all_back());
 }
 
-TEST_CASE_TEMPLATE("memory_resource: no bytes are a block of its own", Memory, EVERY_MEMORY) {
+TEST_CASE_TEMPLATE("memory_resource: a size of 0 returns a distinct block", Memory, EVERY_MEMORY) {
     Memory used;
     {
         allot::memory_resource resource{used.memory};
@@ -108,7 +108,7 @@ TEST_CASE_TEMPLATE("memory_resource: no bytes are a block of its own", Memory, E
     CHECK(used.is_all_back());
 }
 
-TEST_CASE_TEMPLATE("memory_resource: what is refused leaves no trace", Memory, EVERY_MEMORY) {
+TEST_CASE_TEMPLATE("memory_resource: a failure changes nothing", Memory, EVERY_MEMORY) {
     Memory used;
     allot::memory_resource resource{used.memory};
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -120,7 +120,7 @@ TEST_CASE_TEMPLATE("memory_resource: what is refused leaves no trace", Memory, E
     CHECK(used.is_all_back());
 }
 
-TEST_CASE("memory_resource: throws what diagnose says, also to who knows only std::bad_alloc") {
+TEST_CASE("memory_resource: throws the diagnosis, which std::bad_alloc also catches") {
     heap_arena memory{{}, 1_KiB};
     allot::memory_resource resource{memory};
     void* const held = resource.allocate(500);
@@ -155,7 +155,7 @@ TEST_CASE("memory_resource: throws what diagnose says, also to who knows only st
     CHECK(thrown([&] { static_cast<void>(empty.allocate(8)); }).reason == allot::refusal::device_refused);
 }
 
-TEST_CASE("memory_resource: a metadata lies in front, and costs no more than the alignment") {
+TEST_CASE("memory_resource: metadata is in front of the bytes, padded to the alignment") {
     using arena = allot::arena<allot::host::heap, allot::best_fit<helpers::side_table>>;
     arena memory{{}, 4_KiB};
     allot::memory_resource resource{memory};
@@ -171,7 +171,7 @@ TEST_CASE("memory_resource: a metadata lies in front, and costs no more than the
     CHECK(largest() == all);
 }
 
-TEST_CASE("memory_resource: over a bump nothing comes back before its reset") {
+TEST_CASE("memory_resource: a bump reclaims nothing before its reset") {
     allot::arena<allot::host::static_storage<4_KiB>, allot::bump<>> memory;
     allot::memory_resource resource{memory};
     for (int round = 0; round != 3; ++round) {
@@ -186,7 +186,7 @@ TEST_CASE("memory_resource: over a bump nothing comes back before its reset") {
     }
 }
 
-TEST_CASE("memory_resource: equal when they refer to one allocator") {
+TEST_CASE("memory_resource: resources are equal if they refer to the same allocator") {
     heap_arena one{{}, 4_KiB}, other{{}, 4_KiB};
     allot::arena<allot::host::static_storage<4_KiB>, allot::bump<>> another;
     const allot::memory_resource a{one}, b{other}, c{one}, d{a};
@@ -200,7 +200,7 @@ TEST_CASE("memory_resource: equal when they refer to one allocator") {
     CHECK(&c.allocator() == &one);
 }
 
-TEST_CASE("memory_resource: containers of one arena exchange their bytes, of two their values") {
+TEST_CASE("memory_resource: containers of one arena exchange memory, and of two arenas values") {
     heap_arena one{{}, 16_KiB}, other{{}, 16_KiB};
     allot::memory_resource here{one}, also_here{one}, there{other};
     std::pmr::vector<int> source{{1, 2, 3}, &here}, same{&also_here}, apart{&there};
@@ -212,7 +212,7 @@ TEST_CASE("memory_resource: containers of one arena exchange their bytes, of two
     CHECK(apart == std::pmr::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("memory_resource: a pool resource of the standard takes its pages from an arena") {
+TEST_CASE("memory_resource: a standard pool resource can use an arena") {
     memories::in_band used;
     {
         allot::memory_resource resource{used.memory};

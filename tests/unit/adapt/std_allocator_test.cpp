@@ -43,7 +43,7 @@ struct alignas(64) line {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("std_allocator: containers of the standard and of Boost", Memory, memories::hardened_in_band,
+TEST_CASE_TEMPLATE("std_allocator: supports standard and Boost containers", Memory, memories::hardened_in_band,
                    memories::hardened_side_table, memories::two) {
     Memory used;
     using memory_type = typename Memory::type;
@@ -109,7 +109,7 @@ TEST_CASE_TEMPLATE("std_allocator: containers of the standard and of Boost", Mem
     CHECK(used.is_all_back());
 }
 
-TEST_CASE_TEMPLATE("std_allocator: shared objects outlive their makers", Memory, EVERY_MEMORY) {
+TEST_CASE_TEMPLATE("std_allocator: shared objects outlive the function that creates them", Memory, EVERY_MEMORY) {
     Memory used;
     std::vector<std::shared_ptr<std::string>> held;
     {
@@ -120,11 +120,11 @@ TEST_CASE_TEMPLATE("std_allocator: shared objects outlive their makers", Memory,
     for (int i = 0; i != 20; ++i) CHECK(*held[static_cast<std::size_t>(i)] == std::to_string(i));
     held.clear();
     CHECK(seen.expired());
-    seen.reset();  // its count lay in the memory, too
+    seen.reset();  // the control block was also in the memory
     CHECK(used.is_all_back());
 }
 
-TEST_CASE("std_allocator: equal when they refer to one allocator, whatever their values") {
+TEST_CASE("std_allocator: adaptors are equal if they refer to the same allocator, for any value types") {
     heap_arena one{{}, 4_KiB}, other{{}, 4_KiB};
     const in<int> a{one}, b{other};
     const in<char> c{a};
@@ -136,7 +136,7 @@ TEST_CASE("std_allocator: equal when they refer to one allocator, whatever their
     CHECK(&c.allocator() == &one);
 }
 
-TEST_CASE("std_allocator: a container stays in its memory, but for a swap") {
+TEST_CASE("std_allocator: a container keeps its memory, except in a swap") {
     heap_arena one{{}, 16_KiB}, other{{}, 16_KiB};
     const vector<int> numbers{{1, 2, 3}, one};
     const vector<int> copy{numbers};
@@ -165,7 +165,7 @@ TEST_CASE("std_allocator: a container stays in its memory, but for a swap") {
     CHECK(other.owns({here.data(), here.capacity() * sizeof(int), {}}));
 }
 
-TEST_CASE("std_allocator: too much is refused with what diagnose says, and a container is as it was") {
+TEST_CASE("std_allocator: a failure throws the diagnosis and does not change the container") {
     heap_arena memory{{}, 4_KiB};
     vector<int> values{{1, 2, 3}, memory};
     try {

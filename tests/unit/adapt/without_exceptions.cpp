@@ -1,4 +1,4 @@
-// A program without exceptions and RTTI: memory is served as ever, a refusal aborts, and a resource equals itself only.
+// A program without exceptions and RTTI: allocation works, a failure aborts, and a resource is equal only to itself.
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
@@ -24,10 +24,10 @@ int main() {
     allot::memory_resource resource{memory}, same{memory};
     std::pmr::vector<int> values{{1, 2, 3}, &resource};
     std::vector<int, allot::std_allocator<int, arena>> others{{4, 5}, memory};
-    if (values[2] != 3 || others[1] != 5) fail("values are not what was written");
+    if (values[2] != 3 || others[1] != 5) fail("values differ from those that were written");
     if (resource != resource || resource == same) fail("without RTTI a resource equals itself, and no other");
 
     std::signal(SIGABRT, [](int) { std::_Exit(0); });
     values.resize(10'000);
-    fail("there were no 40000 bytes, and nobody said so");
+    fail("an allocation of 40000 bytes did not fail");
 }

@@ -1,4 +1,4 @@
-// raw_pointer and handle_offset: a byte's name tells where it stands.
+// raw_pointer and handle_offset: the position follows from the address.
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/raw_pointer.hpp>
 
@@ -30,7 +30,7 @@ static_assert(!dereferences<handle::address> && !std::is_convertible_v<handle::a
 
 }  // namespace
 
-TEST_CASE("position and locate are inverse of each other, for pointers") {
+TEST_CASE("raw_pointer: position reverses locate") {
     std::byte bytes[64];
     const std::size_t base = allot::raw_pointer::position(bytes);
     for (std::size_t n = 0; n <= 64; ++n) {
@@ -40,7 +40,7 @@ TEST_CASE("position and locate are inverse of each other, for pointers") {
     }
 }
 
-TEST_CASE("position and locate are inverse of each other, beside a handle") {
+TEST_CASE("handle_offset: position reverses locate") {
     const handle::address base{7, 1000};
     for (std::size_t n = 0; n <= 64; ++n) {
         CHECK(handle::locate(base, n).handle == 7);

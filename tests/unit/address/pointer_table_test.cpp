@@ -1,4 +1,4 @@
-// pointer_table and write_table: bytes that lie in rows, and tables that are checked before they are written.
+// pointer_table and write_table: bytes in rows, and tables that are checked before they are written.
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 
@@ -19,7 +19,7 @@ using offsets = std::vector<std::int64_t>;
 constexpr std::size_t row_bytes = 256, storage_bytes = 4096;
 constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max();
 
-/// A storage of bytes that can be told apart, and a table in which nothing is written yet.
+// A storage of bytes, and a table with a pattern that shows writes.
 template <class Table>
 struct on_host {
     alignas(64) std::byte bytes[storage_bytes];
@@ -64,9 +64,9 @@ auto write(std::span<typename Table::value> entries, allot::region<at> rows, con
 
 }  // namespace
 
-// ── the seed's vector ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── rows of a tensor ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("logical (2, 2, 8, 8) of int32 with an axis separator after two axes is four rows anywhere in a storage") {
+TEST_CASE("pointer_table: a tensor (2, 2, 8, 8) of int32, split after two axes, is four rows at any offsets") {
     const std::size_t logical[] = {2, 2, 8, 8};
     const std::size_t rows = logical[0] * logical[1], columns = logical[2] * logical[3];
     REQUIRE(rows == 4);
@@ -86,7 +86,7 @@ TEST_CASE("logical (2, 2, 8, 8) of int32 with an axis separator after two axes i
     for (std::size_t i = 0; i != rows * columns; ++i, ++value)
         std::memcpy(pointers::locate(*table, i * sizeof value), &value, sizeof value);
 
-    // Every element is where the vector says, and no other byte was touched.
+    // Each element is in its row, and no other byte was written.
     std::byte expected[storage_bytes]{};
     for (std::size_t row = 0; row != rows; ++row) {
         for (std::size_t column = 0; column != columns; ++column) {
@@ -98,7 +98,7 @@ TEST_CASE("logical (2, 2, 8, 8) of int32 with an axis separator after two axes i
     CHECK(std::memcmp(storage.bytes, expected, sizeof expected) == 0);
 }
 
-TEST_CASE("locate names the last byte of a row and the first of the next") {
+TEST_CASE("pointer_table: locate finds the last byte of a row and the first byte of the next") {
     on_host<pointers> storage;
     const auto table = storage.write({768, 256, 2304, 3072});
     REQUIRE(table);
@@ -110,7 +110,7 @@ TEST_CASE("locate names the last byte of a row and the first of the next") {
     CHECK(pointers::locate(*table, 1023) == storage.bytes + 3072 + 255);
 }
 
-TEST_CASE("rows of an odd size, down to a single byte") {
+TEST_CASE("pointer_table: rows can have odd sizes, down to a single byte") {
     using triples = allot::pointer_table<3>;
     on_host<triples> storage;
     const auto table = storage.write({7, 1, 4});
@@ -125,7 +125,7 @@ TEST_CASE("rows of an odd size, down to a single byte") {
     for (std::size_t n = 0; n != 3; ++n) CHECK(single::locate(*reversed, n) == bytes.bytes + 2 - n);
 }
 
-TEST_CASE("rows_for rounds up and cannot wrap") {
+TEST_CASE("pointer_table: rows_for rounds up without overflow") {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     static_assert(pointers::rows_for(0) == 0 && pointers::rows_for(1) == 1 && pointers::rows_for(256) == 1);
     static_assert(pointers::rows_for(257) == 2 && pointers::rows_for(most) == most / 256 + 1);
@@ -133,9 +133,9 @@ TEST_CASE("rows_for rounds up and cannot wrap") {
     static_assert(allot::pointer_table<3>::rows_for(most) == most / 3 + (most % 3 != 0));
 }
 
-// ── refusals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("write_table refuses a wrong row count") {
+TEST_CASE("write_table: rejects a wrong row count") {
     on_host<pointers> storage;
     for (const std::size_t entries : std::initializer_list<std::size_t>{0, 1, 3, 5, 64}) {
         const auto table = storage.write({768, 256, 2304, 3072}, entries, 1);
@@ -147,7 +147,7 @@ TEST_CASE("write_table refuses a wrong row count") {
     CHECK(storage.nothing_written());
 }
 
-TEST_CASE("write_table writes a table of no rows") {
+TEST_CASE("write_table: writes an empty table") {
     on_host<pointers> storage;
     const auto table = storage.write({}, 0, 1);
     REQUIRE(table);
@@ -155,14 +155,14 @@ TEST_CASE("write_table writes a table of no rows") {
     CHECK(storage.nothing_written());
 }
 
-TEST_CASE("write_table refuses negative offsets") {
+TEST_CASE("write_table: rejects negative offsets") {
     on_host<pointers> storage;
     storage.refuses({-1}, table_refusal::negative_offset, 0);
     storage.refuses({0, 256, -256}, table_refusal::negative_offset, 2);
     storage.refuses({0, -farthest - 1, 256}, table_refusal::negative_offset, 1);
 }
 
-TEST_CASE("write_table refuses rows out of bounds, and takes the last that is inside") {
+TEST_CASE("write_table: rejects rows out of bounds, and accepts the last row inside") {
     on_host<pointers> storage;
     storage.refuses({storage_bytes - row_bytes + 1}, table_refusal::out_of_bounds, 0);
     storage.refuses({0, storage_bytes}, table_refusal::out_of_bounds, 1);
@@ -180,7 +180,7 @@ TEST_CASE("write_table refuses rows out of bounds, and takes the last that is in
     CHECK(allot::write_table<pointers>(std::span{&entry, 1}, storage.rows(row_bytes), zero));
 }
 
-TEST_CASE("write_table refuses offsets whose row would end beyond what the type holds") {
+TEST_CASE("write_table: rejects offsets whose row ends beyond the range of the type") {
     on_host<pointers> storage;
     for (const std::int64_t offset : {farthest, farthest - 1, farthest - 255, farthest - 256}) {
         storage.refuses({offset}, table_refusal::out_of_bounds, 0);
@@ -191,7 +191,7 @@ TEST_CASE("write_table refuses offsets whose row would end beyond what the type 
     storage.refuses({(std::int64_t{1} << 32) + 256}, table_refusal::out_of_bounds, 0);
 }
 
-TEST_CASE("write_table refuses misaligned rows, by the address that they have") {
+TEST_CASE("write_table: rejects rows with misaligned addresses") {
     on_host<pointers> storage;
     storage.refuses({0, 260}, table_refusal::misaligned, 1, 8);
     storage.refuses({1}, table_refusal::misaligned, 0, 2);
@@ -208,13 +208,13 @@ TEST_CASE("write_table refuses misaligned rows, by the address that they have") 
     CHECK((*served)[0] == odd.bytes + 64);
 }
 
-TEST_CASE("write_table refuses an alignment that is none") {
+TEST_CASE("write_table: rejects an invalid alignment") {
     on_host<pointers> storage;
     for (const std::size_t align : {std::size_t{0}, std::size_t{3}, std::size_t{12}, ~std::size_t{0}})
         storage.refuses({0, 256}, table_refusal::misaligned, 0, align);
 }
 
-TEST_CASE("write_table refuses overlapping rows in ascending order") {
+TEST_CASE("write_table: rejects overlapping rows in ascending order") {
     on_host<pointers> storage;
     storage.refuses({0, 255}, table_refusal::overlapping, 1);
     storage.refuses({0, 0}, table_refusal::overlapping, 1);
@@ -222,18 +222,18 @@ TEST_CASE("write_table refuses overlapping rows in ascending order") {
     CHECK(storage.write({0, 256, 512}));
 }
 
-TEST_CASE("write_table refuses overlapping rows in any order") {
+TEST_CASE("write_table: rejects overlapping rows in any order") {
     on_host<pointers> storage;
     storage.refuses({512, 0, 512}, table_refusal::overlapping, 2);
     storage.refuses({512, 0, 255}, table_refusal::overlapping, 2);
     storage.refuses({512, 1024, 0, 767}, table_refusal::overlapping, 3);
     storage.refuses({512, 257}, table_refusal::overlapping, 1);
     storage.refuses({512, 0, 1024, 1536, 1280, 1279}, table_refusal::overlapping, 5);
-    storage.refuses({1024, 512, 2048, 2303}, table_refusal::overlapping, 3);  // ascending again at its end
+    storage.refuses({1024, 512, 2048, 2303}, table_refusal::overlapping, 3);  // ascending at the end
     CHECK(storage.write({512, 256, 0, 768}));
 }
 
-TEST_CASE("write_table refuses exactly what overlaps, for every triple of rows in a small storage") {
+TEST_CASE("write_table: rejects exactly the overlapping triples of rows in a small storage") {
     using quads = allot::pointer_table<4>;
     on_host<quads> storage;
     for (std::int64_t a = 0; a != 13; ++a) {
@@ -248,7 +248,7 @@ TEST_CASE("write_table refuses exactly what overlaps, for every triple of rows i
     }
 }
 
-TEST_CASE("write_table refuses rows that an entry is too narrow for") {
+TEST_CASE("write_table: rejects rows that do not fit in an entry") {
     std::uint16_t entries[3] = {1, 2, 3};
     const allot::region<at> rows{{7, 0}, std::size_t{1} << 20, 4096};
     const auto table = write<offset_table<std::uint16_t>>(entries, rows, {0, 65'280, 65'536}, 256);
@@ -263,7 +263,7 @@ TEST_CASE("write_table refuses rows that an entry is too narrow for") {
     CHECK(write<index_table<std::uint8_t>>(indices, rows, {0, 255 * 256}));
 }
 
-TEST_CASE("write_table refuses rows between two indices") {
+TEST_CASE("write_table: rejects rows between two indices") {
     std::uint32_t entries[2] = {1, 2};
     const allot::region<at> rows{{7, 0}, 4096, 4096};
     CHECK(write<index_table<std::uint32_t>>(entries, rows, {0, 300}).error() ==
@@ -273,7 +273,7 @@ TEST_CASE("write_table refuses rows between two indices") {
 
 // ── entries over handles ─────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("entries that count bytes name rows beside a handle") {
+TEST_CASE("row_offset: names rows of a handle") {
     std::uint32_t entries[4] = {};
     const allot::region<at> rows{{7, 1024}, storage_bytes, 256};
     const auto table = write<offset_table<std::uint32_t>>(entries, rows, {768, 256, 2304, 3072}, 256);
@@ -286,7 +286,7 @@ TEST_CASE("entries that count bytes name rows beside a handle") {
     CHECK(offset_table<std::uint32_t>::locate(*table, 1023) == at{7, 1024 + 3072 + 255});
 }
 
-TEST_CASE("entries that count rows name rows beside a handle, as a block table does") {
+TEST_CASE("row_index: names rows of a handle, as in a block table") {
     std::uint32_t entries[4] = {};
     const allot::region<at> rows{{7, 1024}, storage_bytes, 256};
     const auto table = write<index_table<std::uint32_t>>(entries, rows, {768, 256, 2304, 3072}, 256);
@@ -296,7 +296,7 @@ TEST_CASE("entries that count rows name rows beside a handle, as a block table d
     CHECK(index_table<std::uint32_t>::locate(*table, 600) == at{7, 1024 + 2304 + 88});
 }
 
-TEST_CASE("entries of 16 bits reach beyond 64 KiB when rows are counted") {
+TEST_CASE("row_index: 16-bit entries reach beyond 64 KiB") {
     std::uint16_t entries[2] = {};
     constexpr std::size_t size = 65'536 * row_bytes, last = size - row_bytes;
     const allot::region<at> rows{{7, 0}, size, 4096};
@@ -309,7 +309,7 @@ TEST_CASE("entries of 16 bits reach beyond 64 KiB when rows are counted") {
           table_error{table_refusal::entry_too_narrow, 1});
 }
 
-TEST_CASE("beside a handle an alignment beyond the base's is misaligned, however round the offset") {
+TEST_CASE("write_table: over handles, an alignment above that of the base is misaligned at any offset") {
     std::uint32_t entries[1] = {};
     const allot::region<at> rows{{7, 0}, storage_bytes, 128};
     CHECK(write<offset_table<std::uint32_t>>(entries, rows, {1024}, 128));
@@ -319,7 +319,7 @@ TEST_CASE("beside a handle an alignment beyond the base's is misaligned, however
           table_error{table_refusal::misaligned, 0});
 }
 
-TEST_CASE("a row in another buffer or before the origin has no entry that counts from it") {
+TEST_CASE("row_offset: rejects a row in another buffer or before the origin") {
     using entry = offset_table<std::uint32_t>::entry;
     std::uint32_t value = 42;
     CHECK_FALSE(entry::encode(at{7, 512}, at{8, 512}, row_bytes, value));
@@ -329,7 +329,7 @@ TEST_CASE("a row in another buffer or before the origin has no entry that counts
     CHECK(value == 0);
 }
 
-TEST_CASE("entries that count work over pointers too") {
+TEST_CASE("row_index: works over pointers") {
     using table_type = allot::pointer_table<row_bytes, allot::row_index<std::uint16_t>>;
     on_host<table_type> storage;
     const auto table = storage.write({768, 256, 2304, 3072}, 64);

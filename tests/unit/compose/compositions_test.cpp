@@ -1,10 +1,10 @@
-// Compositions of allocators at random, held against what their documents promise:
+// Random tests of compositions of allocators, against their documented properties:
 //
-//     no two live blocks share a byte, all are aligned as asked, and contents are kept
-//     diagnose says whether allocate serves, and changes nothing
-//     a refusal changes nothing: an allocator that was never asked for what was refused gives the same places afterwards
-//     when everything was given back, in an order that is reclaimed, all is as in the beginning
-//     no use of these is a misuse to a hardened arena
+//     live blocks do not overlap, have the requested alignment, and keep their contents
+//     diagnose predicts the result of allocate, and changes nothing
+//     a failure changes nothing: an allocator without the failed requests returns the same places afterwards
+//     after all blocks are deallocated in an order that is reclaimed, the state is the initial one
+//     a hardened arena reports no misuse
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -29,13 +29,13 @@ struct counted {
     }
 };
 
-// ── leaves ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// An arena over bytes of ours. `get` is the allocator; `place` names an address by its distance from them, so that two
-/// can be compared, and is 0 for addresses elsewhere. `comes_back`: all of it takes blocks back. `has_twin`: another one
-/// answers alike. `settles`: when all is free, the next places are those of a fresh one, but a pool keeps the order in
-/// which slots came back. `undoes`: an allocation that is given back at once leaves the next places as they were, but a
-/// best_fit may choose another of several holes then.
+// An arena over a buffer of the test. `get` is the allocator. `place` is the distance of an address from the buffer,
+// so that two arenas can be compared, and 0 for other addresses. `comes_back`: every block is reclaimed. `has_twin`: a
+// second arena behaves identically. `settles`: when all is free, the next places are those of a new arena; false for a
+// pool, which keeps the order of deallocations. `undoes`: an allocation that is deallocated immediately does not
+// change the next places; false for best_fit, which can then select another of several holes.
 template <class Strategy, hardening Hardening = hardening::none, std::size_t Size = 3001>
 struct over {
     static constexpr bool comes_back = Strategy::reclaims != reclaim::never;
@@ -59,7 +59,7 @@ struct over {
 
 template <class Strategy, hardening Hardening = hardening::none>
 struct growing {
-    static constexpr bool comes_back = false;  // regions stay, and lie elsewhere in each
+    static constexpr bool comes_back = false;  // regions are kept, at different addresses in each arena
     static constexpr bool has_places = false, has_twin = false, settles = false, undoes = true;
     using arena_type = allot::arena<allot::host::heap, Strategy,
                                     allot::growth::fixed<allot::growth_options{.step = 700, .limit = 4000, .regions = 8}>,
@@ -184,7 +184,7 @@ struct play {
     using block = typename allocator::block_type;
     static constexpr reclaim order = allocator::reclaims;
     struct held {
-        block here, there;  // of the allocator, and of its twin, which is asked for nothing that is refused
+        block here, there;  // of the allocator, and of its twin, which gets no failing requests
         std::vector<piece> pieces;
         unsigned char fill;
     };
@@ -194,7 +194,7 @@ struct play {
     void allocate() {
         const std::size_t most = any.below(4) == 0 ? 1501 : any.below(2) == 0 ? 301 : 37;
         allot::layout wanted{1 + any.below(most), std::size_t{1} << any.below(7)};
-        if (any.below(40) == 0) wanted = {any.below(2) * 5, any.below(4)};  // perhaps none at all
+        if (any.below(40) == 0) wanted = {any.below(2) * 5, any.below(4)};  // possibly invalid
         const bool promised = mine.get().diagnose(wanted).reason == refusal::none;
         const block given = mine.get().allocate(wanted);
         REQUIRE(promised == static_cast<bool>(given));
@@ -246,10 +246,10 @@ struct play {
         }
         if (order == reclaim::never) return;
         while (!live.empty()) deallocate();
-        if (!Setup::comes_back) return;  // beside a bump, only the other part is as before
+        if (!Setup::comes_back) return;  // a bump reclaims nothing
         Setup fresh;
         std::vector<block> here, there;
-        for (int i = 0; i != 200; ++i) {  // the same answers as in the beginning
+        for (int i = 0; i != 200; ++i) {  // the same results as initially
             const allot::layout wanted{1 + any.below(301), std::size_t{1} << any.below(5)};
             here.push_back(mine.get().allocate(wanted));
             there.push_back(fresh.get().allocate(wanted));
@@ -270,7 +270,7 @@ struct play {
     std::map<std::byte*, std::size_t> spans;
 };
 
-// ── what is judged ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── test cases ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 template <allot::pool_store Store, std::size_t Slot = 97>
 using pool = allot::pool<allot::pool_options{.slot = Slot, .count = 20, .align = 8, .store = Store}>;
@@ -299,7 +299,7 @@ void judge() {
 
 #define ONE(...) judge<__VA_ARGS__>()
 
-TEST_CASE("compositions: fallback of any two, at random") {
+TEST_CASE("compositions: fallback of any two allocators, random calls") {
     ONE(both<over<fit>, over<fit_beside>>);
     ONE(both<over<bumped>, over<bumped_up>>);
     ONE(both<over<bumped, debug>, over<fit, debug>>);
@@ -314,7 +314,7 @@ TEST_CASE("compositions: fallback of any two, at random") {
     ONE(both<both<over<bumped>, over<stacked>>, over<fit>>);
 }
 
-TEST_CASE("compositions: synchronized of any, at random") {
+TEST_CASE("compositions: synchronized over any allocator, random calls") {
     ONE(shared<over<fit, debug>>);
     ONE(shared<over<stacked, checked>, allot::spin_lock>);
     ONE(shared<over<ringed>>);
@@ -323,7 +323,7 @@ TEST_CASE("compositions: synchronized of any, at random") {
     ONE(shared<each<allot::cached<allot::host::heap>, debug>>);
 }
 
-TEST_CASE("compositions: paged over rows and tables of any kind, at random") {
+TEST_CASE("compositions: paged over any row and table allocators, random calls") {
     ONE(in_rows<over<fit>, over<fit_beside, hardening::none, 555>>);
     ONE(in_rows<over<fit_beside, debug>, over<fit, debug, 555>>);
     ONE(in_rows<over<ringed>, over<fit, hardening::none, 555>>);
@@ -340,7 +340,7 @@ TEST_CASE("compositions: paged over rows and tables of any kind, at random") {
     ONE(in_rows<over<fit>, over<fit>, allot::row_index<std::uint8_t>>);
 }
 
-TEST_CASE("compositions: paged over other compositions, at random") {
+TEST_CASE("compositions: paged over other compositions, random calls") {
     ONE(in_rows<both<over<bumped>, over<bumped_up>>, over<fit>>);
     ONE(in_rows<both<over<fit, debug>, over<ringed, debug>>, over<fit, debug>>);
     ONE(in_rows<both<over<ringed>, over<bumped>>, both<over<stacked, hardening::none, 333>, over<bumped>>>);

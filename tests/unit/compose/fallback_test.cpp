@@ -27,7 +27,7 @@ static_assert(back<allot::ring<>, allot::stack<>> == allot::reclaim::never);
 
 }  // namespace
 
-TEST_CASE("fallback takes fast memory first, and gives every block back to where it came from") {
+TEST_CASE("fallback: prefers the first allocator, and deallocates each block in its allocator") {
     fast_arena fast;
     slow_arena slow;
     allot::fallback memory{fast, slow};
@@ -47,7 +47,7 @@ TEST_CASE("fallback takes fast memory first, and gives every block back to where
     CHECK(slow.size() == 0);
 }
 
-TEST_CASE("fallback owns what it is given as an rvalue") {
+TEST_CASE("fallback: owns allocators that are passed as rvalues") {
     allot::fallback memory{slow_arena{}, slow_arena{}};
     static_assert(std::same_as<decltype(memory), allot::fallback<slow_arena, slow_arena>>);
     const auto block = memory.allocate({.size = 100});
@@ -56,7 +56,7 @@ TEST_CASE("fallback owns what it is given as an rvalue") {
     memory.deallocate({});
 }
 
-TEST_CASE("fallback says why when both refuse, with the largest hole of either") {
+TEST_CASE("fallback: diagnose reports the reason of the second, with the largest hole of both") {
     alignas(16) std::byte bytes[256];
     allot::arena<allot::host::buffer, allot::bump<>> small{allot::host::buffer{bytes}};
     fast_arena large;
@@ -70,7 +70,7 @@ TEST_CASE("fallback says why when both refuse, with the largest hole of either")
     CHECK_FALSE(memory.allocate({.size = 8, .align = 3}));
 }
 
-TEST_CASE("fallbacks nest") {
+TEST_CASE("fallback: fallbacks can be nested") {
     alignas(16) std::byte bytes[256];
     allot::arena<allot::host::buffer, allot::bump<>> first{allot::host::buffer{bytes}};
     fast_arena second;

@@ -1,4 +1,4 @@
-// paged: rows from one allocator, the table that names them from another; all of it or nothing.
+// paged: rows from one allocator and the table from another, all or nothing.
 #include "../arena/helpers.hpp"
 
 #include <allot/allot.hpp>
@@ -37,7 +37,7 @@ static_assert(back<allot::ring<>, allot::ring<>> == allot::reclaim::fifo);
 static_assert(back<allot::stack<>, allot::ring<>> == allot::reclaim::never);
 static_assert(back<allot::ring<>, allot::stack<>> == allot::reclaim::never);
 
-/// All of an arena that takes blocks back is one hole again.
+// Returns whether the whole arena is one hole.
 template <class Arena>
 bool is_whole(const Arena& arena) {
     return arena.diagnose({arena.size(), 1}).reason == refusal::none;
@@ -45,14 +45,14 @@ bool is_whole(const Arena& arena) {
 
 }  // namespace
 
-TEST_CASE("paged: a tensor lies in rows wherever there is room") {
+TEST_CASE("paged: rows of a tensor use separate holes") {
     host_rows rows{{}, 8 * row_bytes};
     host_tables tables{{}, 1024};
     allot::paged<host_rows&, host_tables&, pointers> tensors{rows, tables};
     std::vector<host_rows::block_type> spots;
     for (int i = 0; i != 8; ++i) spots.push_back(rows.allocate({row_bytes, 1}));
     for (const std::size_t free : std::initializer_list<std::size_t>{1, 3, 5, 6}) rows.deallocate(spots[free]);
-    CHECK_FALSE(rows.allocate({3 * row_bytes, 1}));  // nowhere in one piece
+    CHECK_FALSE(rows.allocate({3 * row_bytes, 1}));  // no hole is large enough
 
     const auto tensor = tensors.allocate({3 * row_bytes + 1, 1});
     REQUIRE(tensor);
@@ -73,7 +73,7 @@ TEST_CASE("paged: a tensor lies in rows wherever there is room") {
     CHECK(is_whole(rows));
 }
 
-TEST_CASE("paged: every row is aligned as asked") {
+TEST_CASE("paged: every row has the requested alignment") {
     for (std::size_t align = 1; align <= 4096; align *= 2) {
         allot::arena<allot::host::heap, allot::best_fit<>> rows{{}, 64 * 1024}, tables{{}, 4096};
         allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
@@ -93,7 +93,7 @@ TEST_CASE("paged: every row is aligned as asked") {
     CHECK(tensors.diagnose({1000, 128}).reason == refusal::misaligned);
 }
 
-TEST_CASE("paged: rows beside a handle with metadata, counted in bytes and in rows") {
+TEST_CASE("paged: rows of a handle with metadata, in entries that count bytes or rows") {
     supply from;
     device_rows rows{handles<>{from}, 64 * row_bytes};
     host_tables tables{{}, 8192};
@@ -128,14 +128,14 @@ TEST_CASE("paged: rows beside a handle with metadata, counted in bytes and in ro
     plays(index_table<std::uint16_t>{});
 }
 
-TEST_CASE("paged: metadata of rows in a growing arena find the way back to their regions") {
+TEST_CASE("paged: metadata of rows in a growing arena leads back to their regions") {
     supply from;
     using growing = allot::arena<handles<>, allot::best_fit<>,
                                  allot::growth::fixed<allot::growth_options{.step = 2 * row_bytes, .regions = 8}>>;
     growing rows{handles<>{from}};
     host_tables tables{{}, 4096};
     {
-        // Entries count from one buffer: rows in the next cannot be named, and are given back.
+        // Entries count from one buffer: rows in the next buffer cannot be named, and are deallocated.
         allot::paged<growing&, host_tables&, offset_table<std::uint32_t>> tensors{rows, tables, {1, 0}};
         const auto tensor = tensors.allocate({2 * row_bytes, 64});
         REQUIRE(tensor);
@@ -143,7 +143,7 @@ TEST_CASE("paged: metadata of rows in a growing arena find the way back to their
         CHECK(tensors.diagnose({row_bytes, 64}).reason == refusal::over_limit);
         tensors.deallocate(tensor);
     }
-    CHECK(rows.trim() == 2 * row_bytes);  // regions of what was refused are given back already
+    CHECK(rows.trim() == 2 * row_bytes);  // the regions of failed requests are already released
     CHECK(from.held == 0);
     CHECK(is_whole(tables));
 
@@ -161,7 +161,7 @@ TEST_CASE("paged: metadata of rows in a growing arena find the way back to their
 
 // ── failure midway ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("paged: rows that run out midway are given back, with the table") {
+TEST_CASE("paged: a failure midway deallocates the rows and the table") {
     for (std::size_t wanted = 5; wanted != 12; ++wanted) {
         host_rows rows{{}, 4 * row_bytes};
         host_tables tables{{}, 1024};
@@ -174,7 +174,7 @@ TEST_CASE("paged: rows that run out midway are given back, with the table") {
     }
 }
 
-TEST_CASE("paged: a table that has no room takes no rows") {
+TEST_CASE("paged: a failure of the table allocates no rows") {
     host_rows rows{{}, 64 * row_bytes};
     host_tables tables{{}, 64};
     allot::paged<host_rows&, host_tables&, pointers> tensors{rows, tables};
@@ -185,7 +185,7 @@ TEST_CASE("paged: a table that has no room takes no rows") {
     CHECK(tensors.allocate({2 * row_bytes, 1}));
 }
 
-TEST_CASE("paged: rows that an entry cannot name are given back, with all before them") {
+TEST_CASE("paged: a row that an entry cannot name is deallocated, with all earlier rows") {
     supply from;
     device_rows rows{handles<>{from}, 1 << 20};
     host_tables tables{{}, 8192};
@@ -209,7 +209,7 @@ TEST_CASE("paged: rows that an entry cannot name are given back, with all before
 
 namespace {
 
-/// The host heap, for as many regions as `left` says.
+// The host heap, limited to `left` regions.
 struct rationed : allot::host::heap {
     std::size_t* left;
     allot::acquired<allot::host::heap> acquire(allot::layout wanted) noexcept {
@@ -221,7 +221,7 @@ struct rationed : allot::host::heap {
 
 }  // namespace
 
-TEST_CASE("paged: a device that refuses the n-th region leaves nothing behind, for every n") {
+TEST_CASE("paged: a device that fails at any region leaves no allocations") {
     using growing = allot::arena<rationed, allot::best_fit<side_table>,
                                  allot::growth::fixed<allot::growth_options{.step = row_bytes, .regions = 16}>>;
     for (std::size_t n = 0; n <= 8; ++n) {
@@ -243,21 +243,21 @@ TEST_CASE("paged: a device that refuses the n-th region leaves nothing behind, f
     }
 }
 
-TEST_CASE("paged: a failure takes nothing of bump arenas either") {
+TEST_CASE("paged: a failure uses no memory of bump arenas") {
     allot::arena<allot::host::heap, up> rows{{}, 4 * row_bytes}, tables{{}, 1024};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     for (int i = 0; i != 20; ++i) CHECK_FALSE(tensors.allocate({5 * row_bytes, 1}));
     CHECK(tensors.allocate({4 * row_bytes, 1}));
 }
 
-TEST_CASE("paged: diagnose changes nothing, of bump arenas either") {
+TEST_CASE("paged: diagnose changes nothing, even in bump arenas") {
     allot::arena<allot::host::heap, up> rows{{}, 4 * row_bytes}, tables{{}, 1024};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     for (int i = 0; i != 20; ++i) CHECK(tensors.diagnose({4 * row_bytes, 1}).reason == refusal::none);
     CHECK(tensors.allocate({4 * row_bytes, 1}));
 }
 
-TEST_CASE("paged: rows of a ring come back, oldest tensor first") {
+TEST_CASE("paged: rows of a ring are reclaimed in order, oldest tensor first") {
     allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
     host_tables tables{{}, 1024};
     allot::paged<decltype(rows)&, host_tables&, pointers> tensors{rows, tables};
@@ -274,7 +274,7 @@ TEST_CASE("paged: rows of a ring come back, oldest tensor first") {
     CHECK(rows.allocate({16 * row_bytes, 1}));
 }
 
-TEST_CASE("paged: a refusal and a diagnose take nothing of a ring") {
+TEST_CASE("paged: a failure and a diagnose use no memory of a ring") {
     allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
     allot::arena<allot::host::heap, allot::ring<>, allot::growth::none, allot::arena_options{.align = 8}> tables{{}, 999};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
@@ -287,7 +287,7 @@ TEST_CASE("paged: a refusal and a diagnose take nothing of a ring") {
         CHECK(tensors.diagnose({3 * row_bytes, 1}).reason == refusal::none);
     }
     tensors.deallocate(first);
-    for (int i = 0; i != 50; ++i) {  // now it wraps
+    for (int i = 0; i != 50; ++i) {  // the ring wraps
         CHECK_FALSE(tensors.allocate({15 * row_bytes, 1}));
         CHECK(tensors.diagnose({13 * row_bytes, 1}).reason == refusal::none);
     }
@@ -299,7 +299,7 @@ TEST_CASE("paged: a refusal and a diagnose take nothing of a ring") {
     CHECK(tables.allocate({999, 1}));
 }
 
-TEST_CASE("paged: a refusal and a diagnose take nothing of a fallback of bumps, or of best_fit and a bump") {
+TEST_CASE("paged: a failure and a diagnose use no memory of a fallback with bumps") {
     const auto plays = [](auto fast, auto slow) {
         host_tables tables{{}, 1024};
         using both = allot::fallback<decltype(fast)&, decltype(slow)&>;
@@ -324,7 +324,7 @@ TEST_CASE("paged: a refusal and a diagnose take nothing of a fallback of bumps, 
     plays(allot::arena<allot::host::heap, allot::ring<>>{{}, 4 * row_bytes}, bumps{{}, 4 * row_bytes});
 }
 
-TEST_CASE("paged: a refusal and a diagnose leave a growing arena as large as it was") {
+TEST_CASE("paged: a failure and a diagnose do not change the size of a growing arena") {
     using growing = allot::arena<allot::host::heap, allot::best_fit<side_table>,
                                  allot::growth::fixed<allot::growth_options{.step = 3 * row_bytes, .regions = 4}>>;
     growing rows;
@@ -353,7 +353,7 @@ std::vector<const void*> bases(const Arena& arena) {
 }
 }  // namespace
 
-TEST_CASE_TEMPLATE("paged: a refusal and a diagnose keep the regions that were there, empty or not, and no other", Rows,
+TEST_CASE_TEMPLATE("paged: a failure and a diagnose keep all earlier regions and no others", Rows,
                    growing_rows<allot::best_fit<side_table>, fixed_step>, growing_rows<allot::best_fit<>, fixed_step>,
                    growing_rows<allot::deferred<allot::best_fit<>>, fixed_step>, growing_rows<down, fixed_step>,
                    growing_rows<upward, fixed_step>) {
@@ -379,7 +379,7 @@ TEST_CASE_TEMPLATE("paged: a refusal and a diagnose keep the regions that were t
     tensors.deallocate(tensor);
 }
 
-TEST_CASE("paged: a refusal and a diagnose leave the end of a region that grows in place where it was") {
+TEST_CASE("paged: a failure and a diagnose do not move the end of a region that grows in place") {
     using up_to_100_000 = allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>;
     using growing = allot::arena<allot::host::virtual_memory, allot::best_fit<>, up_to_100_000>;
     growing rows{allot::host::virtual_memory{1'000'000}};
@@ -397,7 +397,7 @@ TEST_CASE("paged: a refusal and a diagnose leave the end of a region that grows 
     }
 }
 
-TEST_CASE("paged: over an arena that grows, diagnose refuses when and only when allocate does") {
+TEST_CASE("paged: over a growing arena, diagnose reports a failure if and only if allocate fails") {
     using seven = allot::pool<allot::pool_options{.slot = 1000, .count = 7, .align = 16}>;
     using doubled = allot::growth::geometric<allot::growth_options{.step = 1, .limit = 50'021, .regions = 4}>;
     using growing = allot::arena<allot::host::heap, seven, doubled>;
@@ -424,7 +424,7 @@ TEST_CASE("paged: over an arena that grows, diagnose refuses when and only when 
     for (const auto& each : live) tensors.deallocate(each);
 }
 
-TEST_CASE("paged: a block that is freed twice is reported before its table is read") {
+TEST_CASE("paged: a double free is reported before the table is read") {
     noted::take();
     using hardened = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none, debug, noted>;
     const auto plays = [](auto& tables) {
@@ -435,7 +435,7 @@ TEST_CASE("paged: a block that is freed twice is reported before its table is re
         tensors.deallocate(tensor);
         tensors.deallocate(tensor);
         CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address), tensor.metadata.size));
-        const auto again = tensors.allocate({3 * row_bytes, 1});  // the same table, at the same place
+        const auto again = tensors.allocate({3 * row_bytes, 1});  // a table at the same address
         tensors.deallocate(tensor);
         CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address), tensor.metadata.size));
         tensors.deallocate(again);
@@ -452,7 +452,7 @@ TEST_CASE("paged: a block that is freed twice is reported before its table is re
 
 // ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("paged: sizes and alignments that are none") {
+TEST_CASE("paged: rejects invalid sizes and alignments") {
     host_rows rows{{}, 4 * row_bytes};
     host_tables tables{{}, 1024};
     allot::paged<host_rows&, host_tables&, pointers> tensors{rows, tables};
@@ -470,7 +470,7 @@ TEST_CASE("paged: sizes and alignments that are none") {
     tensors.deallocate({});
 }
 
-TEST_CASE("paged: a table that would need more bytes than there are numbers is over the limit") {
+TEST_CASE("paged: a table whose size overflows is over the limit") {
     allot::arena<allot::host::heap, allot::best_fit<side_table>> rows{{}, 64}, tables{{}, 64};
     allot::paged<host_rows&, host_tables&, allot::pointer_table<1>> bytes{rows, tables};
     for (const std::size_t size : {most, most - 1, most / 8 + 1, most / 12 + 1}) {
@@ -483,7 +483,7 @@ TEST_CASE("paged: a table that would need more bytes than there are numbers is o
     CHECK(bytes.allocate({3, 1}));
 }
 
-TEST_CASE("paged: owns allocators that it is given, and refers to those that it is lent") {
+TEST_CASE("paged: owns allocators of value types, and references those of reference types") {
     using owning = allot::paged<host_rows, host_tables, pointers>;
     owning tensors{host_rows{{}, 4 * row_bytes}, host_tables{{}, 1024}};
     const auto tensor = tensors.allocate({3 * row_bytes, 1});
@@ -493,7 +493,7 @@ TEST_CASE("paged: owns allocators that it is given, and refers to those that it 
     static_assert(sizeof(allot::paged<host_rows&, host_tables&, pointers>) == 3 * sizeof(void*));
 }
 
-TEST_CASE("paged: checked arenas below see each row given back once") {
+TEST_CASE("paged: checked arenas get each row back exactly once") {
     noted::take();
     using watched = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none, debug, noted>;
     {

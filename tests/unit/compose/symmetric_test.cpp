@@ -1,5 +1,5 @@
-// symmetric without MPI: ranks are threads, which meet in a communicator of forty lines, and a part of the memory is a
-// number. (On real ranks: tests/symmetric.)
+// symmetric without MPI: the ranks are threads with a small communicator, and the memory of a rank is named by a
+// number. tests/unit/symmetric tests processes.
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 
@@ -22,7 +22,7 @@ using allot::remote_refusal;
 
 constexpr int rank_count = 3;
 
-/// Where the threads meet.
+// The reduction that the threads share.
 struct meeting {
     std::mutex guard;
     std::condition_variable changed;
@@ -60,7 +60,7 @@ struct thread_ranks {
 static_assert(allot::communicator<thread_ranks>);
 static_assert(!allot::communicator<meeting>);
 
-/// A part of each rank: the number 5.
+// Memory whose part on each rank has the handle 5.
 struct numbered {
     using address_model = allot::handle_offset<int>;
     using error = int;
@@ -79,7 +79,7 @@ using arena = allot::arena<numbered, allot::best_fit<>>;
 using symmetric = allot::symmetric<arena, thread_ranks>;
 static_assert(allot::allocator<symmetric>);
 
-/// Runs `body(ranks)` on every rank, and gives what each returned.
+// Runs `body(ranks)` on every rank, and returns the results.
 template <class Body>
 auto on_every_rank(Body body) {
     meeting place;
@@ -96,7 +96,7 @@ auto on_every_rank(Body body) {
 
 }  // namespace
 
-TEST_CASE("ranks compare a digest, and learn the least and the greatest number") {
+TEST_CASE("communicator: compares digests, and reports the least and the greatest number") {
     for (const auto& each : on_every_rank([](thread_ranks& ranks) {
              return std::pair{compare_ranks(ranks, 42, 10 + static_cast<std::uint64_t>(ranks.me)),
                               compare_ranks(ranks, ranks.me == 1 ? 41 : 42, 0)};
@@ -106,7 +106,7 @@ TEST_CASE("ranks compare a digest, and learn the least and the greatest number")
         CHECK(each.first.greatest == 12);
         CHECK_FALSE(each.second.equal);
     }
-    // Digests whose order is not that of their complements, at either end.
+    // Digests at both ends of the range, whose order differs from that of their complements.
     for (const std::uint64_t odd : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
         for (const bool equal : on_every_rank(
                  [&](thread_ranks& ranks) { return compare_ranks(ranks, ranks.me == 2 ? odd : std::uint64_t{7}).equal; }))
@@ -114,7 +114,7 @@ TEST_CASE("ranks compare a digest, and learn the least and the greatest number")
     }
 }
 
-TEST_CASE("the hash knows the order of numbers, and nothing from zero") {
+TEST_CASE("rolling_hash: depends on the order of the numbers, and zeros count") {
     const auto of = [](std::initializer_list<std::uint64_t> numbers) {
         allot::rolling_hash all;
         for (const std::uint64_t each : numbers) all.add(each);
@@ -131,7 +131,7 @@ TEST_CASE("the hash knows the order of numbers, and nothing from zero") {
     }());
 }
 
-TEST_CASE("the same calls are agreed on, and then blocks of other ranks have names") {
+TEST_CASE("symmetric: ranks with the same calls agree, and can then name blocks of other ranks") {
     const auto answers = on_every_rank([](thread_ranks& ranks) {
         symmetric memory{arena{{}, 4096}, ranks};
         const auto first = memory.allocate({.size = 100, .align = 64}), second = memory.allocate({.size = 100, .align = 64});
@@ -142,14 +142,14 @@ TEST_CASE("the same calls are agreed on, and then blocks of other ranks have nam
         const auto there = memory.on(2, second);
         fine = fine && there && *there == symmetric::remote_address{{5, 2}, second.address.offset};
         fine = fine && memory.on(rank_count, second).error() == remote_refusal::no_such_rank;
-        const auto third = memory.allocate({.size = 100, .align = 64});  // where the first was
+        const auto third = memory.allocate({.size = 100, .align = 64});  // at the offset of the first block
         fine = fine && third.address == first.address && !memory.is_agreed(third) && memory.is_agreed(second);
         return fine;
     });
     for (const bool fine : answers) CHECK(fine);
 }
 
-TEST_CASE("each kind of divergence is found on every rank, whoever it is that diverges") {
+TEST_CASE("symmetric: every rank detects each kind of divergence of any rank") {
     using call = void (*)(symmetric&, bool);
     const call kinds[] = {
         [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 64U : 65U})); },
@@ -176,17 +176,17 @@ TEST_CASE("each kind of divergence is found on every rank, whoever it is that di
                      symmetric memory{arena{{}, 4096}, ranks};
                      kind(memory, ranks.me == odd);
                      const bool once = memory.agree().found == agreement::diverged;
-                     return once && memory.agree().found == agreement::diverged;  // it does not go away
+                     return once && memory.agree().found == agreement::diverged;  // a divergence persists
                  }))
                 CHECK(found);
         }
     }
 }
 
-TEST_CASE("the same calls with another answer on one rank are a divergence") {
+TEST_CASE("symmetric: a different result on one rank is a divergence") {
     for (const bool found : on_every_rank([](thread_ranks& ranks) {
              arena mine{{}, 4096};
-             if (ranks.me == 1) static_cast<void>(mine.allocate({.size = 64}));  // behind its back
+             if (ranks.me == 1) static_cast<void>(mine.allocate({.size = 64}));  // not through `symmetric`
              allot::symmetric memory{mine, ranks};
              const bool given = static_cast<bool>(memory.allocate({.size = 64}));
              const agreement what = memory.agree();
@@ -195,7 +195,7 @@ TEST_CASE("the same calls with another answer on one rank are a divergence") {
         CHECK(found);
 }
 
-TEST_CASE("a refused request may be asked again by one rank") {
+TEST_CASE("symmetric: one rank can repeat a failed request") {
     for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
              symmetric memory{arena{{}, 4096}, ranks};
              for (int again = 0; again != 1 + ranks.me; ++again) {
@@ -206,7 +206,7 @@ TEST_CASE("a refused request may be asked again by one rank") {
              return memory.allocate({.size = 64}) && memory.agree();
          }))
         CHECK(agreed);
-    // Another call in between, and it is another request.
+    // After another call, the repeated request counts.
     for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
              symmetric memory{arena{{}, 4096}, ranks};
              static_cast<void>(memory.allocate({.size = 1_MiB}));
@@ -217,7 +217,7 @@ TEST_CASE("a refused request may be asked again by one rank") {
         CHECK_FALSE(agreed);
 }
 
-TEST_CASE("an arena is referred to or owned; a communicator that fails is told") {
+TEST_CASE("symmetric: references or owns an arena, and reports the error of a communicator") {
     thread_ranks broken{nullptr, 0, 17};
     arena mine{{}, 4096};
     allot::symmetric referring{mine, broken};

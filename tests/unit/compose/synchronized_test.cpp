@@ -7,7 +7,7 @@ namespace {
 using namespace allot::literals;
 using memory = allot::arena<allot::host::static_storage<4_KiB>, allot::best_fit<>>;
 
-/// Counts, and knows when it is used wrongly.
+// Counts calls, and detects wrong uses.
 struct counting_lock {
     static inline int times = 0, wrong = 0;
     static inline bool held = false;
@@ -22,7 +22,7 @@ struct counting_lock {
     }
 };
 
-/// Says whether it was called with the lock held.
+// Counts calls without the lock.
 struct watching : memory {
     static inline int unlocked = 0;
     [[nodiscard]] block_type allocate(allot::layout wanted) noexcept {
@@ -42,7 +42,7 @@ struct watching : memory {
 
 }  // namespace
 
-TEST_CASE("every call of a synchronized allocator is made with the lock held, once") {
+TEST_CASE("synchronized: holds the lock once during each call") {
     using shared_memory = allot::synchronized<watching, counting_lock>;
     static_assert(allot::allocator<shared_memory>);
     shared_memory shared;
@@ -61,7 +61,7 @@ TEST_CASE("every call of a synchronized allocator is made with the lock held, on
     CHECK(watching::unlocked == 0);
 }
 
-TEST_CASE("what does not exclude takes no space, and an lvalue is referred to") {
+TEST_CASE("synchronized: an empty lock takes no space, and an lvalue is referenced") {
     static_assert(sizeof(allot::synchronized<memory, allot::no_lock>) == sizeof(memory));
     memory outside;
     allot::synchronized<memory&, allot::spin_lock> shared{outside};
@@ -71,7 +71,7 @@ TEST_CASE("what does not exclude takes no space, and an lvalue is referred to") 
     CHECK(outside.allocate({.size = 4000}));
 }
 
-TEST_CASE("a synchronized allocator is one for the rest of the library: fast memory that is shared, then slow") {
+TEST_CASE("synchronized: is an allocator, for example the first one of a fallback") {
     using fast = allot::synchronized<allot::arena<allot::host::static_storage<256>, allot::bump<>>, allot::spin_lock>;
     fast first;
     memory second;

@@ -64,7 +64,7 @@ template <class T>
 constexpr bool all_hold() {
     return alignments<T>() && sums<T>() && products<T>() && roundings<T>();
 }
-// Also the types that C++ would promote to int in between.
+// Includes the types that C++ promotes to int in expressions.
 static_assert(all_hold<std::uint8_t>());
 static_assert(all_hold<std::uint16_t>());
 static_assert(all_hold<std::uint32_t>());
@@ -76,7 +76,7 @@ static_assert(3_B == 3 && 1_KiB == 1024 && 64_KiB == 65536 && 2_MiB == 2097152 &
 
 }  // namespace
 
-TEST_CASE("sums and products agree with wider arithmetic for every pair of bytes") {
+TEST_CASE("arithmetic: checked sums and products match wider arithmetic for every pair of bytes") {
     for (unsigned a = 0; a != 256; ++a) {
         for (unsigned b = 0; b != 256; ++b) {
             std::uint8_t result = 0;
@@ -92,7 +92,7 @@ TEST_CASE("sums and products agree with wider arithmetic for every pair of bytes
     }
 }
 
-TEST_CASE("rounding agrees with wider arithmetic for every byte and every alignment") {
+TEST_CASE("arithmetic: rounding matches wider arithmetic for every byte and every alignment") {
     for (unsigned value = 0; value != 256; ++value) {
         for (unsigned align = 1; align != 256; align *= 2) {
             const unsigned expected = (value + align - 1) / align * align;

@@ -1,5 +1,5 @@
-// Each concept refuses what misses a single one of its requirements. Every type below is a finished one with one thing
-// changed, so that it is that one thing which is seen. Building this is the test.
+// Each concept rejects a type that lacks a single requirement. Each type below is a valid type with one change, so
+// that only this change can cause the rejection. Compilation is the test.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -67,7 +67,7 @@ static_assert(allot::linear_address_model<allot::raw_pointer> &&
               allot::linear_address_model<allot::handle_offset<long>>);
 static_assert(allot::address_model<allot::pointer_table<64>> && !allot::linear_address_model<allot::pointer_table<64>>);
 
-// ── devices: each of these hides one thing of `memory` ───────────────────────────────────────────────────────────────
+// ── devices: each type hides one member of `memory` ─────────────────────────────────────────────────────────────────
 
 template <class Self>
 struct memory {
@@ -94,7 +94,7 @@ struct error_is_no_number : memory<error_is_no_number> {
     using error = const char*;
 };
 struct other_error : memory<other_error> {
-    using error = long;  // acquire answers with another
+    using error = long;  // acquire returns another error type
 };
 struct accessible_forgotten : memory<accessible_forgotten> {
     void host_accessible();
@@ -169,7 +169,7 @@ static_assert(allot::bounded_device<windowed>);
 static_assert(!allot::bounded_device<capacity_throws> && !allot::bounded_device<capacity_changes_it>);
 static_assert(allot::device<allot::host::heap> && !allot::bounded_device<allot::host::heap>);
 
-// ── strategies: each of these hides one thing of `plan` ──────────────────────────────────────────────────────────────
+// ── strategies: each type hides one member of `plan` ────────────────────────────────────────────────────────────────
 
 struct plan {
     using offset_type = size_t;
@@ -195,7 +195,7 @@ struct signed_offsets : plan {
     using offset_type = long;
 };
 struct offsets_of_another_type : plan {
-    using offset_type = std::uint16_t;  // the functions take and give others
+    using offset_type = std::uint16_t;  // the functions use another type
 };
 struct metadata_of_another_type : plan {
     using metadata_type = int;
@@ -402,7 +402,7 @@ static_assert(allot::allocator<arena> && allot::allocator<arena&> && allot::owni
 using paged = allot::paged<arena, arena, allot::pointer_table<64>>;
 static_assert(allot::allocator<paged> && allot::allocator<paged&>);
 
-// What an arena offers is what its strategy and growth can do.
+// An arena has the capabilities of its strategy and its growth policy.
 using bumps = allot::arena<allot::host::heap, allot::bump<>>;
 template <class A>
 concept claims_extents = requires(A a) { a.allocate_at(allot::extent{}); };
@@ -424,4 +424,4 @@ static_assert(!trims<arena> && !trims<bumps> && trims<grown> && trims<grown_bump
 
 }  // namespace concepts_test
 
-TEST_CASE("the concepts refuse what they should: see the static_asserts") { CHECK(true); }
+TEST_CASE("concepts: reject invalid types, by static_assert") { CHECK(true); }

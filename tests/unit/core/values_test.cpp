@@ -1,4 +1,4 @@
-// layout, extent, block, region, result, diagnosis: small values, all of them usable in constant expressions.
+// layout, extent, block, region, result and diagnosis: small values that are usable in constant expressions.
 #include <allot/core/block.hpp>
 #include <allot/core/diagnosis.hpp>
 #include <allot/core/result.hpp>
@@ -27,7 +27,7 @@ static_assert(allot::layout_of<wide> == allot::layout{128, 64});
 using allot::extent;
 static_assert(extent{10, 20}.contains({10, 20}) && extent{10, 20}.contains({29, 1}) &&
               extent{10, 20}.contains({10, 0}));
-static_assert(extent{10, 20}.contains({30, 0}));  // an empty one at the very end
+static_assert(extent{10, 20}.contains({30, 0}));  // an empty extent at the end
 static_assert(!extent{10, 20}.contains({31, 0}) && !extent{10, 20}.contains({9, 1}) &&
               !extent{10, 20}.contains({9, 30}));
 static_assert(!extent{10, 20}.contains({29, 2}) && !extent{10, 20}.contains({10, 21}) &&
@@ -44,7 +44,7 @@ using byte_extent = allot::basic_extent<std::uint8_t>;
 static_assert(byte_extent{200, 55}.contains({254, 1}) && !byte_extent{200, 55}.contains({254, 2}));
 static_assert(!byte_extent{200, 20}.contains({210, 250}));
 
-// ── allocation and block: an empty metadata takes no space ──
+// ── allocation and block: empty metadata takes no space ──
 struct some_strategy;
 using free_metadata = allot::no_metadata<some_strategy>;
 static_assert(sizeof(allot::basic_allocation<std::size_t, free_metadata>) == sizeof(extent));
@@ -62,7 +62,7 @@ constexpr number value = 7;
 constexpr number reason = number::failure(allot::refusal::exhausted);
 static_assert(value && *value == 7 && value.error() == allot::refusal::none);
 static_assert(!reason && *reason == 0 && reason.error() == allot::refusal::exhausted);
-constexpr allot::result<int, int> same_types = allot::result<int, int>::failure(3);  // a reason is no value
+constexpr allot::result<int, int> same_types = allot::result<int, int>::failure(3);  // an error is not a value
 static_assert(!same_types && same_types.error() == 3 && *same_types == 0);
 static_assert(allot::result<int, int>{3} && *allot::result<int, int>{3} == 3);
 constexpr allot::result<extent, int> pointed = extent{3, 4};
@@ -78,7 +78,7 @@ static_assert(allot::invalidity(allot::layout{most, most / 2 + 1}) == allot::ref
 
 }  // namespace
 
-TEST_CASE("every refusal has a sentence of its own") {
+TEST_CASE("diagnosis: each reason has its own description") {
     using allot::refusal;
     constexpr refusal all[] = {refusal::none,       refusal::empty_layout,   refusal::bad_alignment,
                                refusal::misaligned, refusal::exhausted,      refusal::fragmented,
@@ -93,7 +93,7 @@ TEST_CASE("every refusal has a sentence of its own") {
     CHECK(std::string_view{allot::to_string(static_cast<refusal>(200))} == "unknown");
 }
 
-TEST_CASE("a result tells its value or its reason") {
+TEST_CASE("result: holds a value or an error") {
     CHECK(value);
     CHECK(*value == 7);
     CHECK_FALSE(reason);

@@ -14,7 +14,7 @@ namespace {
 using allot::trace_action, allot::trace_fault, allot::trace_operation;
 using bytes = std::vector<std::byte>;
 
-/// The magic bytes, and then these.
+// Returns the magic bytes, followed by the given bytes.
 bytes after_magic(std::initializer_list<unsigned> values) {
     bytes all;
     for (const char letter : {'A', 'L', 'T', 'R', '1', '\n'}) all.push_back(static_cast<std::byte>(letter));
@@ -38,8 +38,8 @@ void check_operation(const trace_operation& each, trace_action action, std::uint
 
 }  // namespace
 
-TEST_CASE("trace: the bytes of the format are what its description says") {
-    // 5 events, 3 allocations: 100 bytes at 16; 300 at 256; free the older; resize the other to 0; drop everything.
+TEST_CASE("trace: the bytes match the documented format") {
+    // 5 events, 3 allocations: 100 bytes at 16; 300 at 256; free the older; resize the other to 0; reset.
     const bytes written = after_magic({5, 3, 0x90, 0x03, 0xB1, 0x09, 8, 0x06, 0x03, 0, 0x01, 255});
     allot::trace_writer writer;
     const auto first = writer.allocate(100);
@@ -55,7 +55,7 @@ TEST_CASE("trace: the bytes of the format are what its description says") {
     check_operation(read->operations[0], trace_action::allocate, 0, 100, 16);
     check_operation(read->operations[1], trace_action::allocate, 1, 300, 256);
     check_operation(read->operations[2], trace_action::deallocate, 0, 100, 16);
-    check_operation(read->operations[3], trace_action::allocate, 0, 1, 16);  // before the old block is given back
+    check_operation(read->operations[3], trace_action::allocate, 0, 1, 16);  // before the old block is deallocated
     check_operation(read->operations[4], trace_action::deallocate, 1, 300, 256);
     check_operation(read->operations[5], trace_action::deallocate, 0, 1, 16);
     CHECK(read->operations[6].action == trace_action::reset);
@@ -66,19 +66,19 @@ TEST_CASE("trace: the bytes of the format are what its description says") {
     CHECK(read->most_align == 256);
 }
 
-TEST_CASE("trace: a trace of nothing is a trace") {
+TEST_CASE("trace: an empty trace is valid") {
     const auto read = allot::read_trace(allot::trace_writer{}.bytes());
     REQUIRE(read);
     CHECK(read->operations.empty());
     CHECK(read->slots == 0);
 }
 
-TEST_CASE("trace: what is written at random is read again, in slots that one block holds at a time") {
+TEST_CASE("trace: reads random traces as written, with one live block in each slot") {
     problems::random random{6};
     for (std::size_t round = 0; round != problems::times(50); ++round) {
         allot::trace_writer writer;
-        std::map<std::uint64_t, std::uint64_t> live;  // sizes by number
-        std::vector<std::uint64_t> sizes;             // of every allocation, in order
+        std::map<std::uint64_t, std::uint64_t> live;  // sizes, by block number
+        std::vector<std::uint64_t> sizes;             // of all allocations, in order
         std::size_t resets = 0;
         for (std::size_t i = 0; i != 300; ++i) {
             const std::uint64_t size = random(4) == 0 ? random(1ull << 40) : random(100);
@@ -125,7 +125,7 @@ TEST_CASE("trace: what is written at random is read again, in slots that one blo
     }
 }
 
-TEST_CASE("trace: bytes that are no trace are refused, and it says where") {
+TEST_CASE("trace: rejects invalid bytes, with the position of the error") {
     check_fault({}, trace_fault::no_trace, 0);
     check_fault(bytes(100, std::byte{'A'}), trace_fault::no_trace, 0);
     check_fault(after_magic({}), trace_fault::truncated, 6);
@@ -135,21 +135,21 @@ TEST_CASE("trace: bytes that are no trace are refused, and it says where") {
     check_fault(after_magic({1, 1, 0x41}), trace_fault::truncated, 8);                         // without its alignment
     check_fault(after_magic({2, 2, 0x40, 0x43}), trace_fault::truncated, 9);                   // without its age
     check_fault(after_magic({1, 1, 0x41, 64}), trace_fault::bad_alignment, 8);                 // 1 << 64
-    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);                // a drop of 16 bytes
-    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);                     // there is no block
-    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);               // only one
-    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);            // resized, too
-    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);             // twice
-    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);        // dropped before
+    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);                // a reset with a size
+    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);                     // no block exists
+    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);               // only one block exists
+    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);            // the same for a resize
+    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);             // deallocated twice
+    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);        // reset before
     check_fault(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_fault::not_live, 11);          // resized before
     check_fault(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_fault::not_live, 10);          // resized after
     check_fault(after_magic({1, 0, 0x40}), trace_fault::wrong_count, 9);
     check_fault(after_magic({1, 1, 0x40, 0x40}), trace_fault::trailing_bytes, 9);
-    // More events than any file holds: refused at its end, without asking for memory.
+    // A count of events that no file can hold: fails at the end of the bytes, without a large allocation.
     check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0}), trace_fault::truncated, 17);
 }
 
-TEST_CASE("trace: numbers of more than 64 bits, and sums") {
+TEST_CASE("trace: rejects numbers and sums of more than 64 bits") {
     check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}), trace_fault::number_too_large, 6);
     check_fault(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}), trace_fault::number_too_large, 6);
 
@@ -163,7 +163,7 @@ TEST_CASE("trace: numbers of more than 64 bits, and sums") {
     check_fault(writer.bytes(), trace_fault::too_large, 8 + 4 * 10);
 }
 
-TEST_CASE("trace: any bytes are read or refused") {
+TEST_CASE("trace: any bytes are either read or rejected") {
     problems::random random{7};
     allot::trace_writer writer;
     for (std::uint64_t i = 0; i != 30; ++i) {

@@ -114,7 +114,7 @@ TEST_CASE("ranks that diverge are told, all of them") {
         CHECK(memory.on(0, fresh).error() == remote_refusal::not_agreed);
         CHECK(make<best_fit>(64_KiB).agree());  // another is fine
     };
-    const char* const different = "the ranks made as many calls, but different ones, or got different answers";
+    const char* const different = "the ranks made equally many calls, but the calls or their results differ";
     const char* const more = "some ranks made more calls than others";
     SUBCASE("another size") {
         CHECK(memory.allocate({.size = on_last ? 100U : 101U}));

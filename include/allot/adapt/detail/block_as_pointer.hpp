@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// block_as_pointer: blocks as the standard's interfaces pass them, which know an address, a size and an alignment, and
-// nothing more. What memory_resource.hpp and std_allocator.hpp share.
+// block_as_pointer: converts blocks to pointers for the interfaces of the standard library.
 //
-//     no metadata   │ what the caller uses │                     the block, as it is
-//     metadata      │ … │ metadata │ what the caller uses │        in front; filled up so that the rest is aligned as asked
-//                 └──── front ────┘
+//     no metadata   │ usable bytes │                          the block, unchanged
+//     metadata      │ … │ metadata │ usable bytes │           padded at the front, so that the usable bytes are aligned
+//                   └──── front ────┘
 //
-// How much lies in front follows from the alignment, which comes back with the pointer: nothing else is stored.
+// Internal: shared by memory_resource.hpp and std_allocator.hpp. Those interfaces pass an address, a size and an
+// alignment to the deallocation. The size of the front part follows from the alignment, so it is not stored.
 //
-// Complexity: the allocator's. Memory: nothing where the metadata is empty (bump, pool, records in band); otherwise the
-// metadata, rounded up to the alignment, in every block. Thread safety: the allocator's.
+// Complexity: that of the allocator.
+// Memory: none if the metadata is empty (bump, pool, in-band records). Otherwise each block holds the metadata,
+// rounded up to the alignment.
+// Thread safety: that of the allocator.
 #pragma once
 
 #include <allot/adapt/bad_alloc.hpp>
@@ -24,24 +26,26 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// True when blocks can be passed so. Otherwise it does not compile, and one sentence says what to change.
+/// Returns true if the blocks of an allocator can be converted. Otherwise it does not compile, and a `static_assert`
+/// states the remedy.
 template <class Allocator>
 consteval bool pointer_requirements() {
     if constexpr (!allocator<Allocator>) {
         return allocator_requirements<Allocator>();
     } else if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
-        static_assert(!sizeof(Allocator), "allot: the standard's interfaces hand out pointers: use an allocator of memory "
+        static_assert(!sizeof(Allocator), "allot: standard allocators return pointers: use an allocator of memory "
                                           "that has addresses");
     } else if constexpr (!Allocator::host_accessible) {
-        static_assert(!sizeof(Allocator), "allot: who asks through the standard's interfaces writes to what it gets: use "
-                                          "an allocator of memory that the host can touch");
+        static_assert(!sizeof(Allocator), "allot: standard allocators require host-writable memory: use an "
+                                          "allocator of memory that the host can access");
     } else if constexpr (Allocator::reclaims == reclaim::lifo || Allocator::reclaims == reclaim::fifo) {
-        static_assert(!sizeof(Allocator), "allot: containers give blocks back in any order, which a stack or a ring does "
-                                          "not take: use best_fit or pool, or bump, which takes none back before its reset");
+        static_assert(!sizeof(Allocator), "allot: containers deallocate in any order, which stack and ring do not "
+                                          "support: use best_fit or pool, or bump, which reclaims only by reset");
     }
     return true;
 }
 
+/// The conversion for one type of allocator.
 template <class Allocator>
 class block_as_pointer {
     using block_type = block_of<Allocator>;
@@ -49,7 +53,7 @@ class block_as_pointer {
     static constexpr bool has_metadata = !is_spare_metadata<metadata_type>;
 
 public:
-    /// At least `wanted.size` bytes; a size of 0 is served as 1. Throws allot::bad_alloc.
+    /// Returns at least `wanted.size` bytes. A size of 0 is treated as 1. Throws allot::bad_alloc.
     [[nodiscard]] static void* allocate(Allocator& from, layout wanted) {
         const layout whole = with_front(wanted);
         const block_type given = from.allocate(whole);
@@ -63,7 +67,7 @@ public:
         }
     }
 
-    /// Takes back what was asked for with this layout. A null pointer is fine.
+    /// Deallocates bytes that were allocated with the same layout. Does nothing for a null pointer.
     static void deallocate(Allocator& to, void* address, layout held) noexcept {
         if (address == nullptr) return;
         block_type whole{address, with_front(held).size, {}};
@@ -76,11 +80,11 @@ public:
     }
 
 private:
-    /// Bytes in front of what the caller uses.
+    /// Returns the number of bytes before the usable bytes.
     [[nodiscard]] static constexpr std::size_t front(std::size_t align) noexcept {
         return align_up(sizeof(metadata_type), align);
     }
-    /// What the allocator is asked for. A size that does not fit becomes one that no allocator has.
+    /// Returns the layout of the whole block. On overflow the size becomes the maximum, which no allocator can serve.
     [[nodiscard]] static constexpr layout with_front(layout wanted) noexcept {
         if (wanted.size == 0) wanted.size = 1;
         if constexpr (has_metadata) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// undo: takes back a partial allocation, so that a composition allocates all of its blocks or none.
+// undo: reverts a partial allocation, so that a composition allocates all of its blocks or none.
 //
-// A block of an allocator that reclaims any block is deallocated. The others return to a mark, since neither order of
-// deallocation leaves them as they were: a bump takes nothing back, and a ring only its oldest block. An arena gives
-// back the regions that it acquired meanwhile, and no other.
+// Internal. If an allocator reclaims any block, its blocks are deallocated. Other allocators return to a mark, because
+// deallocation does not restore their state: a bump reclaims no block, and a ring only its oldest. An arena also
+// releases the regions that it acquired since the undo point, and no others.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -12,13 +12,13 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The order in which two allocators together reclaim. No order suits a stack and a ring.
+/// Returns the order in which two allocators together reclaim. No order suits a stack and a ring.
 [[nodiscard]] constexpr reclaim reclaim_of_both(reclaim a, reclaim b) {
     if (a == reclaim::any) return b;
     return b == reclaim::any || a == b ? a : reclaim::never;
 }
 
-/// Where an allocator stood. `fallback` has a specialisation.
+/// The state of an allocator before an operation. `fallback` has a specialization.
 template <class Allocator>
 class undo_point {
     using block_type = block_of<Allocator>;
@@ -29,11 +29,12 @@ public:
 
     explicit undo_point(Allocator& of) noexcept : mark_{mark_of(of)}, held_{held_by(of)} {}
 
-    /// Takes back one block that was allocated since.
+    /// Reverts the allocation of one block that was allocated after the undo point.
     void take_back(Allocator& to, block_type held) const noexcept {
         if constexpr (!by_mark) to.deallocate(held);
     }
-    /// The allocator is as it was. Precondition: `take_back` had every block.
+    /// Restores the state. Precondition: `take_back` was called for every block that was allocated after the undo
+    /// point.
     void finish(Allocator& of) const noexcept {
         if constexpr (by_mark) of.rollback(mark_);
         if constexpr (grows) of.shrink_to(held_);

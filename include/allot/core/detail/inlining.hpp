@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Speed or size: what the compiler is asked for, where that changes how something is done. What it does is the same either
-// way, so that files of one program may differ in it.
+// inlining: selects between speed and code size where the compiler's optimization goal changes an implementation.
 //
-// A function whose text depends on `small_code` takes it as a template argument, `template <bool Small = small_code>`, and
-// passes it on to the helpers that rely on it. The two are then different functions with closures of their own. Otherwise
-// the linker would keep one of both, and a caller could meet a helper of the other kind.
+// Internal. Both variants return the same results, so files of one program can be compiled with different goals.
 //
-// Small functions on the way of every call are marked `ALLOT_INLINE`: in a large source file compilers stop to inline them.
-// With -Os (`__OPTIMIZE_SIZE__`) it is the compiler's choice again: on a microcontroller every copy is paid for in flash.
+// A function whose body depends on `small_code` takes it as a template argument, `template <bool Small = small_code>`,
+// and passes it to the helpers that depend on it. The two variants are then different functions. Otherwise the linker
+// would keep only one definition, and a caller could combine it with a helper of the other variant.
+//
+// Small functions that run in every call are marked `ALLOT_INLINE`, because compilers stop inlining in large source
+// files. With -Os (`__OPTIMIZE_SIZE__`) the compiler decides, because each inlined copy takes flash on a
+// microcontroller.
 #pragma once
 
 namespace allot {
@@ -16,7 +18,7 @@ namespace detail {
 
 #if defined(__OPTIMIZE_SIZE__)
 #define ALLOT_INLINE
-constexpr bool small_code = true;  // no path beside the general one, however often it would be taken
+constexpr bool small_code = true;  // only the general path, without faster paths for common cases
 #else
 #define ALLOT_INLINE [[gnu::always_inline]]
 constexpr bool small_code = false;
