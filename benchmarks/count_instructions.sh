@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the operations of instructions*.cpp cost under callgrind: lines 'case/operation mean worst', without the call itself.
+# Counts the instructions of the operations in instructions*.cpp with callgrind. Prints lines 'case/operation mean
+# worst', without the call itself.
 # usage: count_instructions.sh PROGRAM [CASES]
 set -euo pipefail
 export LC_ALL=C # decimal points

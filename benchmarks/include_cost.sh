@@ -1,6 +1,6 @@
 #!/bin/bash
-# What including allot costs: the time to parse <allot/allot.hpp> against that of <memory_resource> and <map> together,
-# as a ratio of medians of user time. The two are timed in alternation, so that a busy machine slows both.
+# Measures the cost of including allot: the time to parse <allot/allot.hpp> divided by that of <memory_resource> and
+# <map>, as a ratio of medians of user time. The two are timed in alternation, so that a busy machine affects both.
 # usage: include_cost.sh [RUNS]
 set -euo pipefail
 runs=${1:-9}

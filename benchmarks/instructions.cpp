@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an operation costs in instructions, beside what one would write by hand. instructions.sh runs this under callgrind.
-// Without an argument all cases run; with one, those whose names contain it.
+// Instructions per operation, compared with handwritten code. instructions.sh runs this program under callgrind.
+// Without an argument, all cases run; with an argument, the cases whose names contain it.
 #include "instructions.hpp"
 
 int main(int argc, char** argv) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// How instructions are counted: one operation at a time, from one client request to valgrind's callgrind to the next.
+// Counts instructions one operation at a time, between two client requests to valgrind's callgrind.
 //
 //     start counting ─► operation, called through a pointer ─► dump "case/allocate"          once for every operation
 //
-// The call itself is in the count, and is what functions that return at once cost ("empty/case/allocate"): subtracted, the
-// operation's own instructions are left.
+// The count includes the call. An empty function is counted as "empty/case/allocate"; the difference is the cost of the
+// operation.
 #pragma once
 
 #include <allot/arena/arena.hpp>
@@ -21,7 +21,7 @@ struct instructions_case {
     void (*run)(const std::string&);
 };
 
-/// A file each: how much of a function's callees becomes part of it depends on what else its file holds.
+/// Each group of cases has its own file, because inlining depends on the other functions of a file.
 std::vector<instructions_case> bump_cases(), pool_cases(), best_fit_cases(), plan_cases(), adapt_cases();
 
 namespace counting {
@@ -35,7 +35,7 @@ inline constexpr std::size_t any_size[] = {16, 24, 40, 64, 8, 100, 32, 48}, one_
 using storage = allot::host::static_storage<capacity>;
 alignas(4096) inline std::byte bytes[capacity];
 
-/// What is handed from allocate to deallocate: a pointer (or an offset), and a metadata if there is one.
+/// The result of allocate and argument of deallocate: a pointer (or an offset), and the metadata if there is any.
 template <class Ticket>
 struct block {
     void* pointer;
@@ -63,14 +63,14 @@ inline constexpr operations<Block> empty{
     },
     [](void*, Block, std::size_t) {}};
 
-/// The same function. The compiler does not know which, so that it is compiled once, apart from all that call it.
+/// Returns `function`, hidden from the optimizer, so that it is compiled once and never inlined.
 template <class Function>
 Function* unknown(Function* function) {
     asm volatile("" : "+r"(function));
     return function;
 }
 
-/// The case in which a State allocates and deallocates.
+/// Returns the operations of a State.
 template <class State>
 auto operations_of() {
     using handed = decltype(std::declval<State&>().allocate(slot));
@@ -81,7 +81,7 @@ auto operations_of() {
         })};
 }
 
-/// Runs one operation, and has what it executed counted under a name.
+/// Runs one operation and dumps its count under a name.
 template <class Block>
 Block count_allocate(const std::string& name, const operations<Block>& operation, void* state, std::size_t size) {
     CALLGRIND_ZERO_STATS;
@@ -102,7 +102,7 @@ void count_empty(const std::string& name, void* state) {
     unknown(count_deallocate<Block>)("empty/" + name + "/deallocate", empty<Block>, state, slot, given);
 }
 
-/// Random, and the same everywhere.
+/// Pseudorandom numbers, the same on every machine.
 struct sequence {
     std::uint64_t state = 1;
     std::size_t below(std::size_t n) {
@@ -111,7 +111,7 @@ struct sequence {
     }
 };
 
-/// The State of the case that runs, always at one place: what an operation costs may depend on how addresses are aligned.
+/// Constructs the State of the running case at a fixed address, because costs may depend on the alignment of addresses.
 alignas(1_MiB) inline std::byte room[1_MiB];
 template <class State>
 auto make_state() {
@@ -120,7 +120,7 @@ auto make_state() {
     return std::unique_ptr<State, decltype(destroy)>{::new (static_cast<void*>(room)) State};
 }
 
-/// Counts the first blocks; then, with `Live` of them, blocks in random order are given back and others taken.
+/// Counts the first blocks. Then frees and allocates blocks in random order while `Live` blocks stay live.
 template <class State, std::size_t Live, const auto& Sizes>
 void churn(const std::string& name) {
     constexpr std::size_t first = 64, warm_up = 4 * Live, pairs = 256;
@@ -153,7 +153,7 @@ void churn(const std::string& name) {
     }
 }
 
-/// Blocks are only taken.
+/// Allocates only.
 template <class State>
 void frame(const std::string& name) {
     const auto operation = operations_of<State>();

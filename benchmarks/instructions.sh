@@ -1,6 +1,7 @@
 #!/bin/bash
-# Instructions an operation, counted by callgrind; the ratio is that of a pair of allocate and deallocate to the first case
-# of its group (by hand, or malloc). worst: of any single operation, the first ones on fresh memory too.
+# Prints instructions per operation, counted by callgrind. The ratio compares a pair of allocate and deallocate with
+# that of the first case of its group (by hand, or malloc). worst: the maximum of a single operation, including the
+# first on fresh memory.
 # usage: instructions.sh PROGRAM
 set -euo pipefail
 "$(dirname "$0")/count_instructions.sh" "$1" | awk '

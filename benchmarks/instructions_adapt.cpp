@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the standard's interfaces add to an arena: memory_resource and std_allocator beside the arena itself.
+// The cost of the standard's interfaces on top of an arena: memory_resource and std_allocator.
 #include "instructions.hpp"
 
 #include <allot/adapt/memory_resource.hpp>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace counting;
 
-/// Blocks of bytes, whose alignment the caller knows only when it runs, as behind a virtual call.
+/// Blocks of bytes with an alignment known only at run time, as in a virtual call.
 template <class Strategy>
 struct of_arena {
     using arena_type = allot::arena<allot::host::buffer, Strategy>;
@@ -35,7 +35,7 @@ private:
     }
 };
 
-/// Blocks of words: the compiler knows their alignment.
+/// Blocks of words with an alignment known at compile time.
 struct alignas(16) two_words {
     std::byte bytes[16];
 };

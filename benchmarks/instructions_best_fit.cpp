@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks of any size, and blocks of one size, for which there is always a hole that fits exactly.
+// Blocks of any size; and blocks of one size, for which an exact hole always exists.
 #include "instructions.hpp"
 
 #include <allot/strategy/best_fit.hpp>
@@ -34,7 +34,7 @@ struct best_fit {
 using enum allot::node_store;
 using best_fit_in_band = best_fit<allot::best_fit_options{.store = in_band}>;
 using best_fit_beside = best_fit<allot::best_fit_options{.store = side_table, .records = 8192}>;
-using best_fit_granules = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16}>;  // what all are aligned to
+using best_fit_granules = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16}>;  // alignment of all blocks
 using best_fit_fast = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16, .candidates = 1}>;
 
 }  // namespace

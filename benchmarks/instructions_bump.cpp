@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks one after the other, sizes from a table, aligned to 16.
+// Consecutive blocks with sizes from a table, aligned to 16.
 #include "instructions.hpp"
 
 #include <allot/strategy/bump.hpp>
@@ -29,7 +29,7 @@ using bump_down = bump_of_allot<allot::arena<storage, allot::bump<>>>;
 using bump_up = bump_of_allot<
     allot::arena<storage, allot::bump<allot::bump_options{.direction = allot::direction::up}>>>;
 
-/// The base's alignment is not known to the compiler.
+/// The compiler does not know the alignment of the base.
 struct bump_over_buffer : bump_of_allot<allot::arena<allot::host::buffer, allot::bump<>>> {
     bump_over_buffer() : bump_of_allot{decltype(arena){allot::host::buffer{bytes}}} {}
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks of a plan.
+// Blocks of a static plan.
 #include "instructions.hpp"
 
 #include <allot/plan.hpp>

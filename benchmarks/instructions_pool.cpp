@@ -13,7 +13,7 @@ namespace {
 
 using namespace counting;
 
-// ── slots in memory that the host can reach ──────────────────────────────────────────────────────────────────────────
+// ── slots in host-accessible memory ────────────────────────────────────────────────────────────────────────────────
 
 struct free_list_by_hand {
     struct node {
@@ -35,7 +35,7 @@ struct free_list_by_hand {
     }
 };
 
-/// `Size` is 0 where the caller does not know it.
+/// `Size` is 0 if the size is known only at run time.
 template <std::size_t Size>
 struct pool_in_band {
     allot::arena<storage, allot::pool<allot::pool_options{.slot = slot, .store = allot::pool_store::in_band}>> arena;
@@ -56,9 +56,9 @@ struct pool_of_pmr {
     void deallocate(void* pointer, std::size_t) { resource.deallocate(pointer, slot, 16); }
 };
 
-// ── slots beside the memory: offsets ─────────────────────────────────────────────────────────────────────────────────
+// ── side tables: offsets ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Gives indices multiplied by the slot's size.
+/// Returns indices multiplied by the slot's size.
 struct index_stack_by_hand {
     std::size_t count = slots;
     std::uint16_t free[slots];
@@ -73,7 +73,7 @@ struct index_stack_by_hand {
     }
 };
 
-/// The lowest free slot, from the lowest word that may have one on.
+/// Returns the lowest free slot; starts at the lowest word that may have one.
 struct bitmap_by_hand {
     std::size_t hint = 0;
     std::uint64_t words[slots / 64];

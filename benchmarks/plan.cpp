@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: how low the planner places buffers, how little spills, and how long that takes, as tables. Run by ./dev bench plan.
+// plan: tables of the planner's peak, spilled bytes and time. Run by ./dev bench plan.
 //
-//     plan [DATA]                   in the root of the repository; DATA: a folder of published instances (default: ../shared/data)
+//     plan [DATA]         run in the root of the repository; DATA: published instances (default: ../shared/data)
 //
-// Hard instances are made here (plan_instances.hpp), and networks come with the repository. Published instances are planned
-// where their folder is, and what is missing is said. Every plan is checked by the validator, and an error ends the program.
-// "greedy by size" is a peer (plan_peers.hpp) on the same machine in the same run. Times of less than a second are the best of
-// three.
+// Hard instances are generated (plan_instances.hpp), and the repository contains networks. Published instances are
+// planned if their folder exists; otherwise the program reports the missing folder. The validator checks every plan,
+// and an error ends the program. "greedy by size" is a peer (plan_peers.hpp) on the same machine in the same run. Times
+// below a second are the best of three.
 #include "plan_instances.hpp"
 #include "plan_peers.hpp"
 
@@ -35,7 +35,7 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// What `make` makes, and its least time; thrice where it takes less than a second.
+/// Returns the result of `make` and measures its least time: of three runs if a run takes less than a second.
 template <class Make>
 auto timed(double& seconds, Make make) {
     for (int again = 0;; ++again) {
@@ -51,22 +51,22 @@ void check(const buffers& of, const allot::memory_plan& made, std::uint64_t capa
     for (const allot::plan_place& place : made.places) offsets.push_back(place.offset);
     allot::plan_heap workspace{allot::validate_space({.buffers = of})};
     if (allot::validate({.buffers = of}, offsets, capacity, workspace).kind != allot::plan_violation_kind::none)
-        throw std::logic_error{"the planner made a mistake"};
+        throw std::logic_error{"the plan is invalid"};
 }
 
 allot::memory_plan plan(const buffers& of, const allot::plan_options& options, double& seconds) {
     auto made = timed(seconds, [&] { return allot::plan({.buffers = of}, options); });
-    if (!made) throw std::runtime_error{"that cannot be planned"};
+    if (!made) throw std::runtime_error{"the problem is invalid"};
     check(of, *made, made->peak);
     return *std::move(made);
 }
 
-/// The lowest plan that some seconds find.
+/// Returns the lowest plan found within `limit` seconds.
 allot::memory_plan plan_for(const buffers& of, double limit, double& seconds) {
     const stopwatch time;
     auto made = planner::plan_again_and_again({.buffers = of}, {}, [&](allot::plan_progress) { return time.seconds() >= limit; });
     seconds = time.seconds();
-    if (!made) throw std::runtime_error{"that cannot be planned"};
+    if (!made) throw std::runtime_error{"the problem is invalid"};
     check(of, *made, made->peak);
     return *std::move(made);
 }
@@ -95,9 +95,9 @@ void title(const char* what, const char* columns) {
     std::printf("%s\n", rule.c_str());
 }
 
-/// Whether all plans of a height of 1 MiB are found, and how fast.
+/// Reports the instances with a plan of at most 1 MiB, and the time to find it.
 void fit(const std::vector<instance>& of, const char* what) {
-    title(what, "| fits 1 MiB | buffers | bound | found | time | greedy by size, over the bound |");
+    title(what, "| fits 1 MiB | buffers | bound | found | time | greedy by size: height / bound |");
     double sum = 0, worst = 0;
     geometric_mean theirs;
     std::size_t found = 0;
@@ -116,9 +116,9 @@ void fit(const std::vector<instance>& of, const char* what) {
     std::printf("| all | | | %zu of %zu | %.1f ms, worst %.1f ms | %.3f |\n", found, of.size(), 1000 * sum, 1000 * worst, theirs.value());
 }
 
-/// The lowest plans that three seconds each find.
+/// Reports the lowest plans found in three seconds each.
 void minimise(const std::vector<instance>& of, const char* what) {
-    title(what, "| lowest in 3 s | buffers | bound | lowest | over the bound | best known | proved | time |");
+    title(what, "| lowest in 3 s | buffers | bound | peak | peak / bound | best known | proved | time |");
     for (const instance& each : of) {
         double seconds = 0;
         const allot::memory_plan made = plan_for(each.of, 3, seconds);
@@ -149,7 +149,7 @@ void network_row(const std::string& name, const std::vector<fs::path>& files) {
     std::fflush(stdout);
 }
 
-/// What a time allows of a large instance.
+/// Reports the plans of a large instance for several time limits.
 void large_row(const instance& each, std::initializer_list<double> limits) {
     double greedy = 0;
     const auto peer = timed(greedy, [&] { return peers::greedy_by_size(each.of); });
@@ -162,8 +162,8 @@ void large_row(const instance& each, std::initializer_list<double> limits) {
     }
 }
 
-/// Bytes that spill from a fast memory to one without end. `least`: what must spill; 0: what the planner proves must, which is
-/// often less. `known`: what a known way spills, or 0.
+/// Reports the bytes that spill from a fast memory to an unlimited one. `least`: bytes that must spill, or 0 for the
+/// planner's own lower bound, which is often less. `known`: bytes that a known solution spills, or 0.
 struct spilling {
     geometric_mean ours, theirs;
     double longest = 0;
@@ -173,7 +173,7 @@ struct spilling {
         const allot::memories_problem problem{.buffers = {.buffers = of}, .memories = memories};
         double seconds = 0;
         const auto made = timed(seconds, [&] { return allot::plan_memories(problem); });
-        if (!made || made->unplaced != 0) throw std::runtime_error{"that cannot be planned"};
+        if (!made || made->unplaced != 0) throw std::runtime_error{"not all buffers can be placed"};
         for (const std::uint32_t memory : {0U, 1U}) {
             buffers there;
             std::vector<std::uint64_t> offsets;
@@ -184,7 +184,7 @@ struct spilling {
                 }
             allot::plan_heap workspace{allot::validate_space({.buffers = there})};
             if (allot::validate({.buffers = there}, offsets, memories[memory].capacity, workspace).kind != allot::plan_violation_kind::none)
-                throw std::logic_error{"the planner made a mistake"};
+                throw std::logic_error{"the plan is invalid"};
         }
         if (least == 0) least = made->bound;
         const double mine = ratio(made->spilled, least), greedy = ratio(peers::greedy_by_size(of, capacity).spilled, least);
@@ -235,8 +235,8 @@ void captures_row(const std::string& name, const std::vector<fs::path>& files) {
         if (made.status() != allot::plan_status::infeasible) continue;
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (const allot::plan_summary& plan = made.memories[m].plan; plan.status == allot::plan_status::infeasible)
-                infeasible.push_back(file.stem().string() + ": in " + given.memories[m].name + " " + std::to_string(plan.bound) +
-                                     " bytes are needed at step " + std::to_string(plan.step) + ", and there are " +
+                infeasible.push_back(file.stem().string() + ": memory " + given.memories[m].name + " needs " + std::to_string(plan.bound) +
+                                     " bytes at step " + std::to_string(plan.step) + " and has " +
                                      std::to_string(given.memories[m].capacity));
     }
     std::printf("| %s | %zu | %zu | %zu | %zu | %zu | %.2f s | %.1f ms |\n", name.c_str(), files.size(), fits, optimal, infeasible.size(), unknown,
@@ -250,7 +250,7 @@ class data_folder {
 public:
     explicit data_folder(fs::path root) : root_{std::move(root)} {}
 
-    /// The files of one kind below a folder; where there are none, that is said once.
+    /// Returns the files of one kind below a folder. Remembers the folder if there are no such files.
     [[nodiscard]] std::vector<fs::path> files(const std::string& folder, const std::string& end) {
         std::vector<fs::path> found = instances::files_in(root_ / folder, end);
         if (found.empty() && std::find(missing_.begin(), missing_.end(), folder) == missing_.end()) missing_.push_back(folder);
@@ -258,7 +258,7 @@ public:
     }
     void say_what_is_missing() const {
         std::printf("\n");
-        for (const std::string& each : missing_) std::printf("skipped: there is nothing in %s\n", (root_ / each).string().c_str());
+        for (const std::string& each : missing_) std::printf("skipped: no instances in %s\n", (root_ / each).string().c_str());
     }
 
 private:
@@ -266,8 +266,9 @@ private:
     std::vector<std::string> missing_;
 };
 
-/// Of minimalloc's A to K: the lowest plans that are known, and the bytes that must spill where 768 or 512 KiB are all there
-/// is, whatever the packing: an integer program that has a buffer in or out and lets no step be overfull, solved by HiGHS.
+/// For minimalloc's instances A to K: the lowest known heights, and the least bytes that spill from 768 and 512 KiB
+/// regardless of packing. The latter are solutions of an integer program by HiGHS, which selects buffers such that no
+/// step exceeds the capacity.
 struct published {
     std::uint64_t lowest, spilled_768, spilled_512;
 };
@@ -280,7 +281,7 @@ const std::map<std::string, published> minimalloc{
 }  // namespace
 
 int main(int argc, char** argv) try {
-    if (!fs::is_directory("examples/apps/network_demo")) throw std::runtime_error{"this is to be run in the root of the repository"};
+    if (!fs::is_directory("examples/apps/network_demo")) throw std::runtime_error{"run this program in the root of the repository"};
     data_folder data{argc > 1 ? argv[1] : "../shared/data"};
     const std::vector<instance> cut = instances::cut();
     std::vector<instance> hard;
@@ -291,19 +292,19 @@ int main(int argc, char** argv) try {
         hard.push_back(std::move(each));
     }
 
-    fit(cut, "Hard instances, made here: a plan of 1 MiB");
-    if (!hard.empty()) fit(hard, "Hard instances, minimalloc's: a plan of 1 MiB (wanted: 800 ms in total; better 300 ms, and none over 100 ms)");
-    minimise(cut, "Hard instances, made here: the lowest plan");
-    if (!hard.empty()) minimise(hard, "Hard instances, minimalloc's: the lowest plan (wanted: the best known; proved, but for D and J)");
+    fit(cut, "Generated hard instances: a plan of 1 MiB");
+    if (!hard.empty()) fit(hard, "Hard instances of minimalloc: a plan of 1 MiB (target: 800 ms in total; better 300 ms, and each at most 100 ms)");
+    minimise(cut, "Generated hard instances: the lowest plan");
+    if (!hard.empty()) minimise(hard, "Hard instances of minimalloc: the lowest plan (target: the best known; proved, except for D and J)");
 
-    title("Real networks (wanted: all at the bound, in less than 1 ms each)",
+    title("Real networks (target: all at the bound, in less than 1 ms each)",
           "| set | networks | most buffers | at the bound | longest | greedy by size: at the bound | longest |");
     network_row("examples/apps/network_demo", instances::files_in("examples/apps/network_demo", ".network"));
     for (const char* set : {"glow", "tflite-micro", "tvm-usmp", "vela"})
         if (const auto files = data.files(set, ".csv"); !files.empty()) network_row(set, files);
 
-    title("Large instances (wanted: resnet50 at the bound in 0.25 s; pangu 1.0076 in 1 s; S_1 1.016 in 3 s)",
-          "| instance | buffers | budget | took | over the bound | status | greedy by size: over the bound | took |");
+    title("Large instances (target: resnet50 at the bound in 0.25 s; pangu 1.0076 in 1 s; S_1 1.016 in 3 s)",
+          "| instance | buffers | budget | time | peak / bound | status | greedy by size: height / bound | time |");
     large_row({"scattered", instances::scattered(1, 20'000, 1'000, 100'000)}, {0.5, 1});
     for (const fs::path& file : data.files("idealloc", ".csv")) {
         const instance each = instances::read(file);
@@ -313,8 +314,8 @@ int main(int argc, char** argv) try {
     }
 
     constexpr std::uint64_t fast_memories[] = {768 * 1024, 512 * 1024};
-    constexpr const char* spilled = "| instance | buffers | fast memory | must spill | a known way | spills | ratio | time | greedy by size: ratio |";
-    title("Spilling, instances made here: over the bound that the planner proves", spilled);
+    constexpr const char* spilled = "| instance | buffers | fast memory | lower bound | known solution | spilled | ratio | time | greedy by size: ratio |";
+    title("Spilling, generated instances: ratio to the planner's lower bound", spilled);
     for (const std::uint64_t capacity : fast_memories) {
         spilling sums;
         for (std::uint32_t seed = 1; seed <= 5; ++seed) {
@@ -324,7 +325,7 @@ int main(int argc, char** argv) try {
         sums.mean();
     }
     if (!hard.empty()) {
-        title("Spilling, minimalloc's instances: over the least whatever the packing (wanted, as means: 1.5 of 768 KiB, 1.15 of 512 KiB)", spilled);
+        title("Spilling, instances of minimalloc: ratio to the lower bound for any packing (target means: 1.5 of 768 KiB, 1.15 of 512 KiB)", spilled);
         for (const std::uint64_t capacity : fast_memories) {
             spilling sums;
             for (const instance& each : hard) {
@@ -335,16 +336,16 @@ int main(int argc, char** argv) try {
         }
     }
 
-    title("Pages (wanted: the bound, 60,000 buffers in 20 ms)", "| instance | buffers | pages of all | bound | pages | time |");
+    title("Pages (target: the bound, 60,000 buffers in 20 ms)", "| instance | buffers | sum of pages | bound | pages | time |");
     pages_row({"scattered", instances::scattered(2, 60'000, 100, 100'000)}, 4096);
     for (const fs::path& file : data.files("idealloc", ".csv")) pages_row(instances::read(file), 65536);
 
 #ifdef ALLOT_PLAN_JSON
-    title("Compilers' captures, with their constraints", "| set | captures | fit and are valid | optimal | infeasible, proved | not known | all | longest |");
+    title("Captures of compilers, with their constraints", "| set | captures | fit and are valid | optimal | infeasible, proved | unknown | total time | longest |");
     captures_row("examples/apps/memory_planner", instances::files_in("examples/apps/memory_planner", ".json"));
     if (const auto files = data.files("dsa-solver", ".json"); !files.empty()) captures_row("dsa-solver", files);
 #else
-    std::printf("\nskipped: captures, as nlohmann's JSON library was not found when this was built\n");
+    std::printf("\nskipped: captures, because this program was built without nlohmann's JSON library\n");
 #endif
     data.say_what_is_missing();
     return 0;

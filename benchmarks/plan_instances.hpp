@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan_instances: what the planner's benchmark plans: hard instances that are made here, and what files hold.
+// plan_instances: the instances of the planner's benchmark: generated hard instances, and instances from files.
 #pragma once
 
 #include "../examples/apps/memory_planner/csv.hpp"
@@ -20,13 +20,13 @@ using buffers = std::vector<allot::plan_buffer>;
 struct instance {
     std::string name;
     buffers of;
-    std::uint64_t known = 0;  // the height of the lowest plan that is known; 0: none is
+    std::uint64_t known = 0;  // lowest known height; 0 if unknown
 };
 
 inline constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
-/// A rectangle of `height` bytes and as many steps as pieces is cut at random, again and again, so that a plan of that height
-/// exists and hardly another; then some thousandths of the pieces are taken away.
+/// Cuts a rectangle of `height` bytes and `pieces` steps at random into pieces, so that a plan of that height exists
+/// and almost no other. Then removes about `taken_away` thousandths of the pieces.
 inline buffers cut_rectangle(std::uint32_t seed, std::size_t pieces, std::uint32_t taken_away, std::uint64_t height = mebibyte) {
     constexpr std::uint64_t unit = 1024;
     struct piece {
@@ -36,7 +36,7 @@ inline buffers cut_rectangle(std::uint32_t seed, std::size_t pieces, std::uint32
     std::mt19937 random{seed};
     std::vector<piece> all{{0, pieces, 0, height / unit}};
     while (all.size() != pieces) {
-        std::size_t largest = random() % all.size();  // of three, so that there are small ones too
+        std::size_t largest = random() % all.size();  // the largest of three, so that small pieces remain
         for (int other = 0; other != 2; ++other)
             if (const std::size_t i = random() % all.size(); all[i].area() > all[largest].area()) largest = i;
         piece &low = all[largest], high = low;
@@ -56,7 +56,7 @@ inline buffers cut_rectangle(std::uint32_t seed, std::size_t pieces, std::uint32
     return made;
 }
 
-/// Five of each kind: all there, some gone, more gone.
+/// Five instances of each kind: complete, 5 % removed, 10 % removed.
 inline std::vector<instance> cut() {
     std::vector<instance> made;
     for (const std::uint32_t taken_away : {0U, 50U, 100U})
@@ -66,7 +66,7 @@ inline std::vector<instance> cut() {
     return made;
 }
 
-/// Buffers of any size, up to some steps long: as those of a large program are.
+/// Buffers of random sizes with lifetimes of up to `longest` steps, as in a large program.
 inline buffers scattered(std::uint32_t seed, std::size_t count, std::uint32_t longest, std::uint32_t largest) {
     std::mt19937 random{seed};
     buffers made;
@@ -77,7 +77,7 @@ inline buffers scattered(std::uint32_t seed, std::size_t count, std::uint32_t lo
     return made;
 }
 
-/// A memory that is filled to the last byte, and a fifth more buffers: to spill these alone is a way that is known.
+/// Fills a memory to the last byte and adds a fifth as many buffers. Spilling the added buffers is a known solution.
 struct overfull {
     buffers of;
     std::uint64_t too_many = 0;  // bytes
@@ -95,7 +95,7 @@ inline overfull overfill(std::uint32_t seed, std::size_t pieces, std::uint64_t c
     return made;
 }
 
-/// The files of a folder and those below whose names end so, in order.
+/// Returns the files in and below a folder whose names end with `end`, sorted.
 inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder, const std::string& end) {
     std::vector<std::filesystem::path> found;
     if (std::filesystem::is_directory(folder))
@@ -105,7 +105,7 @@ inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& 
     return found;
 }
 
-/// A table or a network.
+/// Reads a CSV table or a network.
 inline instance read(const std::filesystem::path& path) {
     const std::string name = path.string();
     const planner::input given = path.extension() == ".network" ? planner::input_of(demo::load(name), name)

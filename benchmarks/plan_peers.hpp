@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan_peers: what others do, in a few lines, to run beside the planner.
+// plan_peers: a known algorithm in a few lines, for comparison with the planner.
 //
-// Greedy by size, as in TensorFlow Lite's arena planner: the largest buffer first, each in the smallest gap between those placed
-// that live with it, or above them all. O(n²). With a capacity, what would end above it has no place.
+// Greedy by size, as in the arena planner of TensorFlow Lite: buffers are placed largest first, each in the smallest
+// gap between the placed buffers that live at the same time, or above them. O(n²). A buffer that would end above the
+// capacity is not placed.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -15,7 +16,7 @@ namespace peers {
 
 struct detail::greedy_answer {
     std::uint64_t height = 0;
-    std::uint64_t spilled = 0;  // bytes that have no place
+    std::uint64_t spilled = 0;  // bytes of the buffers that are not placed
 };
 
 inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of, std::uint64_t capacity = ~std::uint64_t{0}) {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// replay: traces of real and synthetic programs on allot's strategies and on those that one would use instead: operations, ns an
-// operation, and the memory that they need over the most bytes that live. Run by ./dev replay and ./dev bench.
+// replay: replays traces of real and synthetic programs on allot's strategies and on their alternatives. Reports ns per
+// operation, and the needed memory relative to the peak of live bytes. Run by ./dev replay and ./dev bench.
 //
 //     replay [--allocator NAME] [--group bump|pool|best_fit] [TRACE…]
-//     replay --count NAME TRACE      one replay alone, for callgrind to count; see replay_instructions.sh
-//     replay --write TRACE SEED      a synthetic trace, to standard output
-//     replay --list [GROUP]          the names of allocators
+//     replay --count NAME TRACE      a single replay for callgrind to count; see replay_instructions.sh
+//     replay --write TRACE SEED      writes a synthetic trace to standard output
+//     replay --list [GROUP]          lists the names of allocators
 //
-// TRACE: a file, plain or packed by xz, or the name of a synthetic trace (synthetic_traces.hpp), with another seed as logn1k:7.
-// Without one: all synthetic ones, and those of real programs where the folder ../shared/data/traces is.
+// TRACE: a file, plain or compressed with xz, or the name of a synthetic trace (synthetic_traces.hpp), with another
+// seed as logn1k:7. Default: all synthetic traces, and the traces of real programs if the folder ../shared/data/traces
+// exists.
 //
-// Allot's bump against bump allocators: by hand, std::pmr's monotonic resource, foonathan's memory_stack. Its pools against
-// a free list, an index stack and a bitmap by hand, Boost.Pool, foonathan's memory_pool. Its best_fit in band against glibc,
-// mimalloc, jemalloc, the pool resources of libstdc++ and Boost.Container, foonathan's pool collection and
-// Boost.Interprocess; with a side table, against exact best fit in a std::set.
+// Compared are: allot's bump with bump allocators (by hand, std::pmr's monotonic resource, foonathan's memory_stack);
+// its pools with a free list, an index stack and a bitmap by hand, Boost.Pool, and foonathan's memory_pool; its
+// best_fit in band with glibc, mimalloc, jemalloc, the pool resources of libstdc++ and Boost.Container, foonathan's
+// pool collection and Boost.Interprocess; its best_fit with a side table with exact best fit in a std::set.
 //
-// Before anything is timed, every subject replays the trace once under a check that no two live blocks overlap, and that
-// counts misaligned ones. Times are CPU time by Google Benchmark: subjects take turns at random, and the empty replay is
-// subtracted. A subject in an arena has twice the bytes that live at most, or more where it needs them.
+// Before the timing, every subject replays the trace once under a check that no two live blocks overlap. The check also
+// counts misaligned blocks. Times are CPU time by Google Benchmark. Subjects are interleaved at random, and the time of
+// the empty replay is subtracted. A subject in an arena has twice the peak of live bytes as memory, or more if needed.
 #include "replay_allot.hpp"
 #include "replay_arguments.hpp"
 #include "replay_by_hand.hpp"
@@ -40,14 +41,14 @@ namespace {
 using namespace benchmarks;
 
 constexpr int repetitions = 7;
-constexpr std::size_t least_operations = 1'000'000;  // that one repetition replays
+constexpr std::size_t least_operations = 1'000'000;  // operations of one repetition
 
 template <class... Subjects, class Use>
 void use_each(Use use) {
     (use.template operator()<Subjects>(), ...);
 }
 
-/// In each group, the one that others are compared with is in front.
+/// Visits all subjects. The first of each group is the reference of the group.
 template <class Use>
 void for_each_subject(Use use) {
     using store = allot::pool_store;
@@ -85,7 +86,7 @@ void for_each_subject(Use use) {
 #endif
 }
 
-/// Keeps what Google Benchmark measured, by name: ns an operation of every repetition.
+/// Keeps the results of Google Benchmark by name: ns per operation of every repetition.
 class keeper : public benchmark::BenchmarkReporter {
 public:
     bool ReportContext(const Context&) override { return true; }
@@ -103,7 +104,7 @@ void time(benchmark::State& state, const workload& of, std::uint64_t bytes) {
     std::vector<typename Subject::block> blocks(of.trace.slots);
     Subject on{bytes, of.trace};
     for (auto _ : state)
-        if (!replay(on, of.trace, blocks.data())) return state.SkipWithError("it refused what it did not refuse before");
+        if (!replay(on, of.trace, blocks.data())) return state.SkipWithError("an allocation failed that succeeded before");
 }
 
 template <class Subject>
@@ -115,7 +116,7 @@ void enlist(const workload& of, std::uint64_t bytes) {
         ->Unit(benchmark::kNanosecond);
 }
 
-/// The smallest of these memories in which the trace can be replayed, and what the check saw there.
+/// Finds the smallest memory of several sizes in which the trace can be replayed, and returns the result of the check.
 template <class Subject>
 verdict checked(const workload& of, std::uint64_t& bytes) {
     verdict seen;
@@ -160,7 +161,7 @@ std::vector<std::string> all_traces() {
     std::vector<std::string> all{std::begin(synthetic_names), std::end(synthetic_names)};
     const std::filesystem::path folder = "../shared/data/traces";
     if (!std::filesystem::is_directory(folder)) {
-        std::printf("skipped: traces of real programs, there is no %s\n", folder.c_str());
+        std::printf("skipped: traces of real programs, because %s does not exist\n", folder.c_str());
         return all;
     }
     for (const char* name : {"cc1plus", "pyjson", "sqlite3", "gitlog", "dnn", "kvvar"})
@@ -186,7 +187,7 @@ int count(const std::string& name, const std::string& trace) {
 
 int write(const std::string& name, const std::string& from) {
     allot::trace_writer made;
-    if (!write_synthetic(made, name, seed_of(from))) throw std::runtime_error{name + ": there is no such trace"};
+    if (!write_synthetic(made, name, seed_of(from))) throw std::runtime_error{name + ": no synthetic trace of this name"};
     const auto bytes = made.bytes();
     return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() ? 0 : 1;
 }
@@ -214,7 +215,7 @@ int run(int argc, char** argv) {
     if (!asked.wrong.empty()) throw std::runtime_error{asked.wrong};
     if (asked.traces.empty()) asked.traces = all_traces();
 
-    // A library that replaced these would be measured in the place of others.
+    // A library that replaces these functions would be measured in their place.
     if (!comes_from(reinterpret_cast<void*>(&std::malloc), "libc.so")) throw std::runtime_error{"malloc is not glibc's"};
     void* (*const plain_new)(std::size_t) = &::operator new;
     if (!comes_from(reinterpret_cast<void*>(plain_new), "libstdc++.so")) throw std::runtime_error{"operator new is not libstdc++'s"};
@@ -227,7 +228,7 @@ int run(int argc, char** argv) {
         print_trace(of, found);
         rows.insert(rows.end(), found.begin(), found.end());
     }
-    if (rows.empty()) throw std::runtime_error{"none of these allocators can replay such a trace"};
+    if (rows.empty()) throw std::runtime_error{"no selected allocator can replay the trace"};
     print_all(rows);
     return 0;
 }

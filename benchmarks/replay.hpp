@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// A trace replayed on an allocator: as a loop to be timed or counted, checked, and in the smallest memory that suffices.
+// Replays a trace on an allocator: in a loop to time or count, under a check, and in the smallest sufficient memory.
 //
-// An allocator under test is a subject, a class with
+// An allocator under test is a subject, a class with these members:
 //
-//     block                                what it is given back by
-//     name, group, honours                 of them a table is made; the alignment that it keeps is also checked
-//     Subject(bytes, trace)                empty, with so much memory where it is bounded
-//     allocate(size, align, block)         false when it refuses
+//     block                                a type: the handle to deallocate a block with
+//     name, group, honours                 texts and group for the tables; `honours` is the supported alignment
+//     Subject(bytes, trace)                constructs an empty subject, with `bytes` of memory if it is bounded
+//     allocate(size, align, block)         returns false if it fails
 //     deallocate(block, operation)
-//     position(block)                      its offset or address
-//     bounded                              whether it lives in the bytes that it was given
-//     in_memory                            whether blocks are memory, which the check writes to
-//     serves(trace)                        whether it can replay such a trace
+//     position(block)                      returns the offset or address of a block
+//     bounded                              whether it uses only the given bytes
+//     in_memory                            whether blocks are memory; the check then writes to them
+//     serves(trace)                        returns whether it can replay the trace
 #pragma once
 
 #include <allot/inspect/trace.hpp>
@@ -27,7 +27,7 @@
 
 namespace benchmarks {
 
-/// Subjects are compared with the first of their group.
+/// Each subject is compared with the first of its group.
 enum class subject_group { nothing, bump, pool, pool_beside, best_fit, best_fit_beside };
 inline constexpr const char* group_titles[] = {"the loop alone", "bump", "pool, in memory", "pool, offsets only",
                                                "general, in memory", "general, offsets only"};
@@ -35,12 +35,12 @@ inline constexpr const char* group_titles[] = {"the loop alone", "bump", "pool, 
 struct workload {
     std::string name;
     std::size_t events = 0;  // operations of the trace
-    bool drops = false;      // whether everything is dropped at times
-    std::uint64_t size = 0;  // of every block, where all have the same
+    bool drops = false;      // whether the trace resets
+    std::uint64_t size = 0;  // size of every block; 0 if sizes differ
     allot::trace trace{};
 };
 
-/// The trace, and at its end everything is given back: it can be replayed again and again.
+/// Returns the trace with deallocations of all live blocks appended, so that it can be replayed repeatedly.
 inline workload closed(std::string name, allot::trace of) {
     workload made{.name = std::move(name), .events = of.operations.size(), .size = of.largest};
     std::map<std::uint32_t, allot::trace_operation> live;
@@ -61,7 +61,7 @@ inline workload closed(std::string name, allot::trace of) {
     return made;
 }
 
-/// Memory for the subjects that live in it, one after the other. Those are only asked for what fits.
+/// Memory for the subjects that are in memory, used by one subject at a time. They only replay traces that fit.
 inline constexpr std::uint64_t host_bytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t most_in_memory = host_bytes / 8;
 inline std::byte* host_memory() {
@@ -70,13 +70,13 @@ inline std::byte* host_memory() {
     return static_cast<std::byte*>(memory);
 }
 
-/// What many subjects have in common: blocks are pointers.
+/// Base class of subjects whose blocks are pointers.
 struct pointer_subject {
     using block = void*;
     static constexpr bool in_memory = true;
     static std::uint64_t position(block held) { return reinterpret_cast<std::uintptr_t>(held); }
 };
-/// A general one that takes its memory from the system.
+/// Base class of general allocators that take their memory from the system.
 struct heap_subject : pointer_subject {
     static constexpr subject_group group = subject_group::best_fit;
     static constexpr const char* honours = "as asked";
@@ -84,7 +84,7 @@ struct heap_subject : pointer_subject {
     static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
 };
 
-/// A memory resource: called through its base class, as its users do.
+/// Base class of memory resources. Calls are virtual, as in programs.
 template <class Interface>
 struct resource_subject : heap_subject {
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
@@ -96,14 +96,14 @@ struct resource_subject : heap_subject {
 protected:
     void call(Interface& resource) {
         through_ = &resource;
-        asm volatile("" : "+r"(through_));  // the compiler does not know to what it points
+        asm volatile("" : "+r"(through_));  // hides the dynamic type from the optimizer
     }
 
 private:
     Interface* through_ = nullptr;
 };
 
-/// False when the subject refuses. Not inlined: callgrind counts what happens inside.
+/// Returns false if an allocation fails. Not inlined, because callgrind counts the instructions inside.
 template <class Subject>
 [[gnu::noinline]] bool replay(Subject& on, const allot::trace& of, typename Subject::block* blocks) {
     for (const allot::trace_operation& each : of.operations) {
@@ -126,16 +126,16 @@ bool fits(const workload& of, std::uint64_t bytes) {
 }
 
 struct verdict {
-    bool complete = false;       // nothing was refused
-    std::size_t overlaps = 0;    // blocks on bytes of another, or whose bytes changed while they lived
-    std::size_t misaligned = 0;  // blocks
+    bool complete = false;       // no allocation failed
+    std::size_t overlaps = 0;    // blocks that overlap another, or whose bytes changed while they were live
+    std::size_t misaligned = 0;  // misaligned blocks
 };
 
-/// Replays and looks at every block. Live blocks are kept in an ordered map; those in memory are also filled with a byte.
+/// Replays a trace and checks every block against an ordered map of live blocks. Fills blocks in memory with a pattern.
 template <class Subject>
 verdict check(const workload& of, std::uint64_t bytes) {
     std::vector<typename Subject::block> blocks(of.trace.slots);
-    std::map<std::uint64_t, std::uint64_t> live;  // ends by beginning
+    std::map<std::uint64_t, std::uint64_t> live;  // end of each live block, by its beginning
     std::vector<std::uint64_t> begins(of.trace.slots);
     verdict seen;
     Subject on{bytes, of.trace};
@@ -167,7 +167,7 @@ verdict check(const workload& of, std::uint64_t bytes) {
     return seen;
 }
 
-/// The most bytes that a subject with records beside the memory takes, of those looked at: its own, and those from the heap.
+/// Returns the maximum, over samples, of the bytes of a subject's side tables: the object itself and its heap memory.
 template <class Subject>
 std::size_t record_bytes(const workload& of, std::uint64_t bytes) {
     const auto taken = [] {
@@ -176,7 +176,7 @@ std::size_t record_bytes(const workload& of, std::uint64_t bytes) {
     };
     const std::size_t looks = 256;
     std::size_t most = 0;
-    // A thread of its own keeps no freed memory from before, which counts as taken.
+    // A new thread has no freed memory of earlier work, which would count as taken.
     std::thread{[&] {
         std::vector<typename Subject::block> blocks(of.trace.slots);
         const std::size_t before = taken();
@@ -195,8 +195,8 @@ std::size_t record_bytes(const workload& of, std::uint64_t bytes) {
     return most;
 }
 
-/// The smallest memory, within a thousandth, in which the trace can be replayed, over the most bytes that live; by
-/// bisection. 0 when sixteen times as much does not suffice.
+/// Returns the smallest memory that suffices for the trace, divided by its peak of live bytes, to within a thousandth
+/// by bisection. Returns 0 if 16 times the peak does not suffice.
 template <class Subject>
 double extent_over_peak(const workload& of) {
     const std::uint64_t unit = std::max<std::uint64_t>(of.trace.most_align, 256), peak = of.trace.peak;

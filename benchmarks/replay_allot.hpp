@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The subjects of a replay that are allot's own.
+// The subjects of a replay that use allot.
 #pragma once
 
 #include "replay.hpp"
@@ -30,7 +30,7 @@ protected:
     arena on_;
 };
 
-/// A strategy on its own: blocks are offsets, and no memory is touched.
+/// A strategy without an arena: blocks are offsets, and no memory is accessed.
 template <class Strategy, subject_group Group>
 struct allot_offsets {
     using block = allot::allocation_of<Strategy>;
@@ -56,7 +56,7 @@ struct allot_bump : allot_arena<allot::bump<>, subject_group::bump> {
     void reset() { on_.reset(); }
 };
 
-/// Pools know their slot when they are compiled: the fixed sizes of the traces.
+/// Pools need their slot size at compile time: the fixed sizes of the traces.
 inline constexpr std::size_t most_slots = 65'536;
 
 struct allot_pool : allot_arena<allot::pool<allot::pool_options{.slot = 64}>, subject_group::pool> {
@@ -84,7 +84,7 @@ struct allot_deferred : allot_arena<allot::deferred<allot::best_fit<>>, subject_
     using allot_arena::allot_arena;
 };
 
-/// Adaptors, before an arena that grows: what would be in the place of a pool resource.
+/// Adaptors over an arena that grows, as a replacement of a pool resource.
 template <bool Deferred>
 struct allot_memory_resource : resource_subject<std::pmr::memory_resource> {
     static constexpr const char* name = Deferred ? "allot_deferred_memory_resource" : "allot_memory_resource";
@@ -96,7 +96,7 @@ private:
     growing_arena memory_;
     allot::memory_resource<growing_arena> resource_{memory_};
 };
-/// As a container does: it is asked for units of 16 bytes.
+/// Allocates units of 16 bytes, as a container does.
 struct allot_deferred_std_allocator : heap_subject {
     struct alignas(16) unit {
         std::byte bytes[16];
@@ -123,7 +123,7 @@ struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
 };
-/// Sizes and offsets are multiples of the least alignment that the trace asks for. The more candidates, the tighter.
+/// Sizes and offsets are multiples of the trace's least alignment. More candidates pack tighter.
 template <std::size_t Granule, unsigned Candidates>
 struct allot_side_table_granule
     : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,

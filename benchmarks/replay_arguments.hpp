@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the command line of replay asks for, or what is wrong with it.
+// The command line of replay, parsed.
 #pragma once
 
 #include "replay.hpp"
@@ -14,9 +14,9 @@ namespace benchmarks {
 inline constexpr std::string_view group_names[] = {"bump", "pool", "best_fit"};
 
 struct replay_arguments {
-    std::string allocator{}, group{};  // empty: all of them
+    std::string allocator{}, group{};  // empty: all
     std::vector<std::string> traces{};
-    std::string wrong{};               // empty: nothing is
+    std::string wrong{};               // error message; empty: no error
 
     [[nodiscard]] bool has(std::string_view name, subject_group of) const {
         return (allocator.empty() || allocator == name) && (group.empty() || group == group_name(of));
@@ -40,7 +40,7 @@ std::string listed(const Names& names) {
     return text;
 }
 
-/// `names`: of the allocators that there are.
+/// Parses `arguments`. `names`: the available allocators.
 inline replay_arguments parse(const std::vector<std::string>& arguments, const std::vector<std::string>& names) {
     replay_arguments asked;
     const auto refuse = [](std::string reason) {
@@ -51,15 +51,15 @@ inline replay_arguments parse(const std::vector<std::string>& arguments, const s
     for (std::size_t i = 0; i != arguments.size(); ++i) {
         const std::string& each = arguments[i];
         std::string* const value = each == "--allocator" ? &asked.allocator : each == "--group" ? &asked.group : nullptr;
-        if (value == nullptr && each.starts_with("-")) return refuse(each + ": there is no such option");
-        if (value != nullptr && ++i == arguments.size()) return refuse(each + " wants a name");
+        if (value == nullptr && each.starts_with("-")) return refuse(each + ": unknown option");
+        if (value != nullptr && ++i == arguments.size()) return refuse(each + " needs a name");
         if (value == nullptr) asked.traces.push_back(each);
         else *value = arguments[i];
     }
     if (!asked.allocator.empty() && std::ranges::find(names, asked.allocator) == names.end())
-        return refuse(asked.allocator + ": there is no such allocator, or it is not installed; there are " + listed(names));
+        return refuse(asked.allocator + ": unknown or not installed allocator; available: " + listed(names));
     if (!asked.group.empty() && std::ranges::find(group_names, asked.group) == std::end(group_names))
-        return refuse(asked.group + ": there is no such group; there are " + listed(group_names));
+        return refuse(asked.group + ": unknown group; available: " + listed(group_names));
     return asked;
 }
 

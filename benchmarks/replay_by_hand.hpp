@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The subjects of a replay that one would write by hand, and the loop alone.
+// The handwritten subjects of a replay, and the empty loop.
 #pragma once
 
 #include "replay.hpp"
@@ -9,7 +9,7 @@
 
 namespace benchmarks {
 
-/// What every replay costs: it is subtracted.
+/// The loop alone. Its time is subtracted from all others.
 struct empty_replay {
     using block = std::uint64_t;
     static constexpr const char* name = "empty";
@@ -48,7 +48,7 @@ private:
     std::byte *begin_, *end_, *cursor_;
 };
 
-/// An intrusive list of free slots of 64 bytes; those that were never used are not in it.
+/// An intrusive list of free slots of 64 bytes. It does not contain slots that were never used.
 struct free_list_by_hand {
     using block = void*;
     static constexpr std::uint64_t slot = 64;
@@ -80,7 +80,7 @@ private:
     std::byte *fresh_, *end_;
 };
 
-/// What both ways beside the slots are alike in: a block is where its slot lies.
+/// Base class of the subjects with side tables: a block is the offset of its slot.
 template <std::uint64_t Slot>
 struct slots_by_hand {
     using block = std::uint64_t;
@@ -91,7 +91,7 @@ struct slots_by_hand {
     static std::uint64_t position(block held) { return held; }
 };
 
-/// Numbers of slots beside them: a stack of the free ones.
+/// A side table with a stack of the indices of free slots.
 template <std::uint64_t Slot>
 struct index_stack_by_hand : slots_by_hand<Slot> {
     using typename slots_by_hand<Slot>::block;
@@ -112,7 +112,7 @@ private:
     std::size_t top_ = 0;
 };
 
-/// A bit for each slot, set where it is free, and one for each word of them that has any: the lowest slot is given.
+/// A side table with one bit per free slot and a summary bit per word. Allocates the lowest free slot.
 template <std::uint64_t Slot>
 struct bitmap_by_hand : slots_by_hand<Slot> {
     using typename slots_by_hand<Slot>::block;
@@ -141,11 +141,11 @@ private:
         first_ = std::min<std::size_t>(first_, index / 4096);
     }
     std::vector<std::uint64_t> words_, summary_;
-    std::size_t first_ = 0;  // no bit of the summary before this word is set
+    std::size_t first_ = 0;  // no earlier word of the summary has a set bit
 };
 
-/// Exact best fit: the smallest hole that serves, at the lowest offset among equals. Sizes are rounded up to the trace's
-/// least alignment: otherwise it looks at many holes that are too misaligned.
+/// Exact best fit: the smallest sufficient hole, at the lowest offset among equals. Sizes are rounded up to the trace's
+/// least alignment, because it would otherwise visit many misaligned holes.
 struct set_best_fit {
     struct block {
         std::uint64_t offset, size;
@@ -195,7 +195,7 @@ private:
         by_offset_.emplace(offset, size);
     }
     std::uint64_t mask_;
-    std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // sizes and offsets of holes
+    std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // size and offset of each hole
     std::map<std::uint64_t, std::uint64_t> by_offset_;           // sizes
 };
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Instructions an operation of a trace's replay takes, counted by callgrind, less those of the empty replay; and the ratio to
-# the first of each table. For every allocator of a group (bump, pool or best_fit) that can replay the trace, as many at a time
-# as there are processors.
+# Prints instructions per operation of a trace's replay, counted by callgrind, minus those of the empty replay, and the
+# ratio to the first row of each table. Covers every allocator of a group (bump, pool or best_fit) that can replay the
+# trace, in parallel on all processors.
 # usage: replay_instructions.sh REPLAY GROUP TRACE...
 set -euo pipefail
 program=$1 group=$2 counts=$(mktemp -d)

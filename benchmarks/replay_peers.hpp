@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The subjects of a replay that others wrote: glibc, libstdc++, Boost and, where they are installed, foonathan/memory,
-// mimalloc and jemalloc. The last two are called by their own names and do not replace malloc (see CMakeLists.txt).
+// The subjects of a replay from other libraries: glibc, libstdc++, Boost and, if installed, foonathan/memory, mimalloc
+// and jemalloc. The last two are called by their own names and do not replace malloc (see CMakeLists.txt).
 #pragma once
 
 #include "replay.hpp"
@@ -57,14 +57,14 @@ struct jemalloc : heap_subject {
     static constexpr const char* name = "jemalloc";
     jemalloc(std::uint64_t, const allot::trace&) {}
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
-        to = ::mallocx(size, std::countr_zero(align));  // that is MALLOCX_ALIGN(align)
+        to = ::mallocx(size, std::countr_zero(align));  // equals MALLOCX_ALIGN(align)
         return to != nullptr;
     }
     void deallocate(block held, const allot::trace_operation& of) { ::sdallocx(held, of.size, of.align_log2); }
 };
 #endif
 
-/// Pool resources, with new and delete behind them.
+/// Pool resources over new and delete.
 struct std_pmr_pool : resource_subject<std::pmr::memory_resource> {
     static constexpr const char* name = "std_pmr_pool";
     std_pmr_pool(std::uint64_t, const allot::trace&) { call(on_); }
@@ -82,7 +82,7 @@ private:
 };
 #endif
 
-/// With plain pointers: that is twice as fast as its offset_ptr.
+/// Uses plain pointers, which is twice as fast as offset_ptr.
 struct interprocess_best_fit : pointer_subject {
     using algorithm = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family, void*>;
     static constexpr const char* name = "boost_interprocess_best_fit";
@@ -126,7 +126,7 @@ struct std_pmr_monotonic : pointer_subject {
     static constexpr const char* name = "std_pmr_monotonic";
     static constexpr const char* honours = "as asked";
     static constexpr subject_group group = subject_group::bump;
-    static constexpr bool bounded = false;  // what does not fit it would throw
+    static constexpr bool bounded = false;  // exhaustion throws
     static bool serves(const workload& of) { return of.drops; }
     std_pmr_monotonic(std::uint64_t bytes, const allot::trace&) : on_{host_memory(), bytes} {}
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
@@ -145,7 +145,7 @@ struct foonathan_stack : pointer_subject {
     static constexpr const char* name = "foonathan_memory_stack";
     static constexpr const char* honours = "as asked";
     static constexpr subject_group group = subject_group::bump;
-    static constexpr bool bounded = false;  // it takes another block of memory instead
+    static constexpr bool bounded = false;  // allocates another block of memory instead of failing
     static bool serves(const workload& of) { return of.drops; }
     foonathan_stack(std::uint64_t bytes, const allot::trace&) : on_{bytes}, empty_{on_.top()} {}
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
@@ -177,7 +177,8 @@ private:
     foonathan::memory::memory_pool<foonathan::memory::node_pool> on_;
 };
 
-/// Pools of powers of two up to 4 KiB, and the heap for what is larger: the collection takes one size of memory for all.
+/// Pools of powers of two up to 4 KiB, and the heap for larger sizes, because the collection takes one block size
+/// for all.
 struct foonathan_collection : heap_subject {
     static constexpr const char* name = "foonathan_pool_collection";
     static constexpr const char* honours = "the size's power of two, at most 16";

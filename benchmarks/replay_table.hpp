@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What replays showed, as tables: one for each trace, and one of ratios over all of them.
+// Tables of the results of replays: one table for each trace, and tables of ratios over all traces.
 #pragma once
 
 #include "replay.hpp"
@@ -13,12 +13,12 @@ struct row {
     std::string trace, name, honours;
     subject_group group = subject_group::nothing;
     double least = 0, median = 0;  // ns an operation, net of the empty replay
-    double extent = 0;             // over peak; 0 where it has none
-    std::size_t records = 0;       // the most bytes beside the memory
+    double extent = 0;             // over peak; 0 if not measured
+    std::size_t records = 0;       // maximum bytes of side tables
     verdict seen{};
 };
 
-/// Net times below a tenth of a nanosecond are noise: they count as one.
+/// Net times below a tenth of a nanosecond are noise and count as that much.
 inline double ratio(double time, double to) { return std::max(time, 0.1) / std::max(to, 0.1); }
 
 inline void rule(std::size_t columns) {
@@ -34,7 +34,7 @@ inline std::string number(double value, int digits) {
 }
 
 inline void print_trace(const workload& of, const std::vector<row>& rows) {
-    std::printf("\n%s: %zu operations, %u blocks and %llu bytes live at most\n", of.name.c_str(), of.events, of.trace.slots,
+    std::printf("\n%s: %zu operations, at most %u blocks and %llu bytes live\n", of.name.c_str(), of.events, of.trace.slots,
                 static_cast<unsigned long long>(of.trace.peak));
     const row* first = nullptr;
     for (const row& each : rows) {
@@ -45,7 +45,7 @@ inline void print_trace(const workload& of, const std::vector<row>& rows) {
             rule(7);
         }
         if (!each.seen.complete) {
-            std::printf("| %s | %s | refused | | | | |\n", each.name.c_str(), each.honours.c_str());
+            std::printf("| %s | %s | failed | | | | |\n", each.name.c_str(), each.honours.c_str());
             continue;
         }
         std::printf("| %s | %s", each.name.c_str(), each.honours.c_str());
@@ -57,7 +57,8 @@ inline void print_trace(const workload& of, const std::vector<row>& rows) {
     std::fflush(stdout);
 }
 
-/// One table a group: a column for each trace, and geometric means over those traces that the first of the group has, too.
+/// Prints a table for a group: a column for each trace, and geometric means over the traces that the first subject of
+/// the group also replays.
 template <class Value>
 void print_all(const std::vector<row>& rows, subject_group group, const char* what, const char* mean, int digits, Value value) {
     std::vector<std::string> names, traces;
@@ -74,7 +75,7 @@ void print_all(const std::vector<row>& rows, subject_group group, const char* wh
         add(traces, each.trace);
         if (find(each.name, each.trace) != 0) add(names, each.name);
     }
-    if (names.empty() || traces.size() < 2) return;  // one trace has its own table
+    if (names.empty() || traces.size() < 2) return;  // a single trace has its own table
     std::printf("\n| %s: %s |", group_titles[static_cast<int>(group)], what);
     for (const std::string& trace : traces) std::printf(" %s |", trace.c_str());
     std::printf(" %s |\n", mean);

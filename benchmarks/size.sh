@@ -1,14 +1,16 @@
 #!/bin/bash
-# What allocators add to a program for a microcontroller, in bytes: by arm-none-eabi-g++ -Os, without exceptions, RTTI or
-# sections that nothing uses. Each row is an allocator over 1 KiB of static storage. Each column but the last three is what a
-# program grows by with one operation more (size/program.cpp); what is added to flash: code, constants, tables.
-#     libraries   how much of it comes from the C and C++ libraries and libgcc, as memcpy
-#     data        of it in RAM that is copied from flash at the start
-#     records     RAM in all beside the 1 KiB
-# Then the instructions of single operations under stress (size/cycles.cpp), by the core's timer, SysTick, in QEMU. With
-# -icount shift=0 an instruction takes a nanosecond, and a tick is 40 of them, or 62; with shift=8 it takes 256 ns, and an
-# instruction is 6 ticks or 4: whole instructions are told apart. The program finds the ratio by a loop of known length.
-# usage: size.sh [--check]     --check: only what there are targets for; fails when one is exceeded. 77 without the compiler.
+# Measures the bytes that allocators add to a program for a microcontroller, built by arm-none-eabi-g++ -Os without
+# exceptions, RTTI and unused sections. Each row is an allocator over 1 KiB of static storage. Each column except the
+# last three is the growth in flash by one more operation (size/program.cpp): code, constants and tables.
+#     libraries   the part of it from the C and C++ libraries and libgcc, such as memcpy
+#     data        the part of it that is copied from flash to RAM at startup
+#     records     RAM in addition to the 1 KiB
+# Then measures the instructions of single operations under stress (size/cycles.cpp) with the core's timer, SysTick, in
+# QEMU. With -icount shift=0, an instruction takes 1 ns, and a tick is 40 or 62 instructions. With shift=8, an
+# instruction takes 256 ns, which is 6 or 4 ticks, so that single instructions are distinguishable. The program
+# determines the ratio with a loop of known length.
+# usage: size.sh [--check]     --check: measures only the subjects with targets; fails if one exceeds its target. Exits
+# with 77 without the compiler.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -21,7 +23,7 @@ cores=(
     "M0+  microbit  microbit    -mcpu=cortex-m0plus"
     "M4   mps2_an386 mps2-an386  -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 )
-# subject                      header of size/   operations it has
+# subject                      header of size/   number of its operations
 subjects=(
     "nothing                         nothing   5"
     "by_hand::bump                   by_hand   3"
@@ -44,7 +46,7 @@ subjects=(
     "by_hand::arrays                 by_hand   3"
     "of_allot::planned               of_allot  4"
 )
-# subject, what of it; at most as many bytes as another subject and, for each core, how many more; -: no target there.
+# subject, operation; the subject with the reference size, and for each core the allowed additional bytes (-: no target)
 targets=(
     "of_allot::bump           all       by_hand::bump               0      0"
     "of_allot::pool_one_size  all       by_hand::free_list          16     16"
@@ -52,7 +54,7 @@ targets=(
     "of_allot::best_fit       all       nothing                     -      1200"
     "of_allot::planned        allocate  by_hand::arrays             0      0"
 )
-# subject, header, largest size, largest alignment, what is given back
+# subject, header, largest size, largest alignment, order of deallocations
 stressed=(
     "by_hand::bump                  by_hand   64   8   all"
     "of_allot::bump                 of_allot  64   8   all"
@@ -74,7 +76,7 @@ flags=(-mthumb -std=c++20 -Os -DNDEBUG -fno-exceptions -fno-rtti -fno-threadsafe
     -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$here/../include" -I "$here/../examples/apps")
 link=(-nostartfiles -Wl,--gc-sections -Wl,--no-warn-rwx-segments -L "$board")
 
-# Bytes of flash that come from archives; a long name of a section has its line to itself.
+# Bytes of flash from archives; in the map, a long section name is on its own line.
 of_libraries() { # MAP
     local size sum=0
     while read -r size; do sum=$((sum + size)); done < <(awk '
@@ -84,7 +86,8 @@ of_libraries() { # MAP
     echo "$sum"
 }
 
-# One program: the core, the subject, its last operation; bytes of flash, of it data, of RAM, of flash from libraries.
+# Measures one program: core, subject and number of operations; bytes of flash, of data in it, of RAM, of flash from
+# libraries.
 measure() { # DIRECTORY CORE SCRIPT SUBJECT HEADER OPERATIONS OPTIONS...
     local directory=$1 core=$2 script=$3 subject=$4 header=$5 count=$6 libraries=(--specs=nano.specs) program
     shift 6
@@ -101,7 +104,7 @@ measure() { # DIRECTORY CORE SCRIPT SUBJECT HEADER OPERATIONS OPTIONS...
             END { print name, flash + data, data, data + bss, libraries }'
 }
 
-# The instructions of one subject under stress, as cycles.cpp prints them.
+# Prints the instructions of one subject under stress, as cycles.cpp does.
 stress() { # DIRECTORY CORE SCRIPT BOARD SUBJECT HEADER LARGEST ALIGN GIVEN_BACK OPTIONS...
     local directory=$1 core=$2 script=$3 board=$4 subject=$5 header=$6 largest=$7 align=$8 given_back=$9 program
     shift 9
@@ -110,7 +113,7 @@ stress() { # DIRECTORY CORE SCRIPT BOARD SUBJECT HEADER LARGEST ALIGN GIVEN_BACK
         -DLARGEST="$largest" -DALIGN="$align" -DGIVEN_BACK="$given_back" "$here/size/cycles.cpp" "$directory/$core".*.o \
         "${link[@]}" --specs=nano.specs -T "$script.ld" -o "$program"
     timeout 120 qemu-system-arm -M "$board" -nographic -semihosting-config enable=on,target=native -icount shift=8 \
-        -kernel "$program" </dev/null 2>&1 # which is where it prints
+        -kernel "$program" </dev/null 2>&1 # semihosting prints to stderr
 }
 
 stress_all() {
@@ -129,7 +132,7 @@ stress_all() {
     done
 }
 
-# Lines 'core subject count ...' to tables; and whether the targets are kept.
+# Formats lines 'core subject count ...' as tables, and checks the targets.
 report() { # CHECK
     awk -v check="$1" -v operations="${operations[*]}" -v managed=$managed -v targets="$(printf '%s;' "${targets[@]}")" '
         function total(core, subject, of) {
@@ -170,7 +173,7 @@ report() { # CHECK
                 print ""
             }
             count = split(targets, line, ";") - 1
-            printf "%-64s %8s %8s\n", "targets, bytes", "at most", "are"
+            printf "%-64s %8s %8s\n", "targets, bytes", "limit", "actual"
             for (c = 1; c <= core_count; ++c) for (t = 1; t <= count; ++t) {
                 split(line[t], part, " ")
                 if (part[3 + c] == "-") continue
@@ -194,7 +197,7 @@ if [[ ${1-} == --check ]]; then check=1; fi
 command -v arm-none-eabi-g++ >/dev/null || { echo "skipped: no arm-none-eabi-g++" && exit 77; }
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-# Boost's headers are the system's; a folder that has nothing else keeps the system's own ones out.
+# Boost's headers are in the system's folder; a folder with only Boost excludes the system's other headers.
 boost=/usr/include/boost
 ln -s "$boost" "$directory/boost"
 
@@ -212,7 +215,7 @@ for each in "${cores[@]}"; do
         done
     done
 done | xargs -P "$(nproc)" -L 1 "${BASH_SOURCE[0]}" --measure >"$directory/sizes" || exit 1
-# In the order of the table, whichever was finished first
+# In the order of the table, because programs finish in any order
 for each in "${cores[@]}"; do
     for subject in "${subjects[@]}"; do
         grep "^${each%% *} ${subject%% *} " "$directory/sizes" | sort -n -k3 || true

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Synthetic traces, made from a seed: what allocators of host memory, of GPUs and of caches for keys and values are asked.
+// Synthetic traces from a seed: workloads of host memory, of GPU memory and of key-value caches.
 //
 //     fixed64            steady churn of 64 bytes, 10,000 live
 //     uni4k              steady churn of 16 to 4096 bytes, 10,000 live
-//     logn1k, logn10k    log-normal sizes (median 128, sigma 1.5, at most 1 MiB), exponential lifetimes, so many live
-//     gpu500, gpu5k      log-uniform 512 bytes to 256 MiB, multiples of 4, aligned to 256, so many live
-//     kvblk              64 KiB blocks: a request takes one per 16 tokens, and gives all back when it ends
-//     frame              600 frames of 500 to 4,000 small allocations, everything dropped at the end of each
-//     logn100, gpu50     short ones; benchmarks/traces has them as files
+//     logn1k, logn10k    log-normal sizes (median 128, sigma 1.5, at most 1 MiB), exponential lifetimes; 1k or 10k live
+//     gpu500, gpu5k      log-uniform 512 bytes to 256 MiB, multiples of 4, aligned to 256; 500 or 5,000 live
+//     kvblk              blocks of 64 KiB: a request allocates one per 16 tokens, and frees all when it ends
+//     frame              600 frames of 500 to 4,000 small allocations, with a reset at the end of each
+//     logn100, gpu50     short traces; benchmarks/traces has them as files
 #pragma once
 
 #include <allot/inspect/trace.hpp>
@@ -20,13 +20,13 @@
 
 namespace benchmarks {
 
-/// Numbers from a seed, the same with every standard library.
+/// Pseudorandom numbers, the same with every standard library.
 class random {
 public:
     explicit random(std::uint64_t seed) : engine_{seed} {}
-    /// One of 0, …, below − 1.
+    /// Returns a number in [0, below).
     std::uint64_t operator()(std::uint64_t below) { return engine_() % below; }
-    /// In (0, 1].
+    /// Returns a number in (0, 1].
     double uniform() { return static_cast<double>((engine_() >> 11) + 1) * 0x1p-53; }
     double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
     double exponential(double mean) { return -mean * std::log(uniform()); }
@@ -39,7 +39,7 @@ inline std::uint64_t log_normal(random& draw, double median, double sigma, doubl
     return static_cast<std::uint64_t>(std::clamp(median * std::exp(sigma * draw.normal()), 1.0, most));
 }
 
-/// Blocks of sizes that `size` gives: so many live, of which one at a time is given back and another allocated.
+/// Steady churn: once `live` blocks of sizes from `size` are live, one is freed for each that is allocated.
 template <class Size>
 void churn(allot::trace_writer& to, random& draw, std::size_t live, std::size_t events, std::uint64_t align, Size size) {
     std::vector<std::uint64_t> blocks;
@@ -54,7 +54,7 @@ void churn(allot::trace_writer& to, random& draw, std::size_t live, std::size_t 
     }
 }
 
-/// Log-normal sizes; a block lives while so many others are allocated, on average.
+/// Log-normal sizes. A block's lifetime is `live` allocations on average.
 inline void log_normal_lives(allot::trace_writer& to, random& draw, double live, std::size_t events) {
     using death = std::pair<double, std::uint64_t>;
     std::priority_queue<death, std::vector<death>, std::greater<>> deaths;
@@ -73,7 +73,7 @@ inline void gpu(allot::trace_writer& to, random& draw, std::size_t live, std::si
     churn(to, draw, live, events, 256, [&] { return static_cast<std::uint64_t>(512 * std::exp2(19 * draw.uniform())) / 4 * 4; });
 }
 
-/// 256 requests at a time; each is given a token in turn, and another request follows one that ends.
+/// 256 concurrent requests, served one token each in turn. A new request replaces each one that ends.
 inline void key_value_blocks(allot::trace_writer& to, random& draw, std::size_t events) {
     struct request {
         std::uint64_t tokens = 0, last = 0;
@@ -100,7 +100,7 @@ inline void frames(allot::trace_writer& to, random& draw) {
     }
 }
 
-/// False when there is no such trace.
+/// Returns false if there is no trace of that name.
 inline bool write_synthetic(allot::trace_writer& to, std::string_view name, std::uint64_t seed) {
     random draw{seed};
     if (name == "fixed64") return churn(to, draw, 10'000, 1'000'000, 16, [] { return 64; }), true;

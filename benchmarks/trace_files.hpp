@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Traces by name: files, plain or packed by xz, and synthetic ones, made from the repository's own seed or, as logn1k:7, from
-// another.
+// Traces by name: files, plain or compressed with xz, and synthetic traces from the default seed or, as logn1k:7, from
+// another one.
 #pragma once
 
 #include "synthetic_traces.hpp"
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t seed = 20261121;
 inline std::uint64_t seed_of(const std::string& text) {
     std::uint64_t value = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (wrong != std::errc{} || end != text.data() + text.size()) throw std::runtime_error{text + ": a seed is a number"};
+    if (wrong != std::errc{} || end != text.data() + text.size()) throw std::runtime_error{text + ": the seed is not a number"};
     return value;
 }
 
@@ -28,19 +28,19 @@ inline std::vector<std::byte> unpacked(const std::string& path) {
     std::string quoted = "xz -dc -- '";
     for (const char letter : path) quoted += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
     std::FILE* const pipe = ::popen((quoted + "'").c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error{path + ": xz does not start"};
+    if (pipe == nullptr) throw std::runtime_error{path + ": cannot start xz"};
     std::vector<std::byte> all;
     std::byte some[65'536];
     for (std::size_t count = 0; (count = std::fread(some, 1, sizeof some, pipe)) != 0;) all.insert(all.end(), some, some + count);
-    if (::pclose(pipe) != 0) throw std::runtime_error{path + ": xz cannot unpack it"};
+    if (::pclose(pipe) != 0) throw std::runtime_error{path + ": xz cannot decompress it"};
     return all;
 }
 
 inline std::vector<std::byte> contents(const std::string& path) {
-    if (std::filesystem::is_directory(path)) throw std::runtime_error{path + ": this is a directory, not a trace"};
+    if (std::filesystem::is_directory(path)) throw std::runtime_error{path + ": is a directory, not a trace"};
     if (path.ends_with(".xz")) return unpacked(path);
     std::ifstream file{path, std::ios::binary};
-    if (!file) throw std::runtime_error{path + ": there is no such file or synthetic trace, or it cannot be opened"};
+    if (!file) throw std::runtime_error{path + ": no such file or synthetic trace, or the file cannot be opened"};
     std::vector<std::byte> all;
     char some[65'536];
     while (file) {
@@ -48,11 +48,11 @@ inline std::vector<std::byte> contents(const std::string& path) {
         const auto* const read = reinterpret_cast<const std::byte*>(some);
         all.insert(all.end(), read, read + file.gcount());
     }
-    if (file.bad()) throw std::runtime_error{path + ": it cannot be read"};
+    if (file.bad()) throw std::runtime_error{path + ": cannot be read"};
     return all;
 }
 
-/// A file or, where there is no such file, a synthetic trace.
+/// Reads a file or, if there is no such file, makes a synthetic trace.
 inline allot::trace trace_of(const std::string& name) {
     const std::size_t colon = name.find(':');
     allot::trace_writer made;

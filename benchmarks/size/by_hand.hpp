@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What one would write by hand, beside what allot has. "checked": refuses what allot refuses, sizes of 0, alignments that are
-// no power of two, and what is too large or too aligned.
+// Handwritten allocators for comparison. "checked": fails as allot does for sizes of 0, alignments that are not powers
+// of two, and requests that are too large or too aligned.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ constexpr bool is_layout(std::size_t size, std::size_t alignment) {
     return size != 0 && alignment != 0 && (alignment & (alignment - 1)) == 0;
 }
 
-/// Down from the end. The memory is part of it, as it is of an arena.
+/// Allocates downward from the end. The object contains the memory, as an arena does.
 struct bump {
     std::uintptr_t from, at;
     alignas(align) std::byte bytes[capacity];
@@ -30,7 +30,7 @@ struct bump {
     void deallocate(void*, std::size_t) { at = from + capacity; }
 };
 
-/// The same with the number of bytes in use, which is 0 at the start: nothing runs before it can be used.
+/// The same with the number of bytes in use, which is initially 0: no code runs at startup.
 struct bump_zero {
     std::size_t used;
     alignas(align) std::byte bytes[capacity];
@@ -46,7 +46,7 @@ struct bump_zero {
     void deallocate(void*, std::size_t) { used = 0; }
 };
 
-/// Slots that are free hold the link to the next one.
+/// Free slots contain the link to the next free slot.
 struct free_list {
     struct node {
         node* next;
@@ -78,16 +78,16 @@ struct free_list_checked : free_list {
     }
 };
 
-/// A heap as heap_4 of FreeRTOS is described: a list of free blocks by address, the first that is large enough, neighbours
-/// that are free join. Written from that description. No alignment but 8.
+/// A heap written from the description of FreeRTOS's heap_4: a list of free blocks by address, first fit, adjacent free
+/// blocks are merged. The only alignment is 8.
 struct first_fit_list {
     struct node {
         node* next;
-        std::size_t size;  // with this header
+        std::size_t size;  // including this header
     };
     static constexpr std::size_t header = 8, least = 2 * header;
     alignas(align) std::byte bytes[capacity];
-    node start;  // in front of the first free block
+    node start;  // before the first free block
 
     first_fit_list() {
         auto* const all = reinterpret_cast<node*>(bytes);
@@ -139,7 +139,7 @@ private:
     static node* end_of(node* n) { return reinterpret_cast<node*>(reinterpret_cast<std::byte*>(n) + n->size); }
 };
 
-/// Buffers whose places are known: arrays, as `planned` has them.
+/// Buffers at constant offsets: arrays, as in `planned`.
 struct arrays {
     alignas(align) std::byte bytes[capacity];
     void* allocate(std::size_t, std::size_t) { return bytes + 256; }

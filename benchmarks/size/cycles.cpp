@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The instructions that an allocator's worst operation takes on a microcontroller, and its mean one, counted by the core's
-// own timer under QEMU's -icount: there every instruction takes the same time, whatever it is.
+// The instructions of an allocator's worst and mean operations on a microcontroller, counted with the core's timer
+// under QEMU's -icount, where every instruction takes the same time.
 //
 //     calibrate: a loop of known length ─► timer ticks an instruction
-//     stress:    allocate and deallocate, one at a time between two readings, less what an empty function takes
+//     stress:    allocate and deallocate, each between two readings, less the cost of an empty function
 //
-// The stress is the same each time: blocks of random sizes up to `LARGEST`, in random order, until the memory has been full
-// many times; then patterns that are bad for lists of holes: all blocks of the least size, every other one given back, joined
-// from both sides; requests that nothing can serve. `ALIGN` is the largest alignment asked for.
-// Prints four numbers: instructions of the worst allocate and the mean one, and the same of deallocate; and a fifth, the
-// timer's ticks in 20,000 instructions.
+// The stress is deterministic: blocks of random sizes up to `LARGEST`, in random order, until the memory has been full
+// many times. Then follow patterns that are bad for lists of holes: all blocks of the least size, every other one
+// deallocated, merges with both neighbors, and requests that fail. `ALIGN` is the largest requested alignment. Prints
+// five numbers: instructions of the worst and of the mean allocate, the same of deallocate, and the timer's ticks in
+// 20,000 instructions.
 //     -include <the header with SUBJECT>   -DSUBJECT=pool   -DLARGEST=32   -DALIGN=8   -DGIVEN_BACK=any, newest, oldest or all
 #include "../../examples/apps/firmware/board/semihosting.hpp"
 
@@ -36,7 +36,7 @@ constexpr std::uint32_t all_bits = 0xFF'FFFF;
 
 [[gnu::always_inline]] inline std::uint32_t now() { return *current; }
 
-/// Two instructions a turn, and nothing else.
+/// Executes two instructions a turn and no others.
 [[gnu::noipa]] std::uint32_t ticks_of_loop(std::uint32_t turns) {
     const std::uint32_t from = now();
     asm volatile(".syntax unified\n1: subs %0, #1\n bne 1b" : "+l"(turns) : : "cc");
@@ -44,7 +44,7 @@ constexpr std::uint32_t all_bits = 0xFF'FFFF;
 }
 
 constexpr std::uint32_t calibration_turns = 10'000;
-std::uint32_t ticks_per_20000 = 0;  // of as many instructions
+std::uint32_t ticks_per_20000 = 0;  // ticks of 20,000 instructions
 
 std::uint32_t instructions(std::uint32_t ticks) {
     return static_cast<std::uint32_t>((std::uint64_t{ticks} * 2 * calibration_turns + ticks_per_20000 / 2) / ticks_per_20000);
@@ -116,7 +116,7 @@ std::size_t below(std::size_t n) {
     return (random_state >> 8) % n;
 }
 
-/// With coarse ticks a short operation may seem shorter than an empty one.
+/// Subtracts, at least 0: with coarse ticks a short operation may seem shorter than an empty one.
 std::uint32_t less(std::uint32_t ticks, std::uint32_t of_empty) { return ticks > of_empty ? ticks - of_empty : 0; }
 
 bool take(std::size_t size, std::size_t align) {
@@ -126,7 +126,7 @@ bool take(std::size_t size, std::size_t align) {
     of_allocate.add(less(ticks, empty_allocate));
     if (given == nullptr) return false;
     auto* const bytes = static_cast<unsigned char*>(given);
-    for (std::size_t i = 0; i != size; ++i) bytes[i] = 0xA5;  // a holder writes
+    for (std::size_t i = 0; i != size; ++i) bytes[i] = 0xA5;  // as a user of the block does
     live[live_count++] = {given, size, metadata_of(subject)};
     return true;
 }
@@ -165,10 +165,10 @@ void stress() {
     }
     for (std::size_t size = 1; size <= LARGEST; size *= 4) {
         while (take(size, ALIGN)) {}
-        for (std::size_t i = 0; i + 1 < live_count; ++i) give(i);  // about every other: the last one takes a place
+        for (std::size_t i = 0; i + 1 < live_count; ++i) give(i);  // about every other block: later blocks shift
         while (take(LARGEST, ALIGN)) {}
         while (take(size, 1)) {}
-        while (live_count != 0) give(live_count / 2);  // neighbours on both sides
+        while (live_count != 0) give(live_count / 2);  // free neighbors on both sides
     }
 }
 
@@ -178,7 +178,7 @@ int main() {
     *reload = all_bits;
     *current = 0;
     *control = 5;  // the core's clock, no interrupt
-    // Reading the timer is in both; what is left is the loop.
+    // Both measurements include the reading of the timer; the difference is the loop.
     const std::uint32_t none = ticks_of_loop(1);
     ticks_per_20000 = ticks_of_loop(calibration_turns + 1) - none;
     std::uint32_t ticks = 0;

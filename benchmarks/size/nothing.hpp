@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: BSL-1.0
-// No allocator: the functions are there, and empty.
+// No allocator: the functions exist and are empty.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// allot's arenas over static storage, as a board has them.
+// allot's arenas over static storage, as on a board.
 #pragma once
 
 #include <allot/arena/arena.hpp>
@@ -17,7 +17,7 @@ namespace of_allot {
 inline constexpr std::size_t capacity = 1024, slot = 32;
 using storage = allot::host::static_storage<capacity>;
 
-/// A block's address is handed on, and its metadata kept as the next one to be given back.
+/// Returns the address of a block, and keeps its metadata for the next deallocation.
 template <class Strategy>
 struct in_arena {
     allot::arena<storage, Strategy> arena;
@@ -55,7 +55,7 @@ using best_fit = in_arena<allot::best_fit<>>;
 using best_fit_side_table = in_arena<allot::best_fit<allot::best_fit_options{.records = 32, .granule = 8}>>;
 using deferred = in_arena<allot::deferred<allot::best_fit<>>>;
 
-/// All requests are for a whole slot, and the compiler knows it.
+/// All requests are for a whole slot, which the compiler knows.
 struct pool_one_size : pool {
     void* allocate(std::size_t, std::size_t) { return arena.allocate({slot, alignof(std::max_align_t)}).address; }
     void deallocate(void* block, std::size_t) { arena.deallocate({block, slot}); }

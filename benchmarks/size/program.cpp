@@ -4,8 +4,8 @@
 //     -include <the header with SUBJECT>   -DSUBJECT=pool   -DOPERATIONS=3       1 construct, 2 allocate, 3 deallocate,
 //                                                                                4 diagnose, 5 resize
 //
-// Every operation is a function of its own that the compiler may not look into, called from main; with the subject `nothing`
-// the functions are there and empty. The difference of the two programs is what an allocator adds.
+// main calls every operation through a separate function that the compiler does not analyze. With the subject
+// `nothing`, these functions are empty. The difference between the two programs is the size of the allocator.
 #include "../../examples/apps/firmware/board/semihosting.hpp"
 
 #include <cstddef>
@@ -38,7 +38,7 @@ volatile int answer;
 }  // namespace
 
 int main() {
-    asm volatile("" : : "r"(&subject));  // somebody looks at it
+    asm volatile("" : : "r"(&subject));  // keeps the object in the program
 #if OPERATIONS >= 2
     held = allocate(size, align);
 #endif

@@ -233,7 +233,7 @@ class OnnxToNetwork(unittest.TestCase):
         itself = self.function("F", ["x"], ["y"], [node("F", ["x"], ["y"], domain="com.example")])
         self.check_refused(self.with_functions(call, itself), "the function F calls itself")
         older = self.function("F", ["x"], ["y"], [node("Relu", ["x"], ["y"])], opset=9)
-        self.check_refused(self.with_functions(call, older), "the function F is written in version 9")
+        self.check_refused(self.with_functions(call, older), "the function F uses version 9")
         branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
         inside = self.function("F", ["x"], ["y"], [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)])
         self.check_refused(self.with_functions(call, inside), "If", "graph inside")
@@ -278,7 +278,7 @@ class OnnxToNetwork(unittest.TestCase):
         options = ["--output", str(results), "--note", "Made\nby a test.", "--summary"]
         status, text, errors = self.run_main(*files, *options)
         self.assertEqual((status, text), (0, ""))
-        sizes = "3 steps, 4 tensors, 400 bytes in all, 200 bytes live at most"
+        sizes = "3 steps, 4 tensors, 400 bytes in total, at most 200 bytes live"
         self.assertEqual(errors.splitlines(), [f"first: {sizes}", f"second: {sizes}"])
         self.assertEqual(sorted(path.name for path in results.iterdir()), ["first.network", "second.network"])
         self.assertEqual(

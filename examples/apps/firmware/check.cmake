@@ -1,12 +1,12 @@
-# Builds the firmware for BOARD (config.hpp's name of it) and runs it in QEMU. It has to need no heap, no stdio and no guard
-# variable, to end with 0, and to come to the same digest as the program HOST, which runs the same network on this machine.
+# Builds the firmware for BOARD (its name in config.hpp) and runs it in QEMU. The firmware must need no heap, no stdio and no
+# guard variable, exit with 0, and print the same digest as the program HOST, which runs the same network on this machine.
 # Run by CTest with BOARD, HOST, FLAGS (of the compiler) and SCRATCH (a directory).
 cmake_minimum_required(VERSION 3.25)
 
 find_program(COMPILER arm-none-eabi-g++)
 find_program(QEMU qemu-system-arm)
 if(NOT COMPILER OR NOT QEMU)
-    message("skipped: there is no arm-none-eabi-g++ or no qemu-system-arm (Debian: gcc-arm-none-eabi, libstdc++-arm-none-eabi-newlib, qemu-system-arm)")
+    message("skipped: arm-none-eabi-g++ or qemu-system-arm is missing (Debian: gcc-arm-none-eabi, libstdc++-arm-none-eabi-newlib, qemu-system-arm)")
     return()
 endif()
 
@@ -21,7 +21,7 @@ function(run result)
 endfunction()
 function(digest_of output result)
     if(NOT output MATCHES "digest ([a-z_]+ [0-9a-f]+)\n")
-        message(FATAL_ERROR "there is no digest in the output")
+        message(FATAL_ERROR "the output contains no digest")
     endif()
     set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
@@ -35,7 +35,7 @@ run(symbols arm-none-eabi-nm ${SCRATCH}/firmware.elf)
 string(REGEX MATCHALL " (_?malloc[a-z_]*|_?free|_sbrk[a-z_]*|_Zn[wa][A-Za-z0-9_]*|_Zd[la][A-Za-z0-9_]*|_?v?f?printf[a-z_]*|f?puts|abort|__cxa_[a-z_]+|_ZGV[A-Za-z0-9_]*|_impure_[a-z]+)\n"
        unwanted "${symbols}")
 if(unwanted)
-    message(FATAL_ERROR "the firmware needs what a bare machine has not: ${unwanted}")
+    message(FATAL_ERROR "the firmware uses functions that need an operating system: ${unwanted}")
 endif()
 run(ignored arm-none-eabi-size -A ${SCRATCH}/firmware.elf)
 

@@ -1,4 +1,4 @@
-# A bare Cortex-M, with Arm's GNU toolchain and its newlib-nano. Which core is the board's to say: CMakeLists.txt.
+# A bare-metal Cortex-M, with Arm's GNU toolchain and its newlib-nano. The board determines the core: CMakeLists.txt.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(CMAKE_CXX_COMPILER arm-none-eabi-g++)

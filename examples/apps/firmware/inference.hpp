@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// inference: one run of the network, and what has to come out of it. An operator does not compute what its name says: it
-// reads every byte of its input and writes every byte of its output, mixed with position and content, as the demo's
-// operators do (mix.hpp). And when a tensor's life ends, every byte of it is read again: an operator that writes
-// over its own input is found too. One byte that two tensors shared, or that lay outside its memory, changes the digest.
+// inference: one run of the network, and its expected result. Operators do not perform the computations of their names.
+// They read every byte of their input and write every byte of their output, mixed with position and content (mix.hpp).
+// At the end of a tensor's lifetime, every byte of it is read again, which also detects an operator that overwrites its
+// own input. A single byte that two tensors share, or that is outside its memory, changes the digest.
 //
-//     infer      tensors in memory, where they were planned: input ─► read ─► sum ─► key ─► written ─► read ─► …
-//     expected   the same numbers without any memory: what a tensor's word would be follows from its key and position,
-//                so that nothing can be overwritten
+//     infer      tensors in memory, at planned offsets: input ─► read ─► sum ─► key ─► written ─► read ─► …
+//     expected   the same numbers without memory: the key and the position of a word determine its value, so that no
+//                byte can be overwritten
 #pragma once
 
 #include "mix.hpp"
@@ -17,7 +17,7 @@ namespace firmware {
 namespace mix = demo::mix;
 
 namespace detail {
-/// `sum(t, number)` is the sum of all of a tensor's words; `fill(t, key)` gives it its words.
+/// `sum(t, number)` returns the sum of a tensor's words; `fill(t, key)` writes its words.
 template <class Fill, class Sum>
 [[nodiscard]] std::uint64_t digest(const network& net, Fill&& fill, Sum&& sum) {
     const std::size_t last = net.tensors.size() - 1;
@@ -32,7 +32,7 @@ template <class Fill, class Sum>
 }
 }  // namespace detail
 
-/// `place(t)` is the block of a tensor, and `between()` is called before every operator.
+/// `place(t)` returns the block of a tensor; `between()` is called before every operator.
 template <class Place, class Between>
 [[nodiscard]] std::uint64_t infer(const network& net, Place&& place, Between&& between) {
     return detail::digest(
@@ -58,7 +58,7 @@ template <const network& Net>
             auto left = static_cast<std::uint32_t>(Net.tensors[t].size);
             for (std::uint32_t position = 0; left != 0; ++position) {
                 std::uint32_t word = mix::drawn(keys[t], position);
-                if (left < 4) word &= (std::uint32_t{1} << (8 * left)) - 1;  // little-endian: the first bytes of it
+                if (left < 4) word &= (std::uint32_t{1} << (8 * left)) - 1;  // little-endian: first bytes of it
                 left -= left < 4 ? left : 4;
                 sum += mix::weighed(word, position, static_cast<std::uint32_t>(number));
             }

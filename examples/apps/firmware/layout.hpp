@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// layout: where the compiler puts each tensor. Fast memory first, and what finds no room there, or is worth less, in the
-// slow one. When the two sections are too small, this does not compile: plan_shortfall<N> says how many bytes are missing.
+// layout: the compiler places each tensor, in fast memory first, and otherwise in slow memory. If the two sections are
+// too small, this header does not compile; plan_shortfall<N> in the message is the number of missing bytes.
 #pragma once
 
 #include "config.hpp"

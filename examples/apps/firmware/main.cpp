@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A firmware: a network whose tensors lie where the compiler planned, in a fast and a slow section of memory, while an
-// interrupt hands packets to the main loop. No heap, and nothing is decided when it runs. It prints what lies where, and
-// ends with 0 when every byte of every tensor and packet was what it had to be.
+// A firmware: a network whose tensors are at offsets planned by the compiler, in a fast and a slow section of memory,
+// while an interrupt passes packets to the main loop. It uses no heap and makes no placement decision at run time. It
+// prints the memory map, and exits with 0 if every byte of every tensor and packet is correct.
 #include "inference.hpp"
 #include "memory_map.hpp"
 #include "packets.hpp"
@@ -15,7 +15,7 @@ using firmware::options;
 constexpr options config = firmware::checked<firmware::boards::FIRMWARE_BOARD>();
 using layout = firmware::layout<config>;
 
-// Two memories, where the linker puts their sections: bytes alone, which nobody zeroes at start-up.
+// Two memories in sections that the linker places: bytes that the startup code does not clear.
 struct alignas(layout::fast.align) fast_bytes {
     std::byte bytes[config.fast_bytes];
 };
@@ -64,16 +64,16 @@ int main() {
 
     print_result("bytes of the packets' pool", config.packets.slot * config.packets.count);
     print_result("packets", packets.taken());
-    print_result("lost, when no slot was free", packets.lost());
+    print_result("lost because no slot was free", packets.lost());
     board::print("digest ");
     board::print(layout::net.name);
     board::print(" ");
     firmware::print_hexadecimal(digest, 16);
     board::print("\n");
 
-    if (digest != firmware::expected<layout::net>()) board::print("wrong: tensors were overwritten\n");
-    else if (packets.wrong() != 0) board::print("wrong: packets were overwritten\n");
-    else if (!packets.all_free()) board::print("wrong: slots of the pool are missing\n");
+    if (digest != firmware::expected<layout::net>()) board::print("error: tensors were overwritten\n");
+    else if (packets.wrong() != 0) board::print("error: packets were overwritten\n");
+    else if (!packets.all_free()) board::print("error: slots of the pool were not freed\n");
     else return 0;
     return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_map: says over semihosting what lies where: sections, tensors with their lifetimes, the pool.
+// memory_map: prints the memory map over semihosting: sections, tensors with their lifetimes, the pool.
 #pragma once
 
 #include "board/sections.hpp"
@@ -8,13 +8,13 @@
 
 namespace firmware {
 
-/// Right-aligned.
+/// Prints a right-aligned number.
 inline void print_number(std::uint64_t number, unsigned width) noexcept {
     for (std::uint64_t shorter = number; width > 1; --width)
         if ((shorter /= 10) == 0) board::print(" ");
     board::print(number);
 }
-/// In hexadecimal.
+/// Prints a number in hexadecimal.
 inline void print_hexadecimal(std::uint64_t number, unsigned digits) noexcept {
     char text[17]{};
     for (unsigned i = 0; i != digits; ++i) text[i] = "0123456789abcdef"[number >> (4 * (digits - 1 - i)) & 15];
@@ -36,7 +36,7 @@ inline void print_sections() noexcept {
     }
 }
 
-/// `place(t)` is the block of a tensor.
+/// `place(t)` returns the block of a tensor.
 template <options Options, class Place>
 void print_tensors(Place&& place) noexcept {
     using plan = layout<Options>;

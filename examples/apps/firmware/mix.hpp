@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// mix: what every operator of the demo computes. It reads every byte of its inputs into a 64-bit sum in which each
-// 32-bit word counts by its content, its position and the number of the input, and writes every byte of its outputs as
-// a function of that sum, the step, the output's number and the word's position. One byte that was lost, moved or
-// overwritten therefore changes all that is computed from it, up to the final digest.
+// mix: the computation of the demo's operators. An operator reads every byte of its inputs into a 64-bit sum, to which
+// each 32-bit word contributes by its content, its position and the index of the input. It writes every byte of its
+// outputs as a function of that sum, the step, the index of the output and the word's position. A lost, moved or
+// overwritten byte therefore changes all values computed from it, up to the final digest.
 //
 //     sum = Σ weighed(word, position, input)          a sum, so that parallel work items may add in any order
 //     word of an output = drawn(key_of(sum, step and output), position)
 //
-// For a given position, words that differ are weighed differently. The arithmetic is one text that is compiled twice:
-// here for the host, and as OpenCL C when the program runs. Words are little-endian, and sizes need not be multiples
-// of 4. Thread safety: pure functions.
+// At a given position, different words have different weights. The arithmetic is a single text that is compiled twice:
+// here for the host, and as OpenCL C at run time. Words are little-endian, and sizes need not be multiples of 4. Thread
+// safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -56,12 +56,13 @@ ALLOT_DEMO_BOTH(
 )
 #undef ALLOT_DEMO_BOTH
 
-/// What tells apart the outputs of all steps, and, with `step` one past the last, the network's inputs.
+/// Returns a salt that differs for the outputs of all steps and, with `step` one past the last, for the network's
+/// inputs.
 [[nodiscard]] constexpr ulong salt_of(std::size_t step, std::size_t output) {
     return (static_cast<ulong>(step) << 32) + output + 1;
 }
 
-/// The sum of a piece of a tensor that starts at byte `position`, a multiple of 4.
+/// Returns the sum of a piece of a tensor that starts at byte `position`, a multiple of 4.
 [[nodiscard]] inline ulong absorb(const void* from, std::size_t size, std::size_t position, std::size_t number) {
     const auto* bytes = static_cast<const std::byte*>(from);
     const auto n = static_cast<uint>(number);
@@ -90,8 +91,8 @@ inline void produce(void* to, std::size_t size, std::size_t position, ulong key)
     std::memcpy(bytes, &word, size);
 }
 
-/// The OpenCL kernels, to be compiled behind `shared_source`. Tensors and sums are a buffer and a byte offset each, as
-/// `allot::opencl::set_arg` sets them. Every work item takes one run of words and has one partial sum.
+/// The OpenCL kernels, to be compiled after `shared_source`. Tensors and sums are each a buffer and a byte offset, as
+/// set by `allot::opencl::set_arg`. Each work item handles one range of words and has one partial sum.
 inline constexpr char kernel_source[] = R"(
 kernel void absorb(global const uchar* from, ulong offset, global uchar* sums, ulong sums_offset,
                    ulong size, uint number, uint afresh) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// networks: which tensors two known networks have between their operators, how large they are, and how long they live.
-// Sizes and lifetimes alone: the operators of this program do not compute what a real one would (inference.hpp).
+// networks: the tensors between the operators of two known networks, with their sizes and lifetimes. The operators of
+// this program do not perform the computations of the real ones (inference.hpp).
 //
 //     step      0       1       2               Both are chains: the operator of step s reads tensor s and writes
 //     tensor 0 ──► op ─► 1 ─► op ─► 2 ─► …      tensor s + 1. A lifetime [0, 2) ends before step 2.
@@ -24,9 +24,9 @@ struct network {
 namespace detail {
 
 /// From the repository tensorflow/tflite-micro, tensorflow/lite/micro/memory_planner/greedy_memory_planner_test.cc, the
-/// test "TestPersonDetectionModel" (Apache-2.0): the numbers, from the last of its list to the first, but the input.
+/// test "TestPersonDetectionModel" (Apache-2.0): its numbers in reverse order, except for the first tensor.
 inline constexpr allot::plan_buffer person_detection[] = {
-    {.size = 9216, .live = {0, 30}},   // the picture, 96 × 96, which is kept
+    {.size = 9216, .live = {0, 30}},   // the 96 × 96 image, which is kept
     {.size = 18432, .live = {0, 2}},   {.size = 18432, .live = {1, 3}},   {.size = 36864, .live = {2, 4}},
     {.size = 9216, .live = {3, 5}},    {.size = 18432, .live = {4, 6}},   {.size = 18432, .live = {5, 7}},
     {.size = 18432, .live = {6, 8}},   {.size = 4608, .live = {7, 9}},    {.size = 9216, .live = {8, 10}},
@@ -42,7 +42,7 @@ inline constexpr allot::plan_buffer person_detection[] = {
 /// TensorFlow Lite Micro's example micro_speech, the network "tiny_conv" of TensorFlow's speech_commands/models.py with 49
 /// × 40 features and four words, in bytes an element (Apache-2.0).
 inline constexpr allot::plan_buffer keyword_spotting[] = {
-    {.size = 1960, .live = {0, 1}},  // the spectrogram, as a row
+    {.size = 1960, .live = {0, 1}},  // the spectrogram as a row
     {.size = 1960, .live = {0, 2}},  // reshaped: 49 × 40
     {.size = 4000, .live = {1, 3}},  // convolution: 25 × 20 × 8
     {.size = 4, .live = {2, 4}},     // fully connected

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// packets: from an interrupt to the main loop, through slots of a pool and a mailbox.
+// packets: from an interrupt to the main loop, through the slots of a pool and a mailbox.
 //
-//     interrupt   allocate ─► fill ─► put ─┐                   no slot left: the packet is lost, and counted
+//     interrupt   allocate ─► fill ─► put ─┐                   without a free slot, the packet is lost and counted
 //                     ▲                    ▼
 //     pool        │ slot │ slot │ …    mailbox │ · │ · │ … │
 //                     ▲                    │
 //     main loop   deallocate ◄─ read ◄─ take
 //
-// The pool is what both change. Its slots are in an atomic bitmap, or, where the core has no instructions for that, each
-// call is made with interrupts off. The mailbox has one writer and one reader, who each move an index of their own: loads
-// and stores, which every core has. It has room for as many as there are slots.
+// Both sides modify the pool. Its slots are in an atomic bitmap; on a core without the instructions for it, each call
+// runs with interrupts disabled. The mailbox has one writer and one reader, each with its own index. It needs only
+// loads and stores, which every core has. Its capacity is the number of slots.
 #pragma once
 
 #include "board/interrupts.hpp"
@@ -35,7 +35,7 @@ class packets {
     using slot = typename pool::block_type;
 
 public:
-    /// One interrupt.
+    /// Handles one interrupt.
     void receive() noexcept {
         const slot taken = pool_.allocate({sizeof(packet), alignof(packet)});
         if (!taken) {
@@ -47,7 +47,7 @@ public:
         mailbox_.put(taken);
     }
 
-    /// The main loop takes all that have come, and gives their slots back.
+    /// Called by the main loop: takes all received packets and frees their slots.
     void take_all() noexcept {
         for (slot taken; (taken = mailbox_.take());) {
             const auto& given = *static_cast<const packet*>(taken.address);
@@ -59,11 +59,11 @@ public:
         }
     }
 
-    /// How many the main loop had; how many found no slot; words that were not what the interrupt wrote.
+    /// Numbers of packets taken, of packets lost without a free slot, and of incorrect words.
     [[nodiscard]] std::uint32_t taken() const noexcept { return taken_; }
     [[nodiscard]] std::uint32_t lost() const noexcept { return lost_; }
     [[nodiscard]] std::uint32_t wrong() const noexcept { return wrong_; }
-    /// Whether every slot is free: all of them can be taken, and no more. Precondition: no interrupt comes.
+    /// Returns whether every slot is free, by allocating all of them. Precondition: no interrupt occurs.
     [[nodiscard]] bool all_free() noexcept {
         slot all[Options.packets.count];
         bool free = true;
@@ -91,7 +91,7 @@ private:
         }
 
     private:
-        static constexpr std::uint32_t room = Options.packets.count + 1;  // the one that is empty tells full from empty
+        static constexpr std::uint32_t room = Options.packets.count + 1;  // one more, to distinguish full from empty
         [[nodiscard]] static std::uint32_t after(std::uint32_t at) noexcept { return at + 1 == room ? 0 : at + 1; }
         slot slots_[room]{};
         std::atomic<std::uint32_t> written_{0}, read_{0};

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Tests of memory_planner as a user meets it: what it reads, writes, prints, refuses and exits with.
+"""Tests the interface of memory_planner: input, output, messages, errors and exit status.
 
     check.py PROGRAM [json]      json: the program was built with a JSON library
 
-Offsets are judged here by comparing every pair, with nothing of the library.
+The tests check offsets by comparing every pair of buffers, without code of the library.
 """
 
 import copy
@@ -26,7 +26,7 @@ CAPTURE = json.loads((Path(__file__).parent / "kernel.json").read_text(encoding=
 
 
 def random_table(count, steps, seed, longest=40):
-    """Buffers of random sizes and lives."""
+    """Returns a table of buffers with random sizes and lifetimes."""
     chance = random.Random(seed)
     rows = ["id,lower,upper,size"]
     for i in range(count):
@@ -64,7 +64,7 @@ class Planner(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def judge(self, rows, capacity):
-        """Every pair of rows, and every offset, on its own."""
+        """Checks every pair of rows and every offset."""
         placed = [(r["id"], int(r["lower"]), int(r["upper"]), int(r["size"]), int(r["offset"]), r.get("memory")) for r in rows]
         for row, (_, _, _, size, offset, _) in zip(rows, placed):
             self.assertLessEqual(offset + size, capacity)
@@ -107,26 +107,26 @@ class Tables(Planner):
         for text, line, reason in [
             ("", 1, "the file is empty"),
             ("\n\n", 2, "the file is empty"),
-            ("id,lower,upper,size\n", 1, "there is no buffer"),
+            ("id,lower,upper,size\n", 1, "the file contains no buffers"),
             ("name,from,to,size\na,0,1,1\n", 1, first),
             ("id,lower,upper,size,colour\n", 1, first),
-            (head + "a,0,1,1\n", 2, "there are 5 columns, and this row has 4"),
-            (head + "a,0,1,1,1\n\nb,0,1,1,1,1\n", 4, "there are 5 columns, and this row has 6"),
+            (head + "a,0,1,1\n", 2, "the row has 4 columns instead of 5"),
+            (head + "a,0,1,1,1\n\nb,0,1,1,1,1\n", 4, "the row has 6 columns instead of 5"),
             (head + ",0,1,1,1\n", 2, "the buffer has no id"),
-            (head + '"a",0,1,1,1\n', 2, "an id with quotes; ids have neither quotes nor commas"),
-            (head + "a,0,1,1,1\nb,0,1,1,1\na,5,6,1,1\n", 4, "the id a is that of line 2"),
+            (head + '"a",0,1,1,1\n', 2, "the id contains a quote; ids must not contain quotes or commas"),
+            (head + "a,0,1,1,1\nb,0,1,1,1\na,5,6,1,1\n", 4, "the id a is already used in line 2"),
             (head + "a,1,1,1,1\n", 2, "upper, 1, is not above lower, 1"),
             (head + "a,1,-1,1,1\n", 2, "upper, -1, is not above lower, 1"),
-            (head + "a,x,1,1,1\n", 2, 'lower, "x", is no whole number'),
-            (head + "a,0,1.5,1,1\n", 2, 'upper, "1.5", is no whole number'),
-            (head + "a,0,99999999999999999999,1,1\n", 2, "upper, 99999999999999999999, does not fit 64 bits"),
-            (head + "a,0,1,-1,1\n", 2, 'size, "-1", is no whole number of 0 or more'),
-            (head + "a,0,1, 1,1\n", 2, 'size, " 1", is no whole number of 0 or more'),
-            (head + "a,0,1,,1\n", 2, 'size, "", is no whole number of 0 or more'),
-            (head + "a,0,1,18446744073709551616,1\n", 2, "size, 18446744073709551616, does not fit 64 bits"),
-            (head + "a,0,1,18446744073709551615,1\nb,5,6,1,1\n", 3, "all sizes up to here together do not fit 64 bits"),
-            (head + "a,0,1,1,3\n", 2, "the alignment 3 is no power of two"),
-            (head + "a,0,1,1,0\n", 2, "the alignment 0 is no power of two"),
+            (head + "a,x,1,1,1\n", 2, 'lower, "x", is not an integer'),
+            (head + "a,0,1.5,1,1\n", 2, 'upper, "1.5", is not an integer'),
+            (head + "a,0,99999999999999999999,1,1\n", 2, "upper, 99999999999999999999, exceeds 64 bits"),
+            (head + "a,0,1,-1,1\n", 2, 'size, "-1", is not an integer of 0 or more'),
+            (head + "a,0,1, 1,1\n", 2, 'size, " 1", is not an integer of 0 or more'),
+            (head + "a,0,1,,1\n", 2, 'size, "", is not an integer of 0 or more'),
+            (head + "a,0,1,18446744073709551616,1\n", 2, "size, 18446744073709551616, exceeds 64 bits"),
+            (head + "a,0,1,18446744073709551615,1\nb,5,6,1,1\n", 3, "the sum of the sizes up to here exceeds 64 bits"),
+            (head + "a,0,1,1,3\n", 2, "the alignment 3 is not a power of two"),
+            (head + "a,0,1,1,0\n", 2, "the alignment 0 is not a power of two"),
         ]:
             with self.subTest(text=text):
                 self.refused(self.table(text), line, reason)
@@ -138,7 +138,7 @@ class Tables(Planner):
         self.assertEqual((told["status"], told["peak"], told["lower_bound"]), ("optimal", 150, 150))
         self.judge(self.rows(out), 150)
         self.assertEqual([(r["id"], r["lower"], r["upper"]) for r in self.rows(out)], [("0", "0", "1"), ("1", "0", "2"), ("2", "1", "2")])
-        self.refused(self.file("n.network", "network n\nno\n"), 2, '"no" is no record of a network')
+        self.refused(self.file("n.network", "network n\nno\n"), 2, '"no" is not a record of a network')
 
 
 class Results(Planner):
@@ -163,7 +163,7 @@ class Results(Planner):
         out, picture = self.folder / "out.csv", self.folder / "plan.svg"
         done = self.run_it("--capacity=10", "--json", "--out", str(out), "--svg", str(picture), self.table(self.three), exits_with=1)
         self.assertEqual(json.loads(done.stdout)["status"], "infeasible")
-        self.assertIn("more than there is; most is live at step 1", done.stderr)
+        self.assertIn("exceeds the capacity; the most bytes are live at step 1", done.stderr)
         self.assertFalse(out.exists())
         self.assertTrue(picture.exists())
         self.run_it("--capacity=11", "--out", str(out), self.table(self.three))
@@ -173,19 +173,19 @@ class Results(Planner):
         path = self.table(self.three)
         for arguments, reason in [
             ([], "no file is given"),
-            ([path, path], "there are two files"),
-            (["--colour", path], "there is no option --colour"),
+            ([path, path], "more than one file is given"),
+            (["--colour", path], "unknown option --colour"),
             ([path, "--out"], "--out needs a value"),
-            (["--capacity", "12kB", path], '"12kB" is no number of bytes'),
-            (["--capacity", "17179869184GiB", path], "is no number of bytes"),
-            (["--capacity", "-1", path], "is no number of bytes"),
-            (["--budget", "nan", path], '"nan" is no number of seconds'),
-            (["--budget", "1s", path], '"1s" is no number of seconds'),
-            (["--memory", "fast", path], "a memory is written NAME:BYTES"),
-            (["--memory", "a:1", "--memory", "a:2", path], 'there are two memories "a"'),
-            (["--memory", "a:1", "--capacity", "1", path], "--capacity is of the one memory"),
-            (["--memory", "a:1:many", path], '"many" is no cost of a byte'),
-            (["--memory", "a:1:2", "--memory", "b:1:1", path], 'memory "b" costs less than the one before'),
+            (["--capacity", "12kB", path], '"12kB" is not a number of bytes'),
+            (["--capacity", "17179869184GiB", path], "is not a number of bytes"),
+            (["--capacity", "-1", path], "is not a number of bytes"),
+            (["--budget", "nan", path], '"nan" is not a number of seconds'),
+            (["--budget", "1s", path], '"1s" is not a number of seconds'),
+            (["--memory", "fast", path], "a memory needs the form NAME:BYTES"),
+            (["--memory", "a:1", "--memory", "a:2", path], 'memory "a" is given twice'),
+            (["--memory", "a:1", "--capacity", "1", path], "--capacity cannot be given with --memory"),
+            (["--memory", "a:1:many", path], '"many" is not a cost per byte'),
+            (["--memory", "a:1:2", "--memory", "b:1:1", path], 'memory "b" costs less than the previous one'),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.run_it(*arguments, exits_with=2)
@@ -274,7 +274,7 @@ class Pictures(Planner):
 
 class Pages(Planner):
     def pages(self, text):
-        """A column's ranges, one by one."""
+        """Returns the pages of a column's ranges."""
         ends = [part.split("-") for part in text.split()]
         return [page for begin, *end in ends for page in range(int(begin), int((end or [begin])[0]) + 1)]
 
@@ -314,7 +314,7 @@ class Pages(Planner):
         peak = json.loads(self.run_it("--pages", "512", "--json", path).stdout)["peak"]
         done = self.run_it("--pages", "512", "--capacity", str(peak - 1), "--out", str(out), "--svg", str(picture), path, exits_with=1)
         self.assertIn("infeasible", done.stdout)
-        self.assertIn("more than there is; most is live at step", done.stdout)
+        self.assertIn("exceeds the capacity; the most bytes are live at step", done.stdout)
         self.assertFalse(out.exists())
         self.assertTrue(picture.exists())
         self.assertIn(f" of {peak:,}", self.run_it("--pages", "512", "--capacity", str(peak), "--out", str(out), path).stdout)
@@ -336,12 +336,12 @@ class Pages(Planner):
     def test_what_is_refused(self):
         path = self.table("id,lower,upper,size,alignment\na,0,3,100,64\n")
         for arguments, reason in [
-            (["--pages", "0"], "a page has at least one byte"),
-            (["--pages", "4k"], '"4k" is no number of bytes'),
-            (["--pages", "-1"], '"-1" is no number of bytes'),
-            (["--pages", "64", "--memory", "a:1KiB", "--memory", "b:1KiB"], "cannot be given with --memory"),
-            (["--pages", "32"], f"{path}: buffer a: a plan in pages cannot keep the alignment 64, of which pages of 32 bytes are no multiple"),
-            (["--pages", "96"], "of which pages of 96 bytes are no multiple"),
+            (["--pages", "0"], "a page must have at least one byte"),
+            (["--pages", "4k"], '"4k" is not a number of bytes'),
+            (["--pages", "-1"], '"-1" is not a number of bytes'),
+            (["--pages", "64", "--memory", "a:1KiB", "--memory", "b:1KiB"], "--pages cannot be given with --memory"),
+            (["--pages", "32"], f"{path}: buffer a: pages do not support the alignment 64, because 32 bytes are not a multiple of it"),
+            (["--pages", "96"], "because 96 bytes are not a multiple of it"),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.run_it(*arguments, path, exits_with=2)
@@ -350,7 +350,7 @@ class Pages(Planner):
         huge = self.table("id,lower,upper,size\na,0,3,1000000000000\n")
         self.assertIn("more than 134217728 pages of 16 bytes", self.run_it("--pages", "16", huge, exits_with=2).stderr)
         self.run_it("--pages", "1MiB", huge)
-        self.assertIn("do not fit 64 bits", self.run_it("--pages", str(2 ** 63), self.table("id,lower,upper,size\na,0,3,1\nb,0,3,1\n"), exits_with=2).stderr)
+        self.assertIn("exceed 64 bits", self.run_it("--pages", str(2 ** 63), self.table("id,lower,upper,size\na,0,3,1\nb,0,3,1\n"), exits_with=2).stderr)
 
 
 class Memories(Planner):
@@ -367,7 +367,7 @@ class Memories(Planner):
             self.assertTrue(there)
             self.assertLessEqual(max(int(r["offset"]) + int(r["size"]) for r in there), capacity)
         self.assertEqual(told["spilled"], sum(int(r["size"]) for r in rows if r["memory"] != "fast"))
-        self.assertIn("bytes are spilled", self.run_it("--memory", "fast:200", "--memory", "slow:1KiB", path).stdout)
+        self.assertIn("bytes spilled", self.run_it("--memory", "fast:200", "--memory", "slow:1KiB", path).stdout)
 
     def test_nothing_spills_where_there_is_room(self):
         out = str(self.folder / "out.csv")
@@ -376,13 +376,13 @@ class Memories(Planner):
         self.assertEqual(json.loads(done.stdout)["spilled"], 0)
 
     def test_the_gap_is_that_of_the_cost(self):
-        # 5 and 7 live at once, and the fast memory holds one of them: the other costs its bytes. No plan costs less than 5, which
-        # the bound may or may not know; that a memory is as full as what lies in it asks for is no gap of the plan.
+        # Buffers of 5 and 7 bytes live at the same time, and the fast memory fits one of them; the other one costs its bytes. No
+        # plan costs less than 5; the bound may be lower. The gap is that of the cost, not of the peaks of the memories.
         path = self.table("id,lower,upper,size\na,0,2,5\nb,1,3,7\n")
         for moves in [[], ["--moves"]]:
             done = self.run_it("--memory", "fast:9", "--memory", "slow:1KiB", "--json", *moves, path)
             told = json.loads(done.stdout)
-            self.assertEqual(told["cost"], 10 if moves else 5)  # of its bytes; with accesses one that writes and one that reads
+            self.assertEqual(told["cost"], 10 if moves else 5)  # its bytes; with accesses, once for a write and once for a read
             self.assertLessEqual(told["lower_bound_of_cost"], told["cost"])
             bound = told["lower_bound_of_cost"]
             self.assertEqual(told["gap"], None if bound == 0 else round((told["cost"] - bound) / bound, 6))
@@ -395,19 +395,19 @@ class Memories(Planner):
     def test_progress_is_of_the_cost(self):
         path = self.table(random_table(400, 300, 7))
         done = self.run_it("--memory", "fast:20KiB", "--memory", "slow:1GiB", "--budget", "1.5", path)
-        self.assertTrue(done.stderr or ": optimal: " in done.stdout)  # told from the first second on
+        self.assertTrue(done.stderr or ": optimal: " in done.stdout)  # reported after the first second
         for line in done.stderr.splitlines():
             self.assertRegex(line, r"^cost [\d,]+, lower bound [\d,]+, \d+ s; Ctrl-C ends with this plan$")
 
     def test_no_room_in_all_of_them(self):
         out = self.folder / "out.csv"
         done = self.run_it("--memory", "fast:100", "--memory", "slow:100", "--out", str(out), self.table(self.ROWS), exits_with=1)
-        self.assertRegex(done.stdout, r"infeasible: \d+ of 40 buffers have no room in these memories; most is live at step \d+")
+        self.assertRegex(done.stdout, r"infeasible: \d+ of 40 buffers do not fit these memories; the most bytes are live at step \d+")
         self.assertFalse(out.exists())
 
 
 class Moves(Planner):
-    # 0 is used at both ends, and 1, which does not fit beside it, in between.
+    # Tensor 0 is used at both ends; tensor 1 is used in between and does not fit at the same time.
     NETWORK = "network leaves\n" + "".join(f"tensor {i} {size} int8 {size} t{i}\n" for i, size in enumerate([60, 80, 1, 1, 1])) + \
         "".join(f"step {i} op {reads} -> {writes}\n" for i, (reads, writes) in
                 enumerate([("", "0"), ("0", "2"), ("0", ""), ("", "1"), ("1", ""), ("1", "3"), ("0", "4"), ("0", ""), ("0", "")]))
@@ -449,9 +449,9 @@ class Moves(Planner):
     def test_refusals(self):
         path = self.table(Memories.ROWS)
         for memories in [[], ["--memory", "fast:200"]]:
-            self.assertIn("--moves is between several memories", self.run_it("--moves", *memories, path, exits_with=2).stderr)
+            self.assertIn("--moves needs several memories", self.run_it("--moves", *memories, path, exits_with=2).stderr)
         done = self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:100", path, exits_with=1)
-        self.assertRegex(done.stdout, r"\d+ of 40 buffers have no room in these memories, though they may move")
+        self.assertRegex(done.stdout, r"\d+ of 40 buffers do not fit these memories, even with moves")
 
 
 class Captures(Planner):
@@ -468,7 +468,7 @@ class Captures(Planner):
         self.assertEqual([(r["id"], r["memory"]) for r in rows],
                          [("10", "fast"), ("11", "fast"), ("12", "slow"), ("12", "slow"), ("13", "slow"), ("14", "slow"), ("15", "slow")])
         offsets = {r["id"]: int(r["offset"]) for r in rows}
-        self.assertEqual({offsets["10"], offsets["11"]}, {32, 64})  # beside what is reserved, apart though they never meet
+        self.assertEqual({offsets["10"], offsets["11"]}, {32, 64})  # above the reserved range, and apart although their lifetimes do not overlap
         self.assertEqual(offsets["13"], 100)
         self.assertEqual(offsets["14"], offsets["15"])
         self.judge([r for r in rows if r["id"] != "15"], 160)
@@ -485,7 +485,7 @@ class Captures(Planner):
             self.assertEqual([m["status"] for m in json.loads(done.stdout)["memories"]], [status, "optimal"])
             self.assertEqual(json.loads(done.stdout)["status"], status)
         self.assertIn('has no memory "medium"', self.run_it("--memory", "medium:79", self.capture(), exits_with=2).stderr)
-        self.assertIn("there are several memories", self.run_it("--capacity", "79", self.capture(), exits_with=2).stderr)
+        self.assertIn("the file has several memories", self.run_it("--capacity", "79", self.capture(), exits_with=2).stderr)
 
     def test_what_pages_cannot_keep(self):
         def one_pool(problem, **constraints):
@@ -496,12 +496,12 @@ class Captures(Planner):
         pair, pin = {"first": 10, "second": 11}, {"buffer": 10, "pool": 1, "offset": 0, "exclusive_for_all_time": False}
         self.assertIn("pages", self.run_it("--pages", "64", self.capture(one_pool)).stdout)
         for change, reason in [
-            (lambda problem: None, "there are several memories, and pages are planned of one"),
-            (lambda problem: one_pool(problem, separations=[pair]), "buffer a: a plan in pages cannot keep buffers apart"),
-            (lambda problem: one_pool(problem, colocations=[pair]), "cannot keep buffers that share an offset"),
-            (lambda problem: one_pool(problem, pinned_allocations=[pin]), "buffer a: a plan in pages cannot keep fixed offsets"),
+            (lambda problem: None, "pages require a single memory"),
+            (lambda problem: one_pool(problem, separations=[pair]), "buffer a: pages do not support pairs of buffers that are kept apart"),
+            (lambda problem: one_pool(problem, colocations=[pair]), "do not support buffers that share an offset"),
+            (lambda problem: one_pool(problem, pinned_allocations=[pin]), "buffer a: pages do not support fixed offsets"),
             (lambda problem: (one_pool(problem), problem["pools"][0].update(reserved_ranges=[{"begin": 0, "end": 8}])), "reserved ranges"),
-            (lambda problem: (one_pool(problem), problem["buffers"][1]["live_intervals"].append({"lower": 90, "upper": 91})), "live more than once"),
+            (lambda problem: (one_pool(problem), problem["buffers"][1]["live_intervals"].append({"lower": 90, "upper": 91})), "do not support several lifetimes"),
         ]:
             with self.subTest(reason=reason):
                 done = self.run_it("--pages", "64", self.capture(change), exits_with=2)
@@ -520,28 +520,28 @@ class Captures(Planner):
 
         second = ('"id": 1', 2, -1)  # where buffer 1 begins
         for change, where, reason in [
-            (buffer(1, alignment=3), second, "the alignment 3 is no power of two"),
-            (buffer(1, id=10), second, "there is a buffer 10 already"),
-            (buffer(1, size=-1), second, '"size" is no whole number of 0 or more that fits 64 bits'),
-            (buffer(1, size=1.5), second, '"size" is no whole number of 0 or more that fits 64 bits'),
-            (buffer(1, size=2 ** 64), second, '"size" is no whole number of 0 or more that fits 64 bits'),
-            (buffer(1, size=2 ** 64 - 1), second, "all sizes up to here together do not fit 64 bits"),
-            (buffer(1, name=7), second, '"name" is no string'),
-            (buffer(1, allowed_pools=[9]), second, "there is no pool 9"),
-            (buffer(1, allowed_pools=[1, 2]), second, "the buffer is not allowed in exactly one pool"),
-            (buffer(1, live_intervals=[]), second, "the buffer 11 never lives"),
+            (buffer(1, alignment=3), second, "the alignment 3 is not a power of two"),
+            (buffer(1, id=10), second, "the buffer id 10 is already used"),
+            (buffer(1, size=-1), second, '"size" is not an unsigned 64-bit integer'),
+            (buffer(1, size=1.5), second, '"size" is not an unsigned 64-bit integer'),
+            (buffer(1, size=2 ** 64), second, '"size" is not an unsigned 64-bit integer'),
+            (buffer(1, size=2 ** 64 - 1), second, "the sum of the sizes up to here exceeds 64 bits"),
+            (buffer(1, name=7), second, '"name" is not of type string'),
+            (buffer(1, allowed_pools=[9]), second, "unknown pool 9"),
+            (buffer(1, allowed_pools=[1, 2]), second, "the buffer must be allowed in exactly one pool"),
+            (buffer(1, live_intervals=[]), second, "the buffer 11 has no lifetime"),
             (buffer(1, live_intervals=[{"lower": 4, "upper": 4}]), ('"lower"', 1, -1), "upper, 4, is not above lower, 4"),
-            (buffer(1, live_intervals=[{"lower": 4, "upper": 6}, {"lower": 5, "upper": 7}]), ('"lower"', 2, -1), "the buffer 11 lives already then"),
-            (buffer(1, live_intervals=[{"lower": 4, "upper": 2 ** 63}]), ('"lower"', 1, -1), '"upper" is no whole number that fits 64 bits'),
+            (buffer(1, live_intervals=[{"lower": 4, "upper": 6}, {"lower": 5, "upper": 7}]), ('"lower"', 2, -1), "two lifetimes of the buffer 11 overlap"),
+            (buffer(1, live_intervals=[{"lower": 4, "upper": 2 ** 63}]), ('"lower"', 1, -1), '"upper" is not a 64-bit integer'),
             (lambda problem: problem["buffers"][1].pop("size"), second, '"size" is missing'),
-            (lambda problem: problem["pools"][1].update(name="fast"), ('"pools"', 0, 12), 'there is a pool "fast" already'),
+            (lambda problem: problem["pools"][1].update(name="fast"), ('"pools"', 0, 12), 'the pool name "fast" is already used'),
             (lambda problem: problem["pools"][0]["reserved_ranges"][0].update(begin=33), ('"begin"', 0, -1), "the reserved range ends before it begins"),
-            (constraint("separations", {"first": 10, "second": 99}), ('"first"', 0, -1), "there is no buffer 99"),
-            (constraint("separations", {"first": 10, "second": 10}), ('"first"', 0, -1), "the pair is one buffer"),
-            (constraint("colocations", {"first": 10, "second": 12}), ('"first"', 2, -1), "the two cannot share an offset: they lie in different pools"),
-            (constraint("temporal_exclusions", {"first": 10, "second": 11}), ('"first"', 3, -1), "temporal_exclusions cannot be planned"),
+            (constraint("separations", {"first": 10, "second": 99}), ('"first"', 0, -1), "unknown buffer 99"),
+            (constraint("separations", {"first": 10, "second": 10}), ('"first"', 0, -1), "both buffers of the pair are the same"),
+            (constraint("colocations", {"first": 10, "second": 12}), ('"first"', 2, -1), "buffers of different pools cannot share an offset"),
+            (constraint("temporal_exclusions", {"first": 10, "second": 11}), ('"first"', 3, -1), "temporal_exclusions are not supported"),
             (lambda problem: problem["constraints"]["pinned_allocations"][0].update(pool=1), ('"buffer"', 0, -1), "the buffer is not allowed in that pool"),
-            (lambda problem: problem["constraints"]["pinned_allocations"][0].update(exclusive_for_all_time=True), ('"buffer"', 0, -1), "exclusive pins cannot be planned"),
+            (lambda problem: problem["constraints"]["pinned_allocations"][0].update(exclusive_for_all_time=True), ('"buffer"', 0, -1), "exclusive pins are not supported"),
             (lambda problem: problem.update(buffers=[7]), ('"problem"', 0, 0), None),
             (lambda problem: problem.update(buffers=[]), ('"problem"', 0, 0), None),
         ]:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // csv: reads a table of buffers.
 //
-//     id,lower,upper,size,alignment         the last column may be left out, and is 1 then
+//     id,lower,upper,size,alignment         the last column is optional; its default is 1
 //     conv1,0,3,4096,64                     lives in the steps 0, 1 and 2
 //
-// Throws an `input_error`, one sentence with file and line, for whatever is no such table; it never guesses. Lines may end as on
-// Windows, and empty ones are skipped. Complexity: as the text is long.
+// Throws an `input_error`, one sentence with file and line, for any other text. Lines may end as on Windows, and empty
+// lines are skipped. Complexity: linear in the length of the text.
 #pragma once
 
 #include "input.hpp"
@@ -21,7 +21,7 @@ namespace planner {
 
 class csv_reader {
 public:
-    /// The path is for messages.
+    /// `path` is used in messages.
     explicit csv_reader(std::string path) { made_.path = std::move(path); }
 
     [[nodiscard]] input read(std::string_view text) {
@@ -38,7 +38,7 @@ public:
         }
         line_ = std::max<std::size_t>(line_, 1);
         if (made_.columns.empty()) refuse("the file is empty");
-        if (made_.rows.empty()) refuse("there is no buffer");
+        if (made_.rows.empty()) refuse("the file contains no buffers");
         return std::move(made_);
     }
 
@@ -60,7 +60,7 @@ private:
     void add(std::string_view line) {
         const auto commas = static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
         if (commas + 1 != fields_.size())
-            refuse("there are " + std::to_string(fields_.size()) + " columns, and this row has " + std::to_string(commas + 1));
+            refuse("the row has " + std::to_string(commas + 1) + " columns instead of " + std::to_string(fields_.size()));
         std::string_view left = line;
         for (std::string_view& field : fields_) {
             const std::size_t end = std::min(left.find(','), left.size());
@@ -69,9 +69,9 @@ private:
         }
         const std::string id{fields_[0]};
         if (id.empty()) refuse("the buffer has no id");
-        if (id.find('"') != std::string::npos) refuse("an id with quotes; ids have neither quotes nor commas");
+        if (id.find('"') != std::string::npos) refuse("the id contains a quote; ids must not contain quotes or commas");
         if (const auto [known, fresh] = lines_.emplace(id, line_); !fresh)
-            refuse("the id " + id + " is that of line " + std::to_string(known->second));
+            refuse("the id " + id + " is already used in line " + std::to_string(known->second));
 
         allot::plan_buffer buffer;
         buffer.live.from = number<std::int64_t>("lower", fields_[1]);
@@ -80,8 +80,8 @@ private:
         if (fields_.size() == 5) buffer.align = number<std::uint64_t>("alignment", fields_[4]);
         if (buffer.live.until <= buffer.live.from)
             refuse("upper, " + std::to_string(buffer.live.until) + ", is not above lower, " + std::to_string(buffer.live.from));
-        if (!allot::is_alignment(buffer.align)) refuse("the alignment " + std::to_string(buffer.align) + " is no power of two");
-        if (!allot::checked_add(sum_, buffer.size, sum_)) refuse("all sizes up to here together do not fit 64 bits");
+        if (!allot::is_alignment(buffer.align)) refuse("the alignment " + std::to_string(buffer.align) + " is not a power of two");
+        if (!allot::checked_add(sum_, buffer.size, sum_)) refuse("the sum of the sizes up to here exceeds 64 bits");
 
         made_.rows.push_back({made_.buffers.size(), std::string{line}});
         made_.buffers.push_back(buffer);
@@ -94,9 +94,9 @@ private:
         Number value = 0;
         const char* const end = text.data() + text.size();
         const auto [stopped, problem] = std::from_chars(text.data(), end, value);
-        if (problem == std::errc::result_out_of_range) refuse(column + ", " + std::string{text} + ", does not fit 64 bits");
+        if (problem == std::errc::result_out_of_range) refuse(column + ", " + std::string{text} + ", exceeds 64 bits");
         if (problem != std::errc{} || stopped != end)
-            refuse(column + ", \"" + std::string{text} + "\", is no whole number" + (std::is_unsigned_v<Number> ? " of 0 or more" : ""));
+            refuse(column + ", \"" + std::string{text} + "\", is not an integer" + (std::is_unsigned_v<Number> ? " of 0 or more" : ""));
         return value;
     }
 

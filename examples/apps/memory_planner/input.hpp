@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// input: what is to be planned, as it was read: buffers with names, memories, and which rows of a table the plan is written to.
+// input: the planning problem as read from a file: named buffers, memories, and the rows of the table to write the plan
+// to.
 #pragma once
 
 #include "../network_demo/network.hpp"
@@ -20,11 +21,11 @@ inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::m
 struct memory {
     std::string name;
     std::uint64_t capacity = unlimited;
-    std::optional<std::uint64_t> cost{};  // of a byte that lives there
+    std::optional<std::uint64_t> cost{};  // of one byte in this memory
     std::vector<allot::plan_reserved> reserved{};
 };
 
-/// A row of the table that the plan is written to; a buffer that lives more than once has several.
+/// A row of the table to write the plan to. A buffer with several lifetimes has several rows.
 struct row {
     std::size_t buffer = 0;
     std::string text;
@@ -32,7 +33,7 @@ struct row {
 
 struct input {
     std::string path;
-    std::string columns;  // of the rows
+    std::string columns;  // header of the rows
     std::vector<row> rows;
 
     // By buffer.
@@ -40,7 +41,7 @@ struct input {
     std::vector<std::string> names;
     std::vector<std::size_t> memory_of;
 
-    std::vector<allot::plan_access> accesses;  // where they are known
+    std::vector<allot::plan_access> accesses;  // if known
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_planner: decides where each buffer of a program lives, before it runs.
+// memory_planner: computes the offset of each buffer of a program before it runs.
 //
 //     memory_planner --capacity 1MiB --out plan.csv --svg plan.svg buffers.csv
 //
@@ -24,28 +24,30 @@ using namespace planner;
 
 constexpr const char* help = R"(usage: memory_planner [OPTIONS] FILE
 
-Decides at which offset each buffer lives, so that no two that live at once share a byte and little memory is needed.
+Computes an offset for each buffer, so that buffers live at the same time share no byte and the peak is low.
 
-FILE is told by its end: .json is a compiler's capture, .network is a network, and all else is a table whose first line
-is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the steps from lower up to, not with, upper.
+The extension of FILE determines its format: .json is a capture of a compiler, .network is a network, and any other file is
+a table whose first line is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the steps from lower
+up to, but not including, upper.
 
-  --capacity BYTES       what the memory has; the first plan that fits it is taken (default: the lowest that is found)
-  --memory NAME:BYTES[:COST]   given several times: memories, fast ones first; what has no room in one spills to the next, so
-                         that bytes times COST (default: 0, 1, 2, …) are few. Given once: the name and size of the one
-                         memory. Of a capture, which says itself what lies where: the size of a memory that it has
-  --pages BYTES          plan pages of that size: a buffer may lie in any of them, and the lower bound is always met
-  --moves                with several memories: a buffer may leave one and come back, which costs copies; --out has a row
-                         for each piece of its life
-  --budget SECONDS       how long to look for lower plans (default: a fixed effort, some seconds at most)
-  --out FILE             write the rows and each buffer's offset, and with several memories its memory
+  --capacity BYTES       size of the memory; the first plan that fits is the result (default: the lowest plan found)
+  --memory NAME:BYTES[:COST]   if given several times: the memories, fastest first. Buffers that do not fit one memory spill
+                         to the next, such that the sum of bytes times COST (default: 0, 1, 2, …) is small. If given once:
+                         name and size of the single memory. For a capture, which assigns buffers to memories: the size of
+                         that memory
+  --pages BYTES          plan pages of this size: a buffer may use any pages, and the peak always equals the lower bound
+  --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
+                         row for each piece of its life
+  --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
+  --out FILE             write the rows with the offset of each buffer and, with several memories, its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
-  --json                 the result as one line of JSON, and the line for a reader on standard error
-  --help                 this text
+  --json                 print the result as one line of JSON, and the line of text on standard error
+  --help                 print this text
 
-BYTES may end in KiB, MiB or GiB. Ctrl-C ends the search: the best plan so far is the result.
+BYTES may end in KiB, MiB or GiB. Ctrl-C ends the search; the result is the best plan so far.
 
-Exits with 0 when there is a plan that fits and that the validator has passed; with 1 when none was found that fits; with
-2 on bad usage, a file that cannot be planned, or one that cannot be written; and with 3 when the validator found a mistake.
+Exit status: 0 if a plan fits and the validator accepts it; 1 if no plan that fits was found; 2 for incorrect usage, a file
+that cannot be planned, or a file that cannot be written; 3 if the validator rejects the plan.
 )";
 
 [[nodiscard]] bool ends_with(const std::string& text, std::string_view end) {
@@ -54,7 +56,7 @@ Exits with 0 when there is a plan that fits and that the validator has passed; w
 
 [[nodiscard]] input read(const std::string& path) {
     if (ends_with(path, ".onnx"))
-        throw input_error{path + ": is not read here; ./dev plan turns it into a network first"};
+        throw input_error{path + ": ONNX is not supported here; ./dev plan converts it to a network first"};
     if (ends_with(path, ".network")) return input_of(demo::load(path), path);
     if (ends_with(path, ".json")) {
 #ifdef ALLOT_PLAN_JSON
@@ -66,15 +68,15 @@ Exits with 0 when there is a plan that fits and that the validator has passed; w
     return csv_reader{path}.read(demo::text_of(path));
 }
 
-/// Whether the command line's memories are for all buffers.
+/// Returns whether the command line's memories are for all buffers.
 [[nodiscard]] bool is_spread(const input& given, const options& chosen) {
     return given.memories.size() == 1 && chosen.memories.size() > 1;
 }
 
-/// What the command line says of memories.
+/// Applies the memories of the command line.
 void set_memories(input& given, const options& chosen) {
     if (chosen.capacity) {
-        if (given.memories.size() != 1) throw usage_error{"there are several memories; say --memory NAME:BYTES"};
+        if (given.memories.size() != 1) throw usage_error{"the file has several memories; give --memory NAME:BYTES instead of --capacity"};
         given.memories[0].capacity = *chosen.capacity;
     }
     if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
@@ -100,7 +102,7 @@ void write_file(const std::string& path, Write write) {
     watcher watched{given, chosen.budget, is_spread(given, chosen)};
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
     if (chosen.moves && !is_spread(given, chosen))
-        throw usage_error{given.path + " says itself what lies in which memory: --moves does not go with it"};
+        throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
     outcome made = chosen.pages               ? in_pages(given, *chosen.pages)
                    : !is_spread(given, chosen) ? plan_input(given, chosen.budget.has_value(), watch)
                    : chosen.moves              ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
@@ -108,11 +110,12 @@ void write_file(const std::string& path, Write write) {
     made.seconds = watched.seconds();
     watched.clear();
     if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made); !mistake.empty()) {
-        std::cerr << "memory_planner: " << given.path << ": the validator found a mistake in the plan: " << mistake << '\n';
+        std::cerr << "memory_planner: " << given.path << ": the validator rejects the plan: " << mistake << '\n';
         return 3;
     }
 
-    // A plan that does not fit is worth a look, but no table is written that a program could take for a plan.
+    // A picture is useful for a plan that does not fit. A table is not written, because a program could use it as a
+    // plan.
     if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
     if (!chosen.out.empty() && made.fits()) write_file(chosen.out, [&](std::ostream& out) { write_table(out, given, made); });
     write_line(chosen.json ? std::cerr : std::cout, given, made);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// network_input: the tensors of a network as buffers. A tensor lives from the step that writes it to the last that reads it,
-// that included.
+// network_input: the tensors of a network as buffers. A tensor lives from the step that writes it up to and including
+// the last step that reads it.
 #pragma once
 
 #include "input.hpp"
@@ -24,7 +24,7 @@ namespace planner {
         for (const std::size_t id : net.steps[now].reads) made.accesses.push_back({id, static_cast<std::int64_t>(now)});
         for (const std::size_t id : net.steps[now].writes) made.accesses.push_back({id, static_cast<std::int64_t>(now), true});
     }
-    for (std::size_t id = 0; id != net.tensors.size(); ++id)  // what comes out is read by whoever asked for it
+    for (std::size_t id = 0; id != net.tensors.size(); ++id)  // the user of the network reads its outputs
         if (net.tensors[id].is_output) made.accesses.push_back({id, static_cast<std::int64_t>(net.tensors[id].last)});
     if (made.buffers.empty()) throw input_error{made.path + ": the network has no tensors"};
     return made;

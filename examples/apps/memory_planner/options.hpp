@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// options: what the command line says.
+// options: parses the command line.
 #pragma once
 
 #include "input.hpp"
@@ -16,7 +16,7 @@ namespace planner {
 
 struct options {
     std::string file, out, svg;
-    std::optional<std::uint64_t> capacity, pages;  // of a page
+    std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
     std::vector<memory> memories;
     std::optional<double> budget;  // seconds
     bool moves = false, json = false, help = false;
@@ -26,14 +26,14 @@ struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// 65536, 64KiB, 1MiB, 2GiB.
+/// Returns the bytes of a text such as 65536, 64KiB, 1MiB or 2GiB.
 [[nodiscard]] inline std::uint64_t bytes_of(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
     const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
     if (problem != std::errc{} || shift < 0 || value > unlimited >> shift)
-        throw usage_error{"\"" + std::string{text} + "\" is no number of bytes"};
+        throw usage_error{"\"" + std::string{text} + "\" is not a number of bytes"};
     return value << shift;
 }
 
@@ -41,16 +41,16 @@ struct usage_error : std::runtime_error {
     double value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-        throw usage_error{"\"" + text + "\" is no number of seconds"};
+        throw usage_error{"\"" + text + "\" is not a number of seconds"};
     return value;
 }
 
-/// NAME:BYTES or NAME:BYTES:COST
+/// Parses NAME:BYTES or NAME:BYTES:COST.
 [[nodiscard]] inline memory memory_of(const std::string& text) {
     const std::size_t colon = text.find(':');
-    if (colon == 0 || colon == std::string::npos) throw usage_error{"a memory is written NAME:BYTES[:COST], not \"" + text + "\""};
+    if (colon == 0 || colon == std::string::npos) throw usage_error{"a memory needs the form NAME:BYTES[:COST], not \"" + text + "\""};
     const std::string name = text.substr(0, colon);
-    if (name.find_first_of(",\"") != std::string::npos) throw usage_error{"a memory's name has neither quotes nor commas"};
+    if (name.find_first_of(",\"") != std::string::npos) throw usage_error{"the name of a memory must not contain quotes or commas"};
     const std::string_view rest = std::string_view{text}.substr(colon + 1);
     const std::size_t second = rest.find(':');
     memory made{name, bytes_of(rest.substr(0, second))};
@@ -58,7 +58,7 @@ struct usage_error : std::runtime_error {
     const std::string_view cost = rest.substr(second + 1);
     std::uint64_t value = 0;
     const auto [end, problem] = std::from_chars(cost.data(), cost.data() + cost.size(), value);
-    if (problem != std::errc{} || end != cost.data() + cost.size()) throw usage_error{"\"" + std::string{cost} + "\" is no cost of a byte"};
+    if (problem != std::errc{} || end != cost.data() + cost.size()) throw usage_error{"\"" + std::string{cost} + "\" is not a cost per byte"};
     made.cost = value;
     return made;
 }
@@ -75,21 +75,21 @@ struct usage_error : std::runtime_error {
             return arguments[++i];
         };
         if (argument.empty() || argument[0] != '-') {
-            if (!chosen.file.empty()) throw usage_error{"there are two files, " + chosen.file + " and " + argument};
+            if (!chosen.file.empty()) throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
             chosen.file = argument;
         } else if (name == "--capacity") {
             chosen.capacity = bytes_of(value());
         } else if (name == "--pages") {
             chosen.pages = bytes_of(value());
-            if (*chosen.pages == 0) throw usage_error{"a page has at least one byte"};
+            if (*chosen.pages == 0) throw usage_error{"a page must have at least one byte"};
         } else if (name == "--memory") {
             const memory fresh = memory_of(value());
             for (const memory& other : chosen.memories)
-                if (other.name == fresh.name) throw usage_error{"there are two memories \"" + fresh.name + "\""};
+                if (other.name == fresh.name) throw usage_error{"memory \"" + fresh.name + "\" is given twice"};
             chosen.memories.push_back(fresh);
             const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
             if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
-                throw usage_error{"memory \"" + fresh.name + "\" costs less than the one before: fast ones, which cost least, come first"};
+                throw usage_error{"memory \"" + fresh.name + "\" costs less than the previous one; give memories in ascending order of cost"};
         } else if (name == "--budget") {
             chosen.budget = seconds_of(value());
         } else if (name == "--out") {
@@ -103,14 +103,14 @@ struct usage_error : std::runtime_error {
         } else if (argument == "--help" || argument == "-h") {
             chosen.help = true;
         } else {
-            throw usage_error{"there is no option " + argument};
+            throw usage_error{"unknown option " + argument};
         }
     }
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
-    if (chosen.moves && chosen.memories.size() < 2) throw usage_error{"--moves is between several memories; say --memory for each"};
-    if (chosen.capacity && !chosen.memories.empty()) throw usage_error{"--capacity is of the one memory, which --memory names"};
-    if (chosen.pages && !chosen.memories.empty()) throw usage_error{"--pages is of one memory, whose size is --capacity; it cannot be given with --memory"};
+    if (chosen.moves && chosen.memories.size() < 2) throw usage_error{"--moves needs several memories; give --memory for each"};
+    if (chosen.capacity && !chosen.memories.empty()) throw usage_error{"--capacity cannot be given with --memory, which states the size"};
+    if (chosen.pages && !chosen.memories.empty()) throw usage_error{"--pages cannot be given with --memory; state the size of the memory with --capacity"};
     return chosen;
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// picture: a plan as SVG. Memories stand side by side; in each, time goes across in steps, addresses go up, and every
-// buffer is a rectangle as wide as its life and as high as its size, whose title tells what it is.
+// picture: a plan as SVG, with memories side by side. In each memory, steps go across and addresses go up. Each buffer
+// is a rectangle as wide as its lifetime and as high as its size, with a description as its title.
 //
 //     Vec                          Mat
-//     MiB ┌────────── peak         KiB ┌────────── capacity, where it is not far above the peak
+//     MiB ┌────────── peak         KiB ┌────────── capacity, if not far above the peak
 //         │▐██▌ ▐█▌                    │ ▐██▌
 //         │- - - - - - bound           │▐██▌▐█▌
 //         └──────────► step            └──────────► step
 //
-// In pages, a buffer is as many rectangles as it has runs of pages, one shape that is told by one title.
+// In pages, a buffer is a single shape with one rectangle for each run of pages.
 //
-// A buffer of less than a pixel has no outline, so that thousands of them stay colours and do not become white.
+// A buffer of less than a pixel has no outline, so that thousands of them keep their color.
 #pragma once
 
 #include "../network_demo/svg_elements.hpp"

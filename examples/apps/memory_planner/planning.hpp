@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// planning: plans every memory of an input, and has every plan checked.
+// planning: plans every memory of an input, and validates every plan.
 //
 //     input ──► for each memory: its buffers ──► allot::plan ──► allot::validate
 //           └─► several memories for all ──► allot::plan_memories ──┘
 //
-// Without a budget each memory is planned once: the same plan on every machine. With one, it is planned again with four times
-// the effort, until the time is up or no plan can be lower; the lowest plan and the highest bound count.
+// Without a budget, each memory is planned once, with the same plan on every machine. With a budget, planning repeats
+// with four times the effort until the time is up or no plan can be lower. The result has the lowest plan and the
+// highest bound.
 #pragma once
 
 #include "input.hpp"
@@ -22,11 +23,11 @@
 namespace planner {
 
 struct planned_memory {
-    std::vector<std::size_t> buffers;  // that lie in it
+    std::vector<std::size_t> buffers;  // buffers in this memory
     allot::plan_summary plan;
 };
 
-/// Buffers in pages, wherever these lie.
+/// A plan in pages.
 struct paged_plan {
     std::uint64_t page_size = 0;
     std::uint32_t count = 0;
@@ -37,26 +38,26 @@ struct paged_plan {
     }
 };
 
-/// Where buffers are shared out among several memories: bytes times the memory's cost, and what no plan costs less than.
+/// For buffers assigned to several memories: the sum of bytes times the memory's cost, and its lower bound.
 struct spread_cost {
     std::uint64_t cost = 0, bound = 0;
 };
 
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
-    std::vector<std::uint64_t> offsets;    // by buffer; none in pages
+    std::vector<std::uint64_t> offsets;    // by buffer; empty for pages
     std::optional<paged_plan> pages{};
-    std::uint64_t spilled = 0;             // bytes that the first of several memories had no room for
-    std::optional<spread_cost> cost{};     // a memory's bound is that of the buffers which lie in it then
-    std::optional<allot::moves_plan> moves{};  // where buffers may leave and come back; what else is here is of its pieces then
+    std::uint64_t spilled = 0;             // bytes that do not fit the first of several memories
+    std::optional<spread_cost> cost{};     // if set, a memory's bound is that of its chosen buffers
+    std::optional<allot::moves_plan> moves{};  // if set, all other members refer to pieces of buffers
     double seconds = 0;
 
     [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
-    /// That of the memory with the worst.
+    /// Returns the worst status of all memories.
     [[nodiscard]] allot::plan_status status() const {
         allot::plan_status worst = allot::plan_status::optimal;
         for (const planned_memory& each : memories) {
-            // What is infeasible in one memory is so in all, whatever is not known of others.
+            // If one memory is infeasible, the whole is infeasible, even if others are undecided.
             if (each.plan.status == allot::plan_status::infeasible) return each.plan.status;
             worst = std::max(worst, each.plan.status);
         }
@@ -64,7 +65,7 @@ struct outcome {
     }
 };
 
-/// One memory's part of an input. Its problem is a view of what lies here.
+/// One memory's part of an input. Its problem is a view of this object's arrays.
 class part {
 public:
     part(const input& whole, std::size_t memory) : reserved_{whole.memories[memory].reserved} {
@@ -80,7 +81,7 @@ public:
         for (const allot::plan_fixed& each : whole.fixed)
             if (becomes[each.buffer] != none) fixed_.push_back({becomes[each.buffer], each.offset});
         const auto keep_pairs = [&](const std::vector<allot::plan_pair>& from, std::vector<allot::plan_pair>& to) {
-            for (const allot::plan_pair& each : from)  // both lie in one memory
+            for (const allot::plan_pair& each : from)  // both are in the same memory
                 if (becomes[each.first] != none) to.push_back({becomes[each.first], becomes[each.second]});
         };
         keep_pairs(whole.together, together_);
@@ -100,19 +101,19 @@ private:
     std::vector<allot::plan_reserved> reserved_;
 };
 
-/// Why a problem cannot be planned, in a sentence without its subject.
+/// Returns the reason why a problem cannot be planned, as a clause.
 [[nodiscard]] inline std::string reason(allot::plan_refusal reason) {
     switch (reason) {
-        case allot::plan_refusal::contradiction: return "it is fixed on another, or to be both together with one and apart from it";
-        case allot::plan_refusal::fixed_misaligned: return "its fixed offset is no multiple of its alignment";
-        case allot::plan_refusal::wraps: return "its end does not fit 64 bits";
-        case allot::plan_refusal::too_large: return "what lives at once does not fit 64 bits";
-        case allot::plan_refusal::overlapping_lifetimes: return "it, or those together with it, live twice at once";
+        case allot::plan_refusal::contradiction: return "its fixed offset collides with another, or a pair is both together and apart";
+        case allot::plan_refusal::fixed_misaligned: return "its fixed offset is not a multiple of its alignment";
+        case allot::plan_refusal::wraps: return "its end exceeds 64 bits";
+        case allot::plan_refusal::too_large: return "the bytes that live at the same time exceed 64 bits";
+        case allot::plan_refusal::overlapping_lifetimes: return "two of its lifetimes overlap";
         default: return "it cannot be planned (refusal " + std::to_string(static_cast<int>(reason)) + ")";
     }
 }
 
-/// Plans until the time is up: `watch` says so by true.
+/// Repeats planning with more effort until `watch` returns true.
 template <class Watch>
 [[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(const allot::plan_problem& problem,
                                                                                         allot::plan_options options, Watch watch) {
@@ -136,7 +137,7 @@ template <class Watch>
     return best;
 }
 
-/// What is wrong with the offsets, in a sentence; empty when nothing is.
+/// Returns the mistake in the offsets as a sentence; empty if they are valid.
 [[nodiscard]] inline std::string mistake_in(const input& given, const outcome& made) {
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const part mine{given, m};
@@ -155,8 +156,8 @@ template <class Watch>
     return {};
 }
 
-/// A plan for every memory. `watch(memory, allot::plan_progress)` ends the work on that memory by true. Throws an `input_error`
-/// where there can be no plan, however large the memories.
+/// Plans every memory. `watch(memory, allot::plan_progress)` ends the work on a memory by returning true. Throws an
+/// `input_error` if no plan exists for any capacity.
 template <class Watch>
 [[nodiscard]] outcome plan_input(const input& given, bool again_and_again, Watch watch) {
     outcome made;
@@ -178,7 +179,7 @@ template <class Watch>
     return made;
 }
 
-/// A sentence: the memories together have not room for all.
+/// Error: the memories together are too small.
 struct no_room : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -196,14 +197,14 @@ inline void add_memories(outcome& made, const input& given, allot::plan_status s
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const part mine{given, m};
         allot::plan_heap workspace{allot::bound_space(mine.problem())};
-        const auto bound = allot::bound_of(mine.problem(), workspace);  // of what was chosen for this memory
+        const auto bound = allot::bound_of(mine.problem(), workspace);  // of the buffers chosen for this memory
         made.memories.push_back({mine.members(), {.status = status, .peak = needs[m].peak, .align = needs[m].align,
                                                   .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
     }
 }
 
-/// Chooses a memory and an offset for every buffer of an input, so that what is spilled from the first, and on from the
-/// others, costs little. `watch(memory, allot::plan_progress)` ends the work by true; it is told of costs.
+/// Chooses a memory and an offset for every buffer of an input, with a low total cost of spilled bytes.
+/// `watch(memory, allot::plan_progress)` receives costs, and ends the work by returning true.
 template <class Watch>
 [[nodiscard]] outcome spread(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
     const std::vector<allot::plan_memory> memories = costs_of(over);
@@ -215,7 +216,7 @@ template <class Watch>
     if (!plan) refuse(given, plan.error());
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                      std::to_string(given.buffers.size()) + " buffers have no room in these memories; most is live at step " +
+                      std::to_string(given.buffers.size()) + " buffers do not fit these memories; the most bytes are live at step " +
                       std::to_string(plan->step)};
     given.memories = over;
     outcome made;
@@ -229,7 +230,7 @@ template <class Watch>
     return made;
 }
 
-/// What is known of accesses; or one that writes at the first step of each buffer's life, and one that reads at the last.
+/// Returns the known accesses. By default, each buffer is written at the first step of its life and read at the last.
 [[nodiscard]] inline std::vector<allot::plan_access> accesses_of(const input& given) {
     if (!given.accesses.empty()) return given.accesses;
     std::vector<allot::plan_access> made;
@@ -240,7 +241,7 @@ template <class Watch>
     return made;
 }
 
-/// The same for buffers that may leave a memory and come back: the input becomes one of pieces, a row for each.
+/// Like `spread`, but buffers may move between memories. The input becomes one of pieces, with a row for each piece.
 template <class Watch>
 [[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
     const std::vector<allot::plan_memory> memories = costs_of(over);
@@ -260,7 +261,7 @@ template <class Watch>
     }
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                      std::to_string(given.buffers.size()) + " buffers have no room in these memories, though they may move"};
+                      std::to_string(given.buffers.size()) + " buffers do not fit these memories, even with moves"};
     if (const allot::moves_violation found = allot::validate_moves(problem, *plan); found.kind != allot::moves_violation_kind::none)
         throw std::logic_error{given.path + ": the validator found a mistake in the plan: violation " +
                                std::to_string(static_cast<int>(found.kind)) + " of " + std::to_string(found.which)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// report: a plan as a line for a reader, a line for a program, and a table.
+// report: writes a plan as a line of text, a line of JSON, and a table.
 #pragma once
 
 #include "../network_demo/table.hpp"
@@ -9,19 +9,19 @@
 
 namespace planner {
 
-/// What a peak or a cost is above its bound, as a share of that; none above a bound of 0.
+/// Returns the relative difference of a peak or a cost to its bound; nothing if only the bound is 0.
 [[nodiscard]] inline std::optional<double> gap(std::uint64_t reached, std::uint64_t bound) {
     if (reached == bound) return 0.0;
     if (bound == 0) return std::nullopt;
     return static_cast<double>(reached - bound) / static_cast<double>(bound);
 }
-/// The same behind a bound, for a person.
+/// Returns the gap as text to append to a bound.
 [[nodiscard]] inline std::string gap_text(std::uint64_t reached, std::uint64_t bound) {
     const std::optional<double> share = gap(reached, bound);
     return share ? " (gap " + demo::fixed(100 * *share, 2) + " %)" : "";
 }
 
-/// All memories as if they were one; the step is that of the first that does not fit.
+/// Returns the sums over all memories.
 [[nodiscard]] inline allot::plan_summary sum_of(const outcome& made) {
     allot::plan_summary sum{.status = made.status()};
     for (const planned_memory& each : made.memories) {
@@ -37,7 +37,7 @@ namespace planner {
     return text;
 }
 
-/// How many buffers these rows are, in their order: with moves a buffer is a row for each piece of its life.
+/// Returns the number of buffers of these rows. With moves, consecutive rows are pieces of one buffer.
 [[nodiscard]] inline std::size_t buffers_among(const outcome& made, std::span<const std::size_t> rows) {
     if (!made.moves) return rows.size();
     const auto buffer_of = [&](std::size_t row) { return made.moves->pieces[row].buffer; };
@@ -45,17 +45,17 @@ namespace planner {
     for (std::size_t at = 0; at != rows.size(); ++at) count += at == 0 || buffer_of(rows[at]) != buffer_of(rows[at - 1]);
     return count;
 }
-/// How many buffers there are in all memories.
+/// Returns the number of buffers in all memories.
 [[nodiscard]] inline std::size_t buffers_in(const input& given, const outcome& made) {
     return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size();
 }
-/// The same for a person, with their pieces.
+/// Returns the numbers of buffers and of their pieces as text.
 [[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
     return std::to_string(buffers_in(given, made)) + " buffers" +
            (made.moves ? " in " + std::to_string(made.moves->pieces.size()) + " pieces" : "");
 }
 
-/// Peak, bound and capacity, for a person. The bound of buffers that the plan itself chose says nothing of the plan.
+/// Returns peak, bound and capacity as text. Omits the bound if the plan chose the buffers of the memory.
 [[nodiscard]] inline std::string sizes_of(const memory& where, const allot::plan_summary& plan, bool chosen) {
     std::string text = bytes(plan.peak) + " bytes";
     if (where.capacity != unlimited) text += " of " + bytes(where.capacity);
@@ -70,10 +70,10 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         if (given.memories.size() > 1) out << given.memories[m].name << ": ";
         out << sizes_of(given.memories[m], plan, made.cost.has_value());
         if (plan.status == allot::plan_status::infeasible)
-            out << ", which is more than there is" << (plan.peak == 0 ? "" : "; most is live at step " + std::to_string(plan.step));
+            out << ", which exceeds the capacity" << (plan.peak == 0 ? "" : "; the most bytes are live at step " + std::to_string(plan.step));
     }
     if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
-    if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes are spilled";
+    if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes spilled";
     if (made.moves)
         out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
     if (made.cost) out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
@@ -120,7 +120,7 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     out << "]}\n";
 }
 
-/// Pages in their order: "0-3 7 5-6"; at most so many characters, as far as that, and dots.
+/// Returns pages in their order, such as "0-3 7 5-6". Truncates the text with dots after about `at_most` characters.
 [[nodiscard]] inline std::string list_of(std::span<const std::uint32_t> pages, std::size_t at_most = ~std::size_t{0}) {
     std::string text;
     for (std::size_t at = 0; at != pages.size();) {
@@ -133,7 +133,7 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     return text;
 }
 
-/// The input's rows, and where the plan puts each.
+/// Writes the input's rows with the place of each buffer.
 inline void write_table(std::ostream& out, const input& given, const outcome& made) {
     const bool several = given.memories.size() > 1;
     out << given.columns << (made.pages ? ",pages" : ",offset") << (several ? ",memory" : "") << '\n';

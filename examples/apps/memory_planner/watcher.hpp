@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// watcher: ends a search that takes longer than it may or that somebody interrupts, and tells how it goes on standard error:
-// one line that is written over and over on a terminal, and elsewhere now and then a line.
+// watcher: ends a search at its time limit or on an interrupt, and reports progress on standard error: on a terminal
+// one line that is rewritten, otherwise a line from time to time.
 #pragma once
 
 #include "report.hpp"
@@ -15,7 +15,7 @@
 
 namespace planner {
 
-/// Set by Ctrl-C. A second one ends the program.
+/// Set by Ctrl-C. A second Ctrl-C ends the program.
 inline volatile std::sig_atomic_t interrupted = 0;
 
 extern "C" inline void planner_interrupt(int signal) {
@@ -27,12 +27,12 @@ class watcher {
     using clock = std::chrono::steady_clock;
 
 public:
-    /// Time counts from here, and signals are heeded from here on. `of_cost`: the search tells costs, not bytes.
+    /// Starts the clock and handles interrupts from now on. `of_cost`: progress is in costs instead of bytes.
     watcher(const input& given, std::optional<double> budget, bool of_cost) : given_{given}, budget_{budget}, of_cost_{of_cost} { std::signal(SIGINT, planner_interrupt); }
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
 
-    /// Whether the work on this memory is to end. Every memory has its share of the time that is left.
+    /// Returns whether to end the work on this memory. Each memory has an equal share of the remaining time.
     [[nodiscard]] bool operator()(std::size_t memory, allot::plan_progress now) {
         if (interrupted) return true;
         const double passed = seconds();

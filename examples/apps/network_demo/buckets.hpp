@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// buckets: what a graph runtime does today, put together for the comparison. Requests are rounded up to 4 KiB; a region
-// that is given back waits for a request of exactly its size. Nothing is split, nothing is joined, and nothing goes back
-// to the device before the end, unless more than 4096 wait.
+// buckets: a typical allocator of graph runtimes, for comparison. Requests are rounded up to 4 KiB. A freed region is
+// kept for a request of exactly its size. Regions are neither split nor merged, and return to the device only at the
+// end, or if more than 4096 are kept.
 //
 //     request 5000 ──► 8 KiB bucket: │ region │ region │ region │      empty? then from the device
 #pragma once
@@ -21,7 +21,8 @@ struct heap_in_pages : allot::host::heap {
 using buckets =
     allot::naive<allot::cached<counting<heap_in_pages>, allot::cached_options{.regions = 4096, .waste = 1}>>;
 
-/// The same lives, in the program's order, through the buckets. No byte is touched. Empty when the heap gives out.
+/// Replays the same lifetimes, in the program's order, through the buckets. Accesses no byte. Returns an empty result
+/// if the heap is exhausted.
 [[nodiscard]] inline tally through_buckets(const network& net) {
     tally counts;
     buckets pool{buckets::device_type{counting<heap_in_pages>{{}, counts}}};

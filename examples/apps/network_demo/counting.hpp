@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// counting: a device that passes everything on to another and counts what is really acquired from it.
+// counting: a device that forwards to another device and counts the acquired regions.
 #pragma once
 
 #include <allot/core/device.hpp>
@@ -8,11 +8,11 @@
 
 namespace demo {
 
-/// Outlives the devices that count into it.
+/// The counts. They must outlive the devices that update them.
 struct tally {
-    std::size_t acquisitions = 0;  // regions that a device gave
-    std::size_t held = 0;          // bytes held now
-    std::size_t most = 0;          // bytes held at once at most
+    std::size_t acquisitions = 0;  // regions that the device returned
+    std::size_t held = 0;          // bytes currently held
+    std::size_t most = 0;          // maximum bytes held at the same time
 };
 
 template <allot::device Device>
@@ -41,7 +41,7 @@ public:
         device_.release(held);
     }
 
-    /// What is counted.
+    /// The wrapped device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 private:

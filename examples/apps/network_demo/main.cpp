@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// network_demo: runs real networks through one arena on several kinds of memory and compares what they compute.
+// network_demo: runs real networks in one arena on several kinds of memory, and compares the results.
 //
 //     network_demo --svg pictures squeezenet.network alexnet.network
 //
-// Every network runs in every memory; all must come to the same digest. See `network_demo --help`.
+// Every network runs in every memory; all digests must be equal. See `network_demo --help`.
 #include "buckets.hpp"
 #include "host_memory.hpp"
 #include "optional_memories.hpp"
@@ -25,30 +25,30 @@ namespace {
 constexpr const char* help = R"(usage: network_demo [OPTIONS] FILE.network...
 
 Runs each network in each kind of memory. Every operator reads every byte of its inputs and writes every byte of its
-outputs, mixed with position and content, so that all memories come to the same digest only when no two tensors ever
-shared a byte, and no offset and no row was wrong.
+outputs, mixed with position and content. All digests are equal only if no two live tensors share a byte and all offsets
+and rows are correct.
 
-  --memory NAME   host, opencl, vulkan, cuda, hip, metal, mpi, shmem, tightly_coupled or separate; may be given again
+  --memory NAME   host, opencl, vulkan, cuda, hip, metal, mpi, shmem, tightly_coupled or separate; may be repeated
                   (default: host, opencl, vulkan, tightly_coupled and separate)
   --svg DIR       write a picture of each network: time across, addresses up, a rectangle for each tensor
   --json FILE     write the table as a list of objects
-  --help          this text
+  --help          print this text
 
 Columns of the table, sizes in bytes:
-  sum of sizes    all tensors, as if each had memory of its own
-  lower bound     most bytes live at once: no placement can need less
-  arena used      most memory that the tensors took, fast and slow together (opencl, vulkan: and 1 KiB of sums)
-  peak in fast    of it, in the fast memory, in whole rows
-  spilled         tensors that found no place in the fast memory
-  acquired        regions acquired from devices, as counted by a device in between
-  ratio           arena used to lower bound
-  planned in      the time that deciding every tensor's place took
+  sum of sizes    all tensors, as if each had its own memory
+  lower bound     most bytes live at the same time; no placement needs less
+  arena used      maximum memory of the tensors, fast and slow together (opencl, vulkan: including 1 KiB of sums)
+  peak in fast    the part of it in the fast memory, in whole rows
+  spilled         bytes of tensors that do not fit the fast memory
+  acquired        number of regions acquired from devices, counted by a wrapper device
+  ratio           arena used divided by lower bound
+  planned in      time to decide the places of all tensors
 
-Exits with 1 when two digests of a network differ or a memory fails, and with 2 on bad usage or a file that is no
-network.
+Exit status: 0 on success; 1 if two digests of a network differ or a memory fails; 2 for incorrect usage or a file that is
+not a network.
 )";
 
-/// Every memory's name, in the order in which they run; the last is the reference.
+/// Returns the names of all memories, in the order in which they run; the last one is the reference.
 [[nodiscard]] std::vector<std::string> names_of_memories(bool by_default_only) {
     std::vector<std::string> names{"host"};
     for (const demo::optional_memory& each : demo::optional_memories())
@@ -88,11 +88,11 @@ struct usage_error : std::runtime_error {
             chosen.memories.push_back(value());
             const std::vector<std::string> names = names_of_memories(false);
             if (std::find(names.begin(), names.end(), chosen.memories.back()) == names.end())
-                throw usage_error{"there is no memory \"" + chosen.memories.back() + "\""};
+                throw usage_error{"unknown memory \"" + chosen.memories.back() + "\""};
         } else if (argument == "--help" || argument == "-h") {
             chosen.help = true;
         } else {
-            throw usage_error{"there is no option " + argument};
+            throw usage_error{"unknown option " + argument};
         }
     }
     if (chosen.memories.empty()) chosen.memories = names_of_memories(true);
@@ -109,7 +109,7 @@ public:
         shown_.clear();
         if (!results_.empty()) demo::print(std::cout, results_);
         if (!comparisons_.empty()) {
-            std::cout << "\nBuckets of exact sizes, as in a graph runtime of today, and one arena:\n\n";
+            std::cout << "\nBuckets of exact sizes, as in a typical graph runtime, compared with one arena:\n\n";
             demo::print(std::cout, comparisons_);
         }
         if (!written_.empty()) std::cout << "\nPictures:\n";
@@ -131,22 +131,22 @@ private:
                 in_memory(net, name);
                 shown_.end();
             } catch (const demo::unavailable& reason) {
-                if (std::exchange(left_out_[name], reason.what()) != reason.what())  // not again for every network
-                    shown_.say(name + " is left out: " + reason.what());
+                if (std::exchange(left_out_[name], reason.what()) != reason.what())  // once, not for every network
+                    shown_.say(name + " is skipped: " + reason.what());
             } catch (const std::exception& reason) {
                 shown_.say("error: " + net.name + " in " + name + ": " + reason.what());
                 failed_ = true;
             }
         }
         if (results_.size() == first) {
-            shown_.say("error: " + net.name + " ran in no memory");
+            shown_.say("error: " + net.name + " did not run in any memory");
             failed_ = true;
         }
         compare_digests(net, first);
         if (!chosen_.svg.empty() && !panels_.empty()) draw(net);
     }
 
-    /// Against the last of a network's results from `first` on: the reference, where that is chosen.
+    /// Compares a network's results from `first` on with the last one, which is the reference if it was selected.
     void compare_digests(const demo::network& net, std::size_t first) {
         for (std::size_t i = first; i < results_.size(); ++i) {
             const demo::outcome &mine = results_[i], &reference = results_.back();
@@ -209,7 +209,7 @@ private:
 
     void compare(const demo::network& net, const demo::outcome& ours) {
         const demo::tally theirs = demo::through_buckets(net);
-        if (theirs.acquisitions == 0) return;  // the heap gave out
+        if (theirs.acquisitions == 0) return;  // the heap is exhausted
         comparisons_.push_back({net.name, theirs.most, ours.arena, theirs.acquisitions, ours.acquisitions});
     }
 
@@ -234,7 +234,7 @@ private:
     }
 
     void add_panels(const demo::network& net, const demo::tightly_coupled_memory& memory) {
-        demo::panel fast{"tightly coupled: a window of rows, in which a tensor lies wherever rows are free", true, {},
+        demo::panel fast{"tightly coupled: a window of rows; a tensor uses any free rows", true, {},
                          demo::window_bytes, "2.00 MiB capacity", 0};
         for (std::size_t t = 0; t != net.tensors.size(); ++t) {
             if (!memory.runs()[t].empty()) fast.tensors.push_back({t, memory.runs()[t]});
@@ -246,7 +246,7 @@ private:
         for (std::size_t t = 0; t != net.tensors.size(); ++t) {
             if (!memory.is_fast(t)) left_over.push_back(net.tensors[t]);
         }
-        panels_.push_back({"tightly coupled: what is spilled to an arena in host memory", false,
+        panels_.push_back({"tightly coupled: tensors spilled to an arena in host memory", false,
                            planned(net, memory.places(), 1), slow,
                            demo::fixed(static_cast<double>(slow) / 1048576, 2) + " MiB arena",
                            demo::most_live(left_over, net.duration())});
@@ -274,8 +274,8 @@ private:
     demo::progress shown_;
     std::vector<demo::outcome> results_;
     std::vector<demo::comparison> comparisons_;
-    std::vector<demo::panel> panels_;  // of the network at hand
-    std::map<std::string, std::string> left_out_;  // why
+    std::vector<demo::panel> panels_;  // of the current network
+    std::map<std::string, std::string> left_out_;  // reasons by name
     std::set<std::string> pictures_;     // their names
     std::vector<std::string> written_;   // their paths
     bool failed_ = false;

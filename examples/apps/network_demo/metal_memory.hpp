@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// metal: one storage in a Metal buffer that the host shares, on the device that `Open` gives. Tensors are the buffer and an
-// offset; the host mixes in the buffer's contents.
+// metal: one storage in a Metal buffer shared with the host, on the device that `Open` returns. Tensors are the buffer
+// and an offset; the host computes in the buffer's contents.
 #pragma once
 
 #include "storages.hpp"
@@ -21,7 +21,7 @@ public:
 private:
     [[nodiscard]] static Device* device() {
         Device* const found = Open();
-        if (found == nullptr) throw unavailable{"Metal has no device here"};
+        if (found == nullptr) throw unavailable{"no Metal device"};
         return found;
     }
 };

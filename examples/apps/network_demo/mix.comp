@@ -1,6 +1,6 @@
-// What ../firmware/mix.hpp computes, as a compute shader: `absorb` adds a tensor's words to partial sums, `produce` writes a tensor
-// from them. Tensors and sums are words of one buffer, from a first one on; every invocation takes one run of words and
-// has one partial sum. Bytes behind a tensor's last stay as they are.
+// The computation of ../firmware/mix.hpp as a compute shader. `absorb` adds a tensor's words to partial sums; `produce`
+// writes a tensor from them. Tensors and sums are words of one buffer, at given first words. Each invocation handles
+// one range of words and has one partial sum. Bytes after the end of a tensor are unchanged.
 #version 450
 #extension GL_ARB_gpu_shader_int64 : require
 layout(local_size_x = 8) in;
@@ -8,9 +8,9 @@ layout(std430, set = 0, binding = 0) buffer Memory { uint words[]; };
 layout(push_constant) uniform Arguments {
     uint first, sums, size;   // of the tensor, in words; of the partial sums, in words; bytes of the tensor
     uint produces;            // 0: absorb
-    uint number, afresh;      // absorb: which input; 1: the sums begin here
+    uint number, afresh;      // absorb: index of the input; 1: start the sums at 0
     uint salt_low, salt_high; // produce
-    uint partials;            // produce: sums that count
+    uint partials;            // produce: number of sums
 };
 
 uint64_t weighed(uint word, uint position, uint of_number) {
@@ -46,7 +46,7 @@ void main() {
     const uint items = gl_NumWorkGroups.x * gl_WorkGroupSize.x, item = gl_GlobalInvocationID.x;
     const uint whole = size / 4, each = (whole + items - 1) / items;
     const uint begin = min(item * each, whole), end = min(begin + each, whole);
-    const uint tail = (1u << (8 * (size % 4))) - 1;  // of the last word, where it is not a whole one
+    const uint tail = (1u << (8 * (size % 4))) - 1;  // of the last word if it is partial
     if (produces == 0) {
         uint64_t sum = afresh == 1 ? 0ul : sum_at(item);
         for (uint w = begin; w < end; ++w) sum += weighed(words[first + w], w, number);

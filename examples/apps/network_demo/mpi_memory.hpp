@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mpi: one storage in a window of MPI, of this process alone, as large as the plan's peak. Tensors are the window and an
-// offset; the host mixes in its own part of it, which it finds by its address.
+// mpi: one storage in an MPI window of this process alone, as large as the plan's peak. Tensors are the window and an
+// offset. The host computes in its own part of the window through its local address.
 #pragma once
 
 #include "storages.hpp"
@@ -16,12 +16,12 @@ public:
     [[nodiscard]] static void* reach(allot::mpi::window::address at) noexcept { return allot::mpi::window::local(at); }
 
 private:
-    /// MPI can begin only once in a process, and ends with it.
+    /// MPI can be initialized only once in a process, and is finalized at its end.
     [[nodiscard]] static allot::mpi::communicator& ranks() {
         struct session {
             session() { ::MPI_Init(nullptr, nullptr); }
             ~session() {
-                if (allot::mpi::communicator::is_running()) ::MPI_Finalize();  // OpenSHMEM ends it, too
+                if (allot::mpi::communicator::is_running()) ::MPI_Finalize();  // OpenSHMEM may finalize it, too
             }
         };
         static const session running;

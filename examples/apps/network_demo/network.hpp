@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// network: a neural network as its memory sees it, tensors with a size and steps that read and write them; read from a
-// text file (README.md has the format).
+// network: the memory of a neural network: tensors with sizes, and steps that read and write them. Read from a text
+// file (README.md describes the format).
 //
 //     tensor   written by step 2 │    read by 3    │   last read by 5
 //     life              [2 ──────────────────────── 5]                     both included; inputs from step 0, outputs
 //                                                                          to the last step
 //
-// `load` throws an `input_error`, one sentence with file and line, for whatever is not a network; it never guesses. It
-// takes time and memory in proportion to the text.
+// `load` throws an `input_error`, one sentence with file and line, for any other text. Complexity: time and memory
+// linear in the length of the text.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct tensor {
     std::size_t size = 0;  // bytes
     std::string name;
     bool is_input = false, is_output = false, is_read = false;
-    std::size_t first = 0, last = 0;  // the steps of its life, both included
+    std::size_t first = 0, last = 0;  // steps of its lifetime, both included
 };
 
 struct step {
@@ -40,15 +40,15 @@ struct network {
     std::vector<tensor> tensors;
     std::vector<step> steps;
 
-    /// Steps to go through; one also for a network without any, so that its inputs are there once.
+    /// Number of steps, at least 1: inputs also live in a network without steps.
     [[nodiscard]] std::size_t duration() const { return std::max<std::size_t>(steps.size(), 1); }
-    /// Bytes of all tensors, as if each had memory of its own for ever.
+    /// Sum of the sizes of all tensors.
     [[nodiscard]] std::size_t sum() const;
-    /// The most bytes live at once: no placement can need less.
+    /// The most bytes live at one step. No placement needs less.
     [[nodiscard]] std::size_t lower_bound() const;
 };
 
-/// The most bytes live at once among tensors or whatever else has `size`, `first` and `last`.
+/// Returns the most bytes live at one step, for elements with `size`, `first` and `last`.
 template <class Tensors>
 [[nodiscard]] std::size_t most_live(const Tensors& tensors, std::size_t duration) {
     std::vector<std::size_t> born(duration, 0), dead(duration, 0);
@@ -72,7 +72,7 @@ inline std::size_t network::sum() const {
 }
 inline std::size_t network::lower_bound() const { return most_live(tensors, duration()); }
 
-/// The tensors that begin and end to live, by step; without those of no bytes, which need no memory.
+/// The tensors that begin and end at each step, except tensors of size 0.
 struct schedule {
     explicit schedule(const network& net) : begins(net.duration()), ends(net.duration()) {
         for (std::size_t t = 0; t != net.tensors.size(); ++t) {
@@ -84,14 +84,14 @@ struct schedule {
     std::vector<std::vector<std::size_t>> begins, ends;
 };
 
-/// What is wrong with a file, in one sentence.
+/// An error in a file, as one sentence.
 struct input_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 class network_reader {
 public:
-    /// The path is for messages.
+    /// `path` is used in messages.
     explicit network_reader(std::string path) : path_{std::move(path)} {}
 
     [[nodiscard]] network read(const std::string& text) {
@@ -104,7 +104,7 @@ public:
             for (std::string field; in >> field;) fields_.push_back(field);
             if (!fields_.empty()) record();
         }
-        if (!named_) throw input_error{path_ + ": there is no record \"network NAME\""};
+        if (!named_) throw input_error{path_ + ": the record \"network NAME\" is missing"};
         finish();
         return std::move(net_);
     }
@@ -117,9 +117,9 @@ private:
     void record() {
         static const std::string order[] = {"network", "tensor", "input", "output", "step"};
         const auto kind = static_cast<std::size_t>(std::find(order, std::end(order), fields_[0]) - order);
-        if (kind == std::size(order)) refuse("\"" + fields_[0] + "\" is no record of a network");
+        if (kind == std::size(order)) refuse("\"" + fields_[0] + "\" is not a record of a network");
         if (!named_ && kind != 0) refuse("the first record is not \"network NAME\"");
-        if (kind < kind_) refuse("a record \"" + order[kind] + "\" stands behind one of \"" + order[kind_] + "\"");
+        if (kind < kind_) refuse("a record \"" + order[kind] + "\" follows a record \"" + order[kind_] + "\"");
         kind_ = kind;
         switch (kind) {
         case 0: name(); break;
@@ -132,26 +132,26 @@ private:
 
     void want_fields(std::size_t count) const {
         if (fields_.size() != count)
-            refuse("a record \"" + fields_[0] + "\" has " + std::to_string(count) + " fields, and this one has " +
-                   std::to_string(fields_.size()));
+            refuse("the record \"" + fields_[0] + "\" has " + std::to_string(fields_.size()) + " fields instead of " +
+                   std::to_string(count));
     }
     [[nodiscard]] std::size_t number(const std::string& text) const {
         std::size_t value = 0;
         const char* const end = text.data() + text.size();
         const auto [stopped, problem] = std::from_chars(text.data(), end, value);
-        if (problem == std::errc::result_out_of_range) refuse(text + " is too large a number for this machine");
-        if (problem != std::errc{} || stopped != end) refuse("\"" + text + "\" is not a number of 0 or more");
+        if (problem == std::errc::result_out_of_range) refuse(text + " is too large for this machine");
+        if (problem != std::errc{} || stopped != end) refuse("\"" + text + "\" is not an integer of 0 or more");
         return value;
     }
     [[nodiscard]] std::size_t known_tensor(const std::string& text) const {
         const std::size_t id = number(text);
-        if (id >= net_.tensors.size()) refuse("there is no tensor " + text);
+        if (id >= net_.tensors.size()) refuse("unknown tensor " + text);
         return id;
     }
 
     void name() {
         want_fields(2);
-        if (named_) refuse("the network has a name already");
+        if (named_) refuse("the network already has a name");
         net_.name = fields_[1];
         named_ = true;
     }
@@ -162,9 +162,9 @@ private:
         tensor fresh;
         fresh.size = number(fields_[2]);
         fresh.name = fields_[5];
-        // Half, so that no later sum over tensors and the gaps between them can wrap.
+        // Half of the range, so that no later sum over tensors and gaps wraps.
         if (fresh.size > std::numeric_limits<std::size_t>::max() / 2 - bytes_)
-            refuse("the tensors together are larger than this machine can address");
+            refuse("the sum of the tensors' sizes exceeds the address space of this machine");
         bytes_ += fresh.size;
         net_.tensors.push_back(std::move(fresh));
         written_.push_back(false);
@@ -172,28 +172,28 @@ private:
     void mark(bool tensor::* flag) {
         want_fields(2);
         const std::size_t id = known_tensor(fields_[1]);
-        if (std::exchange(net_.tensors[id].*flag, true)) refuse("tensor " + fields_[1] + " was listed before");
+        if (std::exchange(net_.tensors[id].*flag, true)) refuse("tensor " + fields_[1] + " is already listed");
         if (net_.tensors[id].is_input) written_[id] = true;
     }
     void add_step() {
         const std::size_t now = net_.steps.size();
         const auto arrow = std::find(fields_.begin(), fields_.end(), "->");
         if (fields_.size() < 4 || arrow - fields_.begin() < 3)
-            refuse("a step is written \"step INDEX OPERATOR [ID...] -> [ID...]\"");
+            refuse("a step needs the form \"step INDEX OPERATOR [ID...] -> [ID...]\"");
         if (number(fields_[1]) != now) refuse("the next step is " + std::to_string(now) + ", not " + fields_[1]);
-        if (arrow == fields_.end()) refuse("the step has no \"->\" between what it reads and what it writes");
+        if (arrow == fields_.end()) refuse("the step has no \"->\" between its inputs and its outputs");
         step fresh;
         fresh.operation = fields_[2];
         for (auto field = fields_.begin() + 3; field != arrow; ++field) {
             const std::size_t id = known_tensor(*field);
-            if (!written_[id]) refuse("the step reads tensor " + *field + ", which nothing has written yet");
+            if (!written_[id]) refuse("the step reads tensor " + *field + ", which no earlier step writes");
             net_.tensors[id].last = now;
             net_.tensors[id].is_read = true;
             fresh.reads.push_back(id);
         }
         for (auto field = arrow + 1; field != fields_.end(); ++field) {
             const std::size_t id = known_tensor(*field);
-            if (written_[id]) refuse("the step writes tensor " + *field + ", which is an input or written before");
+            if (written_[id]) refuse("the step writes tensor " + *field + ", which is an input or already written");
             written_[id] = true;
             net_.tensors[id].first = net_.tensors[id].last = now;
             fresh.writes.push_back(id);
@@ -203,7 +203,7 @@ private:
     void finish() {
         for (std::size_t id = 0; id != net_.tensors.size(); ++id) {
             if (!written_[id])
-                throw input_error{path_ + ": tensor " + std::to_string(id) + " is no input and no step writes it"};
+                throw input_error{path_ + ": tensor " + std::to_string(id) + " is not an input, and no step writes it"};
             if (net_.tensors[id].is_output) net_.tensors[id].last = net_.duration() - 1;
         }
     }
@@ -216,7 +216,7 @@ private:
     network net_;
 };
 
-/// All of a file.
+/// Returns the contents of a file.
 [[nodiscard]] inline std::string text_of(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file) throw input_error{path + ": cannot be opened"};

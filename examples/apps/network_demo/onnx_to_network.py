@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Turn ONNX graphs into allot's network files.
+"""Converts ONNX graphs to allot's network files.
 
-A network file says which tensors a network computes with, how large they are, and which step reads and writes
-which of them: all that is needed to place the tensors in one arena.
+A network file lists the tensors of a network with their sizes, and the tensors that each step reads and writes. This
+is sufficient to place the tensors in one arena.
 
     onnx_to_network.py model.onnx                            one network, on standard output
     onnx_to_network.py --output DIR a.onnx b.onnx            DIR/a.network and DIR/b.network
-    onnx_to_network.py --dim batch=8 --summary model.onnx    a symbolic dimension set, and the sizes on standard error
+    onnx_to_network.py --dim batch=8 --summary model.onnx    sets a symbolic dimension; sizes on standard error
 
-The format (records of one line, fields apart by a space; a line that starts with '#' is a comment):
+The format (one record per line, fields separated by a space; a line that starts with '#' is a comment):
 
     network NAME
     tensor ID BYTES DTYPE SHAPE NAME           IDs count from 0; SHAPE is 1x3x224x224, or "scalar" for rank 0
@@ -16,15 +16,15 @@ The format (records of one line, fields apart by a space; a line that starts wit
     output ID                                  a tensor that the caller reads after the last step
     step INDEX OPERATOR [ID...] -> [ID...]     the tensors it reads -> the tensors it writes
 
-What is left out:
-  * weights, which are no part of the arena: initializers, and all that is computed from constants alone (where the
-    graph's output is such a weight, that too);
-  * an output whose size is unknown and that nobody reads, as an old Dropout's mask.
+The network file does not contain:
+  * weights, which are not in the arena: initializers, and values computed from constants alone, even if they are
+    outputs of the graph;
+  * outputs of unknown size that no operator reads, such as the mask of an old Dropout.
 
-The functions of a model are expanded: a step is an operator that no function of the model defines.
+The functions of a model are expanded, so that each step is a primitive operator.
 
-A size that is needed and cannot be known, a string, a sequence, or an operator with a graph inside it (If, Loop,
-Scan) is refused: one sentence on standard error, exit status 1. Needs Python's onnx module (Debian: python3-onnx).
+A required size that is unknown, a string, a sequence, or an operator with a graph inside it (If, Loop, Scan) is an
+error: one sentence on standard error, exit status 1. Requires Python's onnx module (Debian: python3-onnx).
 """
 
 import argparse
@@ -45,7 +45,7 @@ except ImportError:
 
 STRING = onnx.TensorProto.STRING
 
-# ONNX's number of an element type: our name for it, and its bits. By number, as an older onnx lacks the later names.
+# Name and bits of each element type, by ONNX's number, because an older onnx module lacks the later names.
 ELEMENT_TYPES = {
     1: ("float32", 32), 2: ("uint8", 8), 3: ("int8", 8), 4: ("uint16", 16), 5: ("int16", 16), 6: ("int32", 32),
     7: ("int64", 64), 9: ("bool", 8), 10: ("float16", 16), 11: ("float64", 64), 12: ("uint32", 32),
@@ -54,19 +54,19 @@ ELEMENT_TYPES = {
     21: ("uint4", 4), 22: ("int4", 4), 23: ("float4e2m1", 4), 24: ("float8e8m0", 8), 25: ("uint2", 2), 26: ("int2", 2),
 }
 
-# Operators that an installed onnx may not know, and whose first output is just like their first input.
+# Operators that the installed onnx may not support; their first output has the shape and type of their first input.
 SHAPE_PRESERVING = {
     "BiasGelu", "Dropout", "FastGelu", "Gelu", "GroupNormalization", "HardSwish", "LayerNormalization", "Mish",
     "QuickGelu", "RMSNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
     "SkipSimplifiedLayerNormalization", "Swish",
 }
 
-# Operators that give something new in each run, even from constants.
+# Operators whose results differ in each run, even for constants.
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
 class Refused(Exception):
-    """Why a graph cannot be turned into a network: one sentence."""
+    """The reason why a graph cannot be converted, as one sentence."""
 
 
 class Tensor(NamedTuple):
@@ -91,17 +91,17 @@ class Network(NamedTuple):
 
 
 def values_of(graph):
-    """Every value whose type the graph tells."""
+    """Returns every value with a type in the graph."""
     return [*graph.value_info, *graph.input, *graph.output]
 
 
 def symbol_of(dimension):
-    """The name of a symbolic dimension; empty for any other."""
+    """Returns the name of a symbolic dimension; empty for any other dimension."""
     return dimension.dim_param if dimension.HasField("dim_param") else ""
 
 
 def shape_of(value):
-    """The shape of a value, None where it is not known in full."""
+    """Returns the shape of a value; None if it is not completely known."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
@@ -110,7 +110,7 @@ def shape_of(value):
 
 
 def set_dimensions(graph, dimensions):
-    """Give symbolic dimensions their values."""
+    """Sets the values of symbolic dimensions."""
     for value in values_of(graph):
         for dimension in value.type.tensor_type.shape.dim:
             if symbol_of(dimension) in dimensions:
@@ -118,7 +118,7 @@ def set_dimensions(graph, dimensions):
 
 
 def infer_shapes(model):
-    """The model with every shape that onnx infers, helped past the operators that it may not know."""
+    """Returns the model with all shapes that onnx infers. Handles operators that onnx may not support."""
     helped = True
     while helped:
         try:
@@ -130,7 +130,7 @@ def infer_shapes(model):
 
 
 def help_inference(graph):
-    """Give shape-preserving operators the output shapes that onnx left unknown; whether there were any."""
+    """Sets the unknown output shapes of shape-preserving operators. Returns whether there were any."""
     values = {value.name: value for value in values_of(graph)}
     known = {name for name, value in values.items() if shape_of(value) is not None}
     helped = False
@@ -148,15 +148,15 @@ def help_inference(graph):
 
 
 def key_of(operator):
-    """What a node calls and a function is: ONNX's own domain has two names."""
+    """Returns the key of a node's operator or of a function. ONNX's default domain has two names."""
     name = operator.op_type if isinstance(operator, onnx.NodeProto) else operator.name
     return ("" if operator.domain == "ai.onnx" else operator.domain, name, getattr(operator, "overload", ""))
 
 
 class Inliner:
-    """Puts the nodes of a model's functions in the place of their calls."""
+    """Replaces calls of a model's functions by the nodes of the functions."""
 
-    MOST_NODES = 1_000_000  # functions that call one another twice double their nodes at every level
+    MOST_NODES = 1_000_000  # nested functions that call others twice double their nodes at each level
 
     def __init__(self, model):
         self.model = model
@@ -176,7 +176,7 @@ class Inliner:
         del self.model.functions[:]
 
     def add(self, node, callers):
-        """A node, or the nodes of the function that it calls."""
+        """Appends a node, or the nodes of the function that it calls."""
         function = self.functions.get(key_of(node))
         if function is None:
             self.nodes.append(node)
@@ -192,7 +192,7 @@ class Inliner:
         actual = dict.fromkeys(function.input, "")
         actual.update(zip(function.input, node.input))
         written = {name: given or self.fresh(name) for name, given in zip(function.output, node.output)}
-        copies = [name for name in written if name in actual]  # an output that is an input as it came
+        copies = [name for name in written if name in actual]  # outputs that are unchanged inputs
         names = {**written, **actual, "": ""}
         attributes = {attribute.name: attribute for attribute in getattr(function, "attribute_proto", ())}
         attributes.update((attribute.name, attribute) for attribute in node.attribute)
@@ -202,7 +202,7 @@ class Inliner:
             self.nodes.append(onnx.helper.make_node("Identity", [actual[name]], [written[name]]))
 
     def renamed(self, inner, names, attributes):
-        """The node of a function with the names and the attributes of a call."""
+        """Returns a node of a function with the names and the attributes of a call."""
         made = onnx.NodeProto()
         made.CopyFrom(inner)
         for values in (made.input, made.output):
@@ -213,14 +213,14 @@ class Inliner:
         del made.attribute[:]
         for attribute in inner.attribute:
             if attribute.ref_attr_name and attribute.ref_attr_name not in attributes:
-                continue  # left out by the caller
+                continue  # omitted by the caller
             added = made.attribute.add()
             added.CopyFrom(attributes[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
             added.name = attribute.name
         return made
 
     def fresh(self, name):
-        """A name that is free in the graph."""
+        """Returns an unused name."""
         wanted = f"{name}_{self.calls}"
         while wanted in self.names:
             wanted += "_"
@@ -230,14 +230,14 @@ class Inliner:
     def check_versions(self, function):
         for domain in function.opset_import:
             if self.versions.setdefault(domain.domain, domain.version) != domain.version:
-                raise Refused(f"the function {function.name} is written in version {domain.version} of the operators of "
-                              f"'{domain.domain or 'ai.onnx'}', and the model in version {self.versions[domain.domain]}.")
+                raise Refused(f"the function {function.name} uses version {domain.version} of the operators of "
+                              f"'{domain.domain or 'ai.onnx'}', and the model version {self.versions[domain.domain]}.")
         missing = {domain.domain for domain in function.opset_import} - {d.domain for d in self.model.opset_import}
         self.model.opset_import.extend(domain for domain in function.opset_import if domain.domain in missing)
 
 
 class Converter:
-    """Walks one graph, numbering its tensors and steps."""
+    """Converts one graph, and numbers its tensors and steps."""
 
     def __init__(self, model, dimensions):
         Inliner(model).inline()
@@ -251,7 +251,7 @@ class Converter:
         self.weights |= {weight.values.name for weight in self.graph.sparse_initializer}
         self.needed = {name for node in self.graph.node for name in node.input} | {v.name for v in self.graph.output}
         self.tensors = []
-        self.ids = {}  # the name of a tensor -> its id
+        self.ids = {}  # by name of the tensor
 
     def refuse_subgraphs(self):
         for node in self.graph.node:
@@ -266,7 +266,7 @@ class Converter:
         return Network(name, self.tensors, inputs, list(once), steps)
 
     def step(self, node):
-        """The step that a node is, or None where it makes weights."""
+        """Returns the step of a node; None if it computes weights."""
         reads = [self.id_of(name, f"the operator {node.op_type}") for name in node.input if name]
         written = [name for name in node.output if name]
         if node.op_type not in RANDOM and all(id is None for id in reads):
@@ -276,7 +276,7 @@ class Converter:
         return Step(node.op_type, [id for id in reads if id is not None], writes)
 
     def id_of(self, name, reader):
-        """The id of a tensor, or None for a weight."""
+        """Returns the id of a tensor; None for a weight."""
         if name not in self.ids and name not in self.weights:
             raise Refused(f"{reader} reads '{name}' before any step has written it.")
         return self.ids.get(name)
@@ -291,7 +291,7 @@ class Converter:
         value = self.values.get(name)
         element_type = value.type.tensor_type.elem_type if value else 0
         if element_type == STRING:
-            raise Refused(f"the tensor '{name}' holds strings.")
+            raise Refused(f"the tensor '{name}' contains strings.")
         if not self.has_size(name):
             raise Refused(self.unknown_size(name, value))
         if element_type not in ELEMENT_TYPES:
@@ -308,8 +308,8 @@ class Converter:
         for dimension in value.type.tensor_type.shape.dim if value else ():
             if symbol_of(dimension) in self.symbols:
                 symbol = symbol_of(dimension)
-                return f"the tensor '{name}' has the symbolic dimension {symbol}: set it with --dim {symbol}=VALUE."
-        return f"the size of the tensor '{name}' is unknown: the graph does not tell it, nor can it be inferred."
+                return f"the tensor '{name}' has the symbolic dimension {symbol}; set it with --dim {symbol}=VALUE."
+        return f"the size of the tensor '{name}' is unknown: it is neither in the graph nor can it be inferred."
 
 
 def one_word(text):
@@ -317,7 +317,7 @@ def one_word(text):
 
 
 def text_of(network, comments):
-    """The network in the file format."""
+    """Returns the network in the file format."""
     lines = ["# " + " ".join(comment.split()) for comment in comments]
     lines.append(f"network {one_word(network.name)}")
     for id, tensor in enumerate(network.tensors):
@@ -331,7 +331,7 @@ def text_of(network, comments):
 
 
 def most_live(network):
-    """The most bytes live at once: a tensor lives from the step that writes it to the last that reads it."""
+    """Returns the most bytes live at one step. A tensor lives from the step that writes it to the last that reads it."""
     end = max(len(network.steps) - 1, 0)
     first = dict.fromkeys(network.inputs, 0)
     last = dict(first)
@@ -349,11 +349,11 @@ def most_live(network):
 def summary_of(network):
     total = sum(tensor.size for tensor in network.tensors)
     return (f"{network.name}: {len(network.steps)} steps, {len(network.tensors)} tensors, "
-            f"{total:,} bytes in all, {most_live(network):,} bytes live at most")
+            f"{total:,} bytes in total, at most {most_live(network):,} bytes live")
 
 
 def name_of(path):
-    """A network's name: its file's, without the prefixes of the ONNX project's light models."""
+    """Returns the name of the file, without the prefixes of the ONNX project's light models."""
     return one_word(re.sub("^light_(bvlc_)?", "", path.stem))
 
 
@@ -361,34 +361,34 @@ def convert(path, dimensions):
     try:
         model = onnx.load(str(path), load_external_data=False)
     except DecodeError as error:
-        raise Refused("this is no ONNX file.") from error
+        raise Refused("this is not an ONNX file.") from error
     if not model.HasField("graph"):
-        raise Refused("the file holds no graph.")
+        raise Refused("the file contains no graph.")
     return Converter(model, dimensions).network(name_of(path))
 
 
 def dimension(text):
     name, equals, value = text.rpartition("=")
     if not (name and value.isdecimal()):
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE with a whole number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE with an integer")
     return name, int(value)
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(description="Turn ONNX graphs into allot's network files.")
+    parser = argparse.ArgumentParser(description="Convert ONNX graphs to allot's network files.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an ONNX file")
     parser.add_argument("--output", type=Path, metavar="DIR",
-                        help="write DIR/NAME.network for each file (one file alone may go to standard output)")
+                        help="write DIR/NAME.network for each file (default for a single file: standard output)")
     parser.add_argument("--dim", action="append", default=[], type=dimension, metavar="NAME=VALUE",
-                        help="give a symbolic dimension its value; may be repeated")
+                        help="set the value of a symbolic dimension; may be repeated")
     parser.add_argument("--note", action="append", default=[], metavar="TEXT",
-                        help="a further comment for the head of each result, as the model's licence; may be repeated")
+                        help="a comment at the start of each result, such as the model's license; may be repeated")
     parser.add_argument("--summary", action="store_true", help="print each network's sizes on standard error")
     options = parser.parse_args(arguments)
     if len(options.files) > 1 and not options.output:
         parser.error("several files need --output DIR")
     if len({name_of(path) for path in options.files}) < len(options.files):
-        parser.error("two of the files would make the same network")
+        parser.error("two of the files have the same network name")
     return options
 
 

@@ -5,7 +5,7 @@
 namespace demo {
 
 ran run_in_opencl(const network& net, tally& counts, const progress_shown& show) {
-    static const opencl::system system;  // made once for all networks
+    static const opencl::system system;  // created once for all networks
     opencl_memory memory{net, counts, system};
     return run_in(net, memory, show);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// opencl: the same plan in one OpenCL buffer. The host never touches a byte: kernels take each tensor as the buffer's
-// handle and a byte offset. The partial sums of a step lie in the same storage as the tensors.
+// opencl: the same plan in one OpenCL buffer. The host accesses no byte: kernels get each tensor as the buffer's handle
+// and a byte offset. The partial sums of a step are in the same storage as the tensors.
 //
 //     one cl_mem   │ sums │ final sums │ t4 │  t0   │      t2      │ … │
 //
-// All work goes through one in-order queue, so that bytes may be given to the next tensor as soon as the last kernel
+// All work goes through one in-order queue. The bytes of a tensor can therefore be reused as soon as the last kernel
 // that reads them is enqueued.
 #pragma once
 
@@ -23,21 +23,21 @@ inline void check(cl_int status, const char* what) {
         throw std::runtime_error{std::string{"OpenCL: "} + what + " failed with " + std::to_string(status)};
 }
 
-/// A device, its queue and the kernels: made once for all networks.
+/// A device, its queue and the kernels; created once for all networks.
 struct system {
     cl::Device device;
     cl::Context context;
     cl::CommandQueue queue;
     cl::Program program;
 
-    /// The first device of the first platform that has one; throws `unavailable` where there is none.
+    /// Selects the first device of the first platform with a device. Throws `unavailable` if there is no device.
     system() : device{first_device()}, context{device} {
         cl_int status = CL_SUCCESS;
         queue = cl::CommandQueue{context, device, cl::QueueProperties::None, &status};
-        check(status, "making a queue");
+        check(status, "creating a queue");
         program = cl::Program{context, std::string{mix::shared_source} + mix::kernel_source};
         if (program.build() != CL_SUCCESS)
-            throw std::runtime_error{"OpenCL: the kernels do not compile: " +
+            throw std::runtime_error{"OpenCL: cannot compile the kernels: " +
                                      program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device)};
     }
 
@@ -49,15 +49,15 @@ struct system {
             if (platform.getDevices(CL_DEVICE_TYPE_ALL, &devices) == CL_SUCCESS && !devices.empty()) return devices[0];
         }
         throw unavailable{platforms.empty() ? "no OpenCL platform is installed (error " + std::to_string(status) +
-                                                  "; Debian's pocl-opencl-icd is one for any processor)"
-                                            : "no OpenCL platform here has a device"};
+                                                  "; Debian's pocl-opencl-icd runs on any processor)"
+                                            : "no OpenCL platform has a device"};
     }
 };
 
 }  // namespace opencl
 
 class opencl_memory {
-    static constexpr std::size_t items = 64, group = 8;  // work items of a kernel; each has a partial sum
+    static constexpr std::size_t items = 64, group = 8;  // work items of a kernel, each with a partial sum
     static constexpr std::size_t sums_bytes = items * sizeof(cl_ulong);
 
 public:
@@ -76,7 +76,7 @@ public:
     }
     opencl_memory(const opencl_memory&) = delete;
     opencl_memory& operator=(const opencl_memory&) = delete;
-    ~opencl_memory() { queue_.finish(); }  // before the buffer goes
+    ~opencl_memory() { queue_.finish(); }  // before the buffer is released
 
     void begin(std::size_t t) { tensors_[t] = places_.take(t); }
     void end(std::size_t t) { tensors_[t] = {}; }
@@ -102,7 +102,7 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return places_.arena_bytes(); }
 
 private:
-    /// The sums are two more tensors that live from the first step to the last.
+    /// The sums are two additional tensors that live from the first step to the last.
     [[nodiscard]] static network with_sums(network net) {
         tensor sums;
         sums.size = sums_bytes;
@@ -112,8 +112,8 @@ private:
     }
 
     void set(cl::Kernel& kernel, std::size_t t, std::size_t sums) {
-        opencl::check(allot::opencl::set_arg(kernel, 0, tensors_[t]), "naming a tensor");
-        opencl::check(allot::opencl::set_arg(kernel, 2, tensors_[sums]), "naming the sums");
+        opencl::check(allot::opencl::set_arg(kernel, 0, tensors_[t]), "setting a tensor");
+        opencl::check(allot::opencl::set_arg(kernel, 2, tensors_[sums]), "setting the sums");
         opencl::check(kernel.setArg(4, static_cast<cl_ulong>(tensors_[t].size_bytes())), "setting a size");
     }
     void enqueue(cl::Kernel& kernel) {

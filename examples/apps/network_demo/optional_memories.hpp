@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// optional_memories: the memories that this program may have been built with, by their names: who chooses when it runs, by
-// `--memory`, looks here. Each is a translation unit of its own, because headers of vendors do not always go together.
+// optional_memories: the memories that this program may be built with, by name, for the option `--memory`. Each has its
+// own translation unit, because vendors' headers are not always compatible with each other.
 #pragma once
 
 #include "counting.hpp"
@@ -11,16 +11,16 @@
 
 namespace demo {
 
-/// What came of a network in a memory.
+/// The result of a network in a memory.
 struct ran {
     std::uint64_t digest = 0;
     std::size_t arena_bytes = 0;
 };
 
-/// Is called before every step, with its number and how many there are.
+/// Called before every step with its index and the number of steps.
 using progress_shown = std::function<void(std::size_t, std::size_t)>;
 
-/// Throws `unavailable` where this machine has no such memory, or not as much.
+/// Throws `unavailable` if this machine lacks the memory, or has too little of it.
 using run_in_memory = ran(const network&, tally&, const progress_shown&);
 
 template <class Memory>
@@ -31,8 +31,8 @@ template <class Memory>
 
 struct optional_memory {
     const char* name;
-    run_in_memory* run;  // none: this program was built without
-    const char* needs;   // what it is built with
+    run_in_memory* run;  // null if this program was built without it
+    const char* needs;   // requirement of the build
     bool by_default;     // whether it runs when no memory is named
 };
 

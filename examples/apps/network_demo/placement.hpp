@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// placement: gives each tensor a memory and an offset, before anything runs.
+// placement: gives each tensor a memory and an offset before the network runs.
 //
 //     one arena            allot::plan decides all offsets
-//     a window in rows     a tensor needs as many free rows as hold it, wherever they are. Which ones is the row allocator's
-//                          business when it runs; which tensors are in rows is planned, by allot::plan_memories, so that
-//                          few bytes spill
+//     a window in rows     a tensor needs enough free rows, at any positions. The row allocator selects them at run
+//                          time; allot::plan_memories plans the set of tensors in rows, so that few bytes spill
 //
-// Every plan of offsets is checked by allot's validator, which knows nothing of how plans are made.
+// allot's validator, which shares no code with the planner, checks every plan of offsets.
 #pragma once
 
 #include "network.hpp"
@@ -24,17 +23,17 @@
 namespace demo {
 
 struct place {
-    std::size_t memory = 0;  // 0 the first, 1 what the first had no room for
-    std::size_t offset = 0;  // nothing in rows
+    std::size_t memory = 0;  // 0: the first; 1: the memory for spilled tensors
+    std::size_t offset = 0;  // unused in rows
 };
 
 struct placement {
     std::vector<place> places;      // of each tensor
-    std::size_t peaks[2] = {0, 0};  // of each memory, the bytes that it is used up to
-    double seconds = 0;             // that planning took
+    std::size_t peaks[2] = {0, 0};  // of each memory: highest end of a tensor
+    double seconds = 0;             // duration of planning
 };
 
-/// Offsets in one arena of the chosen tensors of a network.
+/// Returns the offsets in one arena of the chosen tensors of a network.
 [[nodiscard]] inline allot::memory_plan plan_of(const network& net, const std::vector<std::size_t>& tensors, std::size_t align) {
     std::vector<allot::plan_buffer> buffers;
     for (const std::size_t t : tensors) {
@@ -50,22 +49,22 @@ struct placement {
     for (const allot::plan_place& each : made->places) offsets.push_back(each.offset);
     allot::plan_heap workspace{allot::validate_space(problem)};
     if (allot::validate(problem, offsets, made->peak, workspace).kind != allot::plan_violation_kind::none)
-        throw std::logic_error{"the planner made a mistake"};
+        throw std::logic_error{"the validator rejects the plan"};
     return *std::move(made);
 }
 
-/// How many rows a tensor takes.
+/// Returns the number of rows of a tensor.
 [[nodiscard]] inline std::size_t rows_of(const tensor& which, std::size_t row) { return which.size / row + (which.size % row != 0); }
 
-/// What rows have room for.
+/// The tensors in rows.
 struct in_rows {
     std::vector<bool> chosen;      // by tensor
-    std::size_t most_taken = 0;    // rows at once
-    std::size_t spilled = 0;       // bytes of the others
-    std::size_t most_spilled = 0;  // of these, live at once
+    std::size_t most_taken = 0;    // maximum rows at the same time
+    std::size_t spilled = 0;       // bytes of the other tensors
+    std::size_t most_spilled = 0;  // maximum of these bytes live at the same time
 };
 
-/// The tensors, one after the other, that `rows` rows have room for in every step of their lives.
+/// Chooses tensors in this order, as far as `rows` rows suffice in every step of their lifetimes.
 [[nodiscard]] inline in_rows fill_rows(const network& net, const std::vector<std::size_t>& order, std::size_t row, std::size_t rows) {
     in_rows made{std::vector<bool>(net.tensors.size())};
     std::vector<std::size_t> taken(net.duration(), 0);  // by step
@@ -87,13 +86,13 @@ struct in_rows {
     return made;
 }
 
-/// The tensors in the order in which to give them rows: first those that allot::plan_memories keeps in a memory as large as
-/// the rows, of which every tensor takes whole rows in one piece. What has room there has room in rows; and what that memory
-/// lost to gaps, rows may still have.
+/// Returns the order in which to give tensors rows. The first ones are those that allot::plan_memories keeps in a
+/// memory of the same size, in which each tensor has contiguous rows. These also fit as rows. Rows may fit further
+/// tensors, because rows have no gaps.
 [[nodiscard]] inline std::vector<std::size_t> planned_order(const network& net, std::size_t row, std::size_t rows) {
     std::vector<allot::plan_buffer> buffers;
     for (const tensor& each : net.tensors)
-        buffers.push_back({.size = std::min(rows_of(each, row), rows + 1) * row,  // what is too large is so, however large
+        buffers.push_back({.size = std::min(rows_of(each, row), rows + 1) * row,  // capped: cannot fit either
                            .live = {static_cast<std::int64_t>(each.first), static_cast<std::int64_t>(each.last) + 1}});
     const allot::plan_memory memories[] = {{.capacity = rows * row}, {.cost = 1}};
     const auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories});
@@ -105,9 +104,10 @@ struct in_rows {
     return order;
 }
 
-/// What spills the fewest bytes, and then needs the least memory for these: the planner's choice, which spilled as few as
-/// integer programming on all six networks here; or, as it knows nothing of that memory, the program's order, small ones
-/// first, large ones first, or those of the least area.
+/// Chooses the tensors in rows with the fewest spilled bytes, then with the least memory for the spilled tensors. The
+/// candidates are the planner's choice, and the program's order, smallest first, largest first, and least area first,
+/// because the planner ignores that memory. On all six networks here the planner's choice spills as few bytes as
+/// integer programming.
 [[nodiscard]] inline in_rows choose_for_rows(const network& net, std::size_t row, std::size_t rows) {
     in_rows best = fill_rows(net, planned_order(net, row, rows), row, rows);
     std::vector<std::size_t> order(net.tensors.size());
@@ -125,7 +125,7 @@ struct in_rows {
     return best;
 }
 
-/// All tensors in one arena; or, with rows, as many as these have room for, and the others in an arena.
+/// Places all tensors in one arena; with rows, as many as fit in rows, and the others in an arena.
 [[nodiscard]] inline placement place_tensors(const network& net, std::size_t align, std::size_t row = 0, std::size_t rows = 0) {
     const auto begin = std::chrono::steady_clock::now();
     placement made{std::vector<place>(net.tensors.size())};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// progress: what is being done, on standard error. One line that is written over and over on a terminal, and a line for
-// each finished piece of work elsewhere.
+// progress: reports the current work on standard error. On a terminal, one line that is rewritten; otherwise a line for
+// each finished piece of work.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ public:
         const std::chrono::duration<double> took = clock::now() - started_;
         if (!terminal_) std::fprintf(stderr, "%s  %.2f s\n", what_.c_str(), took.count());
     }
-    /// Says something that stays.
+    /// Prints a line that is not overwritten.
     void say(const std::string& what) {
         clear();
         std::fprintf(stderr, "%s\n", what.c_str());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// run: takes one network through one memory, step by step, and gives the digest of what came out.
+// run: runs one network in one memory, step by step, and returns the digest of its outputs.
 //
 // A memory is a type with
-//     begin(t), end(t)                a tensor's life; what it holds at first does not matter
-//     start_step()                    the step's sum is 0 from here on
+//     begin(t), end(t)                the lifetime of a tensor; its initial content does not matter
+//     start_step()                    resets the step's sum to 0
 //     absorb(t, number)               reads all of a tensor into the step's sum
 //     witness(t)                      reads all of a tensor into the final sum
 //     produce(t, salt), fill(t, salt) writes all of a tensor from the step's sum, or from the salt alone
-//     digest()                        the final sum
-// The final sum has every output, and also whatever no step reads, so that nothing is written in vain.
+//     digest()                        returns the final sum
+// The final sum includes every output, and every tensor that no step reads, so that each written byte is checked.
 #pragma once
 
 #include "counting.hpp"
@@ -21,7 +21,7 @@
 
 namespace demo {
 
-/// What is missing on this machine: said to the user, and the rest runs.
+/// A memory that this machine lacks. The program reports it and runs the others.
 struct unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -55,7 +55,7 @@ template <class Memory, class Progress>
     return mix::key_of(memory.digest(), 0);
 }
 
-/// Calls `use(address, bytes, position)` for each run of a tensor's first `size` bytes: its last row need not be full.
+/// Calls `use(address, bytes, position)` for each run of a tensor's first `size` bytes; the last row may be partial.
 template <class Tensor, class Use>
 void for_pieces(const Tensor& of, std::size_t size, Use&& use) {
     std::size_t position = 0;
@@ -70,14 +70,14 @@ void for_pieces(const std::variant<Tensors...>& of, std::size_t size, Use&& use)
     std::visit([&](const auto& tensor) { for_pieces(tensor, size, use); }, of);
 }
 
-/// A memory that the host can reach, and so mixes in. `Places` gives `take(t)`: a tensor, or a variant of tensors, of at
-/// least as many bytes as the network's.
+/// A memory in which the host computes. `Places` has `take(t)`, which returns a tensor, or a variant of tensors, of at
+/// least the size of the network's tensor.
 template <class Places>
 class mixed_by_host : public Places {
 public:
     mixed_by_host(const network& net, tally& counts)
         : Places{net, counts}, net_{net}, tensors_(net.tensors.size()) {}
-    mixed_by_host(const mixed_by_host&) = delete;  // tensors hold on to the memory where it stands
+    mixed_by_host(const mixed_by_host&) = delete;  // tensors refer to the memory by its address
 
     void begin(std::size_t t) { tensors_[t] = this->take(t); }
     void end(std::size_t t) { tensors_[t] = {}; }
@@ -90,7 +90,7 @@ public:
     [[nodiscard]] std::uint64_t digest() const { return final_; }
 
 private:
-    /// Where the host finds a byte: what has no pointers says it.
+    /// Returns the host's pointer to an address; memories without pointers provide `reach`.
     template <class Address>
     [[nodiscard]] static void* pointer(Address at) {
         if constexpr (std::same_as<Address, void*>) return at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// separate: every tensor has a storage of its own on the heap, from when its life begins. The reference: nothing is
-// planned, so nothing can be planned wrong.
+// separate: each tensor has its own storage on the heap, allocated when its lifetime begins. This memory is the
+// reference: without a plan, there is no error of a plan.
 #pragma once
 
 #include "storages.hpp"

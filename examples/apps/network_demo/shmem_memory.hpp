@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// shmem: one storage in the symmetric heap of OpenSHMEM, of a program with one processing element (oshrun -n 1). Tensors are
-// the object and an offset; the host mixes in its own part of it.
+// shmem: one storage in the symmetric heap of OpenSHMEM, in a program with one processing element (oshrun -n 1).
+// Tensors are the object and an offset. The host computes in its own part.
 #pragma once
 
 #include "storages.hpp"
@@ -19,13 +19,13 @@ public:
     [[nodiscard]] static void* reach(allot::shmem::heap::address at) noexcept { return allot::shmem::heap::local(at); }
 
 private:
-    /// OpenSHMEM can begin only once in a process, and ends with it.
+    /// OpenSHMEM can be initialized only once in a process, and is finalized at its end.
     [[nodiscard]] static allot::shmem::processing_elements& ranks() {
         struct session {
             session() {
-                // Open MPI's starts without its launcher, but does not end.
+                // Without its launcher, Open MPI's OpenSHMEM starts but does not terminate.
                 if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr)
-                    throw unavailable{"it has to be started by OpenSHMEM's launcher: oshrun -n 1 network_demo"};
+                    throw unavailable{"this program must be started by OpenSHMEM's launcher: oshrun -n 1 network_demo"};
                 ::shmem_init();
                 elements.emplace();
             }

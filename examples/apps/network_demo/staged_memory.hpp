@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// staged: one storage in memory that the host does not touch, and for which this program has no kernels. A tensor is copied to
-// the host to be read, and back when it was written, by a way of copying of its vendor's.
+// staged: one storage in memory that the host does not access, without kernels in this program. A tensor is copied to
+// the host to be read, and back after it is written, with the copy functions of the vendor.
 //
 //     device   │ t4 │  t0   │      t2      │ … │        every tensor at its planned offset
 //                      ▲ ▼
@@ -15,7 +15,7 @@
 
 namespace demo {
 
-/// `Copy` is what copy_tensor takes, between `Device`'s memory and the host.
+/// `Copy` is the argument of copy_tensor that copies between `Device`'s memory and the host.
 template <class Device, class Copy>
 class staged_memory {
 public:
@@ -25,7 +25,7 @@ public:
           copy_{std::move(copy)},
           stage_{storage_in(host_, largest(net), host_align)},
           tensors_(net.tensors.size()) {}
-    staged_memory(const staged_memory&) = delete;  // tensors hold on to the memory where it stands
+    staged_memory(const staged_memory&) = delete;  // tensors refer to the memory by its address
     staged_memory& operator=(const staged_memory&) = delete;
 
     void begin(std::size_t t) { tensors_[t] = places_.take(t); }
@@ -50,7 +50,7 @@ private:
     template <class From, class To>
     void copy(const From& from, const To& to) {
         if (const auto copied = allot::copy_tensor(from, to, copy_); !copied)
-            throw std::runtime_error{std::string{"a tensor was not copied: "} + copied.error().what()};
+            throw std::runtime_error{std::string{"cannot copy a tensor: "} + copied.error().what()};
     }
     [[nodiscard]] std::uint64_t sum_of(std::size_t t, std::size_t number) {
         const auto here = bytes_at(stage_, 0, net_.tensors[t].size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// storages: what the memories of the demo share: a checked plan, and storages and tensors that are there or are an
-// exception. A storage refuses a tensor on a byte that is taken, so that it proves the plan once more.
+// storages: shared parts of the demo's memories: a validated plan, and functions that return storages and tensors or
+// throw. A storage rejects a tensor that overlaps another, which verifies the plan a second time.
 #pragma once
 
 #include "counting.hpp"
@@ -13,10 +13,10 @@
 
 namespace demo {
 
-/// What every tensor in host memory is aligned to.
+/// Alignment of every tensor in host memory.
 inline constexpr std::size_t host_align = 64;
 
-/// One region for each storage, straight from a device that counts.
+/// An allocator that acquires one region for each storage from a counting device.
 template <class Device>
 using memory_of = allot::naive<counting<Device>>;
 template <class Device>
@@ -24,31 +24,31 @@ using storage_of = allot::storage<memory_of<Device>>;
 template <class Device>
 using tensor_of = allot::tensor_in<storage_of<Device>>;
 
-/// A storage of `size` bytes; throws where the device does not give as many.
+/// Returns a storage of `size` bytes. Throws if the device fails.
 template <class Allocator>
 [[nodiscard]] allot::storage<Allocator> storage_in(Allocator& memory, std::size_t size,
                                                    std::size_t align = alignof(std::max_align_t)) {
     auto made = allot::alloc_storage(memory, static_cast<std::int64_t>(size), align);
     if (!made)
-        throw unavailable{"there is no storage of " + std::to_string(size) + " bytes: " + made.error().what() +
+        throw unavailable{"cannot allocate a storage of " + std::to_string(size) + " bytes: " + made.error().what() +
                           " (error " + std::to_string(made.error().memory.device_error) + ")"};
     return *std::move(made);
 }
 
-/// What was planned is not refused: the value, or an exception.
+/// Returns the value. Throws if a planned allocation fails.
 template <class Value>
 [[nodiscard]] Value as_planned(allot::tensor_result<Value> made) {
-    if (!made) throw std::logic_error{std::string{"a storage refuses what was planned: "} + made.error().what()};
+    if (!made) throw std::logic_error{std::string{"a storage rejects a planned tensor: "} + made.error().what()};
     return *std::move(made);
 }
 
-/// A tensor of `size` bytes at its planned offset.
+/// Returns a tensor of `size` bytes at its planned offset.
 template <class Storage>
 [[nodiscard]] allot::tensor_in<Storage> bytes_at(const Storage& in, std::size_t offset, std::size_t size) {
     return as_planned(allot::alloc_tensor(in, offset, {static_cast<std::int64_t>(size)}, allot::uint8));
 }
 
-/// Every tensor at its planned offset in one storage, which is as large as the plan's peak.
+/// Places every tensor at its planned offset in one storage of the plan's peak size.
 template <class Device>
 class planned_places {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// svg: a picture of a network's memory. Time goes across in steps, addresses go up, and every tensor is a rectangle as
-// wide as its life and as high as its size. A tensor in rows is one shape of as many rectangles as it has pieces.
+// svg: a picture of a network's memory. Steps go across and addresses go up. Each tensor is a rectangle as wide as its
+// lifetime and as high as its size. A tensor in rows is one shape with a rectangle for each of its pieces.
 #pragma once
 
 #include "network.hpp"
@@ -12,7 +12,7 @@
 
 namespace demo {
 
-/// One tensor's place in one memory.
+/// The place of a tensor in a memory.
 struct drawn_tensor {
     std::size_t tensor = 0;
     std::vector<allot::extent> pieces;
@@ -25,7 +25,7 @@ struct panel {
     std::vector<drawn_tensor> tensors;
     std::size_t height = 0;       // bytes up to the solid line
     std::string height_label;
-    std::size_t lower_bound = 0;  // bytes up to the dashed line; 0 for none
+    std::size_t lower_bound = 0;  // bytes up to the dashed line; 0 without one
 };
 
 class picture {
@@ -47,7 +47,7 @@ public:
         text(out, left, 40, "name", net_.name);
         text(out, left, 62, "note",
              std::to_string(net_.tensors.size()) + " tensors, " + std::to_string(net_.steps.size()) + " steps; " +
-                 mebibytes(net_.sum()) + " MiB in all, at most " + mebibytes(net_.lower_bound()) + " MiB live at once");
+                 mebibytes(net_.sum()) + " MiB in total, at most " + mebibytes(net_.lower_bound()) + " MiB live at once");
         legend(out);
         double y = top;
         for (const panel& p : panels_) {
@@ -129,7 +129,7 @@ private:
         if (p.lower_bound != 0) {
             line(out, left, bound, right, bound, "bound");
             double bound_label = bound + 4;
-            if (bound_label - label < 15) {  // keep the two apart
+            if (bound_label - label < 15) {  // keep the labels apart
                 label -= 2;
                 bound_label = label + 15;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// svg_elements: what pictures are made of: numbers, text, lines, and steps of an axis.
+// svg_elements: the elements of pictures: numbers, text, lines, and steps of an axis.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace demo {
     return shown;
 }
 
-/// How many bytes the character at the front has in UTF-8; 0 for what is none, or none that XML may hold.
+/// Returns the length of the first character in UTF-8; 0 if it is invalid or not allowed in XML.
 [[nodiscard]] inline std::size_t character_at_front(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
@@ -35,7 +35,7 @@ namespace demo {
     return too_long || !allowed ? 0 : length;
 }
 
-/// As the content of an element; '?' for each byte that XML may not hold.
+/// Escapes text for the content of an element. Each byte that XML does not allow becomes '?'.
 [[nodiscard]] inline std::string escaped(std::string_view plain) {
     std::string safe;
     for (std::size_t length = 0; !plain.empty(); plain.remove_prefix(std::max<std::size_t>(length, 1))) {
@@ -57,7 +57,7 @@ inline void line(std::ostream& out, double x1, double y1, double x2, double y2, 
         << "\" class=\"" << kind << "\"/>\n";
 }
 
-/// 1, 2 or 5 times a power of ten, such that `whole` has about `parts` of it.
+/// Returns 1, 2 or 5 times a power of ten, so that `whole` has about `parts` intervals of that length.
 [[nodiscard]] inline double round_part(double whole, double parts) {
     const double rough = whole / parts, power = std::pow(10.0, std::floor(std::log10(rough)));
     for (const double factor : {1.0, 2.0, 5.0}) {

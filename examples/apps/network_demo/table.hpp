@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// table: the results, for people as aligned columns and for programs as JSON.
+// table: the results as a table of aligned columns, and as JSON.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace demo {
 struct outcome {
     std::string network, memory;
     std::size_t tensors = 0, sum = 0, lower_bound = 0;
-    std::size_t arena = 0;         // most memory that tensors took, fast and slow together
-    std::size_t peak_fast = 0;     // of it, in the fast memory
-    std::size_t spilled = 0;       // tensors that found no place there
-    double planning = 0;           // seconds that deciding all places took
+    std::size_t arena = 0;         // maximum memory of the tensors, fast and slow together
+    std::size_t peak_fast = 0;     // the part of it in the fast memory
+    std::size_t spilled = 0;       // bytes of tensors that do not fit the fast memory
+    double planning = 0;           // seconds to decide all places
     std::size_t acquisitions = 0;  // regions acquired from devices
     std::uint64_t digest = 0;
 
@@ -28,13 +28,13 @@ struct outcome {
     }
 };
 
-/// One network through the buckets of today, and through an arena.
+/// One network through buckets of exact sizes, and through an arena.
 struct comparison {
     std::string network;
     std::size_t their_bytes = 0, our_bytes = 0, their_calls = 0, our_calls = 0;
 };
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 [[nodiscard]] inline std::string grouped(std::size_t number) {
     std::string text = std::to_string(number);
     for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
@@ -51,7 +51,7 @@ struct comparison {
     return text.data();
 }
 
-/// Rows of equally many cells, the first of them the headings; the first `left` columns start at the left.
+/// Prints rows of equal length; the first row is the heading. The first `left` columns are left-aligned.
 inline void print_columns(std::ostream& out, const std::vector<std::vector<std::string>>& rows, std::size_t left) {
     const std::string two_spaces = "  ";
     std::vector<std::size_t> widths(rows[0].size(), 0);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// tightly_coupled: a window of 2 MiB whose tensors lie in rows of 2048 bytes, wherever rows are free, each named by a
-// table of pointers; what the plan has no rows for is spilled to a storage in host memory.
+// tightly_coupled: a window of 2 MiB whose tensors are in rows of 2048 bytes, at any free positions, with a table of
+// pointers for each tensor. Tensors without planned rows are spilled to a storage in host memory.
 //
 //     tables  (host)     │ t0: 0 1 2 │ t3: 5 3 │
 //     window  (fast)     │ row 0 │ row 1 │ row 2 │ row 3 │ free  │ row 5 │ … 1024 rows
 //     spilled (host)     │    t1    │        t2        │
 //
-// This machine has no such memory: the window is an array on the heap that stands in for it (VTCM on a Hexagon, TCM on
-// a microcontroller). What is real is everything else: the fixed capacity, the rows, the tables and the spilling.
+// This machine has no such memory. The window is an array on the heap in its place (VTCM on a Hexagon, TCM on a
+// microcontroller). The fixed capacity, the rows, the tables and the spilling are real.
 #pragma once
 
 #include "storages.hpp"
@@ -50,11 +50,11 @@ public:
     [[nodiscard]] std::size_t peak_fast() const { return plan_.peaks[0]; }
     [[nodiscard]] std::size_t arena_bytes() const { return peak_fast() + slow_.size(); }
     [[nodiscard]] const placement& places() const { return plan_; }
-    /// Where in the window each tensor lay: for the picture.
+    /// The positions of each tensor in the window, for the picture.
     [[nodiscard]] const std::vector<std::vector<allot::extent>>& runs() const { return runs_; }
 
 private:
-    /// The tensor keeps the storage of its table.
+    /// The tensor keeps the storage of its table alive.
     [[nodiscard]] in_rows rows_for(std::size_t t) {
         const std::size_t rows = (net_.tensors[t].size + (row_bytes - 1)) / row_bytes;
         auto fresh = as_planned(allot::alloc_discontiguous_tensor(storage_in(tables_, rows * sizeof(void*)), 0, fast_,

@@ -5,7 +5,7 @@
 namespace demo {
 
 ran run_in_vulkan(const network& net, tally& counts, const progress_shown& show) {
-    static const vulkan::system system;  // made once for all networks
+    static const vulkan::system system;  // created once for all networks
     vulkan_memory memory{net, counts, system};
     return run_in(net, memory, show);
 }

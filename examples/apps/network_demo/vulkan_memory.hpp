@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// vulkan: the same plan in one VkDeviceMemory, with one buffer over all of it. A compute shader takes each tensor by its
-// byte offset. The partial sums of a step lie in the same storage as the tensors; the host reads the last ones where the
-// memory is mapped.
+// vulkan: the same plan in one VkDeviceMemory, with one buffer that covers it. A compute shader gets each tensor by its
+// byte offset. The partial sums of a step are in the same storage as the tensors. The host reads the final sums through
+// the mapping of the memory.
 //
 //     VkDeviceMemory   │ sums │ final sums │ t4 │  t0   │      t2      │ … │
 //     VkBuffer         │◄ offset ─────────►                                │
 //
-// Every kernel is waited for, so that bytes may be given to the next tensor when it returns.
+// The program waits for every kernel. The bytes of a tensor can therefore be reused when the call returns.
 #pragma once
 
 #include "../vulkan_compute.hpp"
@@ -26,12 +26,12 @@ struct arguments {
     std::uint32_t first, sums, size, produces, number, afresh, salt_low, salt_high, partials;
 };
 
-/// A device, its queue and the kernel: made once for all networks.
+/// A device, its queue and the kernel; created once for all networks.
 struct system {
     compute::system compute;
     compute::kernel mix;
 
-    /// Throws `unavailable` where there is no device.
+    /// Throws `unavailable` if there is no device.
     system() try : compute{true}, mix{compute, mix_spirv, 1, sizeof(arguments)} {
     } catch (const compute::missing& reason) {
         throw unavailable{reason.what()};
@@ -41,7 +41,7 @@ struct system {
 }  // namespace vulkan
 
 class vulkan_memory {
-    static constexpr std::size_t items = 64, group = 8;  // invocations of a kernel; each has a partial sum
+    static constexpr std::size_t items = 64, group = 8;  // invocations of a kernel, each with a partial sum
     static constexpr std::size_t sums_bytes = items * sizeof(std::uint64_t);
     static constexpr VkBufferUsageFlags uses = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     using device_memory = allot::vulkan::device_memory;
@@ -55,15 +55,15 @@ public:
           places_{net_, counts, device_memory{system.compute.gpu(), system.compute.type(uses)}},
           tensors_(net_.tensors.size()) {
         if (places_.arena_bytes() > system.compute.most_bytes())
-            throw unavailable{"the device's kernels reach no more than " + std::to_string(system.compute.most_bytes()) +
+            throw unavailable{"the device's kernels can access at most " + std::to_string(system.compute.most_bytes()) +
                               " bytes of a buffer"};
         begin(step_sums_);
         begin(final_sums_);
-        // Regions are whole granules, and a storage straight from a device has one for itself.
+        // Regions are whole granules, and each storage directly from a device has its own region.
         const std::size_t region = allot::align_up(places_.arena_bytes(), device_memory::granularity);
         auto made = allot::vulkan::buffer_over(places_.device(), {tensors_[step_sums_].data(), 0}, region,
                                                uses);
-        compute::check(made.error(), "making a buffer");
+        compute::check(made.error(), "creating a buffer");
         buffer_ = *std::move(made);
     }
     vulkan_memory(const vulkan_memory&) = delete;
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return places_.arena_bytes(); }
 
 private:
-    /// The sums are two more tensors that live from the first step to the last.
+    /// The sums are two additional tensors that live from the first step to the last.
     [[nodiscard]] static network with_sums(network net) {
         tensor sums;
         sums.size = sums_bytes;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// bound: the height below which no plan can be, and the step and the buffers that show it.
+// bound: a lower bound on the height of every plan, with the step and the buffers that prove it.
 //
-//     bytes                     ┌───┐               What lives at once must lie side by side: no plan is lower than the
-//       ▲        ┌───┐   bound ─┤ c ├───┐           largest sum of sizes over all steps.
+//     bytes                     ┌───┐               Buffers live at the same step share no bytes. No plan is lower than
+//       ▲        ┌───┐   bound ─┤ c ├───┐           the largest sum of their sizes over all steps.
 //       │   ┌────┤ b │      ┌───┤ b │ d │
-//       │   │ a  │ a │      │ b │ a │ a │           Here a, b and c at `step`.
+//       │   │ a  │ a │      │ b │ a │ a │           Here the maximum is at the step where a, b and c are live.
 //       └───┴────┴───┴──────┴───┴───┴───┴──► time
 //
-// Alignment raises it. Buffers that begin at multiples of A cannot begin closer than their sizes rounded up to A; only
-// what the topmost of them would be rounded by is not needed. So for each alignment A that occurs, the buffers of at
-// least that alignment alone give a bound, and the largest counts. Fixed buffers, pairs that are apart and reserved
-// ranges raise it too, and then `step` and `live` say where most was live. So does whatever shares no byte though it
-// never lives at one step (`clique`). Buffers that are `together` must have been merged.
+// Alignment raises the bound. Two buffers at multiples of A are at least as far apart as the lower one's size rounded
+// up to A; the topmost buffer needs no rounding. For each alignment A that occurs, the buffers with at least that
+// alignment give a bound, and the largest of these bounds counts. Fixed buffers, pairs that are apart, reserved ranges
+// and sets of buffers that pairwise share no byte (`clique`) raise the bound too. In those cases `step` and `live`
+// still describe the step with the most live bytes. Buffers that are `together` must be merged first.
 //
-// Source: the bound is that of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
-// allocation, STOC 2003. Complexity: O(n log n), and O(n) for each further alignment; with pairs that are apart or
-// buffers that live again, what `clique` is allowed. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer and 16 a
-// reserved range, and what `clique` needs. Thread safety: pure but for the workspace.
+// Source: the bound is LOAD of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
+// allocation, STOC 2003. Complexity: O(n log n), plus O(n) for each further alignment, plus the budget of `clique` for
+// problems with pairs or revivals. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer, 16 a reserved range, and the
+// space of `clique`. Thread safety: reentrant; the workspace is the only state.
 #pragma once
 
 #include <allot/core/result.hpp>
@@ -29,13 +29,14 @@
 namespace allot {
 inline namespace v1 {
 
+/// Lower bound on the height of every plan.
 struct plan_bound {
-    std::uint64_t bytes = 0;
-    std::int64_t step = 0;                  // where most is live
-    std::span<const std::uint32_t> live{};  // the buffers that live then, in the workspace
+    std::uint64_t bytes = 0;                ///< no plan is lower
+    std::int64_t step = 0;                  ///< step with the most live bytes
+    std::span<const std::uint32_t> live{};  ///< buffers live at `step`, in the workspace
 };
 
-/// What `bound_of` works in.
+/// Returns the workspace that `bound_of` needs.
 [[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
     const std::size_t lives = detail::most_lives(problem);
     return plan_space{3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0} +
@@ -44,7 +45,7 @@ struct plan_bound {
 
 namespace detail {
 
-/// Both ends of every lifetime, in the order of time.
+/// Both ends of every lifetime, in order of time.
 class lifetime_sweep {
 public:
     constexpr lifetime_sweep(const plan_problem& problem, std::uint32_t* starts, std::uint32_t* ends,
@@ -59,8 +60,8 @@ public:
         sort_by(starts, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).from); });
         sort_by(ends, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).until); });
     }
-    /// Calls `begin(life, step)` and `end(life)` until the former says false; lives are those of buffers, and then of
-    /// revivals. What ends at a step ends before what begins.
+    /// Calls `begin(life, step)` and `end(life)` in order of time, until `begin` returns false. A life is an index:
+    /// buffers first, then revivals. Lifetimes that end at a step end before others begin at it.
     template <class Begin, class End>
     constexpr void run(Begin begin, End end) const noexcept {
         for (std::size_t next = 0, first = 0; next != count_; ++next) {
@@ -69,7 +70,7 @@ public:
             if (!begin(starts_[next], step)) return;
         }
     }
-    /// Whose life it is.
+    /// Returns the buffer of a life.
     [[nodiscard]] constexpr std::size_t buffer(std::size_t i) const noexcept {
         return i < buffer_count_ ? i : revivals_[i - buffer_count_].buffer;
     }
@@ -86,8 +87,8 @@ private:
 
 }  // namespace detail
 
-/// The bound; or why the problem cannot be planned at all: `check_problem`, lifetimes of one buffer that overlap, or
-/// more live at once than 64 bits can count.
+/// Returns the lower bound. Fails if `check_problem` does, if `together` is not merged, if the workspace is too small,
+/// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits.
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
                                                                 const detail::plan_sizes& sizes = {}) noexcept {
     using answer = result<plan_bound, plan_error>;
@@ -109,11 +110,11 @@ private:
         if (buffers[i].size != 0) each_aligned |= buffers[i].align;
         live[i] = 0;
     }
-    each_aligned = alignment_of(each_aligned | std::uint64_t{1} << 63);  // the least alignment of any with bytes
+    each_aligned = alignment_of(each_aligned | std::uint64_t{1} << 63);  // least alignment of a buffer with bytes
     plan_error error{};
     plan_bound bound{};
-    std::uint64_t most = 0;  // live at once
-    std::uint64_t most_rounded = 0, most_padding = 0;  // to the least alignment
+    std::uint64_t most = 0;  // live at one step
+    std::uint64_t most_rounded = 0, most_padding = 0;  // with sizes rounded up to the least alignment
     bool rounded = false;
     for (; alignments != 0; alignments &= alignments - 1) {
         const std::uint64_t align = alignment_of(alignments);
@@ -148,7 +149,7 @@ private:
             if (!fits) return answer::failure({plan_refusal::too_large, 0});
             most = highest;
         } else if (!fits) {
-            continue;  // rounded sizes do not fit; the sizes themselves may
+            continue;  // the rounded sizes exceed 64 bits; the sizes may not
         }
         if (align == each_aligned) {
             rounded = true;

@@ -174,9 +174,9 @@ TEST_CASE("replay: traces by name") {
     CHECK(trace_of("logn100:7").peak == trace_of("logn100:7").peak);
     CHECK(trace_of("logn100:7").peak != trace_of("logn100:8").peak);
     CHECK(trace_of("gpu50").least_align == 256);
-    CHECK(has(what("logn100:x"), "a seed is a number"));
-    CHECK(has(what("nowhere.altr"), "there is no such file or synthetic trace"));
-    CHECK(has(what(std::filesystem::temp_directory_path().string()), "this is a directory, not a trace"));
+    CHECK(has(what("logn100:x"), "the seed is not a number"));
+    CHECK(has(what("nowhere.altr"), "no such file or synthetic trace"));
+    CHECK(has(what(std::filesystem::temp_directory_path().string()), "is a directory, not a trace"));
 
     const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the linker made of a program, by section.
+// The sections of the linked program.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct section {
     std::uintptr_t begin, end;
 };
 
-/// Empty where the operating system decides.
+/// Empty if the operating system places sections.
 [[nodiscard]] std::span<const section> sections() noexcept;
 
 }  // namespace board

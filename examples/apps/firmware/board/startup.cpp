@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// From reset to main on a Cortex-M: the table of vectors, initialised data, zeroed data, constructors.
+// From reset to main on a Cortex-M: vector table, initialized data, zeroed data, constructors.
 #include "semihosting.hpp"
 
 #include <cstdint>
 
-/// `main`, which C++ lets nobody call by its name.
+/// `main` under another name, because C++ does not allow calls of main.
 int program() asm("main");
 
 extern "C" {
@@ -19,7 +19,7 @@ extern const constructor init_array_start[], init_array_end[];
 [[noreturn]] void reset() {
 #if defined(__ARM_FP)
     auto* const coprocessor_access = reinterpret_cast<volatile std::uint32_t*>(0xE000'ED88);
-    *coprocessor_access = *coprocessor_access | 0xF0'0000U;  // before anything uses a floating-point register
+    *coprocessor_access = *coprocessor_access | 0xF0'0000U;  // before the first access to a floating-point register
     asm volatile("dsb\n isb" ::: "memory");
 #endif
     const std::uint32_t* from = data_image;
@@ -29,17 +29,17 @@ extern const constructor init_array_start[], init_array_end[];
     board::exit(program());
 }
 
-/// Objects that are there from the start are there to the end: what would destroy them is never called.
+/// Registers no destructors: objects with static storage duration live until the end.
 void* __dso_handle = nullptr;
 int __aeabi_atexit(void*, void (*)(void*), void*) { return 0; }
 
-/// Every exception that nobody handles.
+/// The handler of all unhandled exceptions.
 [[noreturn]] void unexpected() {
-    board::print("stopped by an exception\n");
+    board::print("stopped by an unhandled exception\n");
     board::exit(99);
 }
 
-/// A program that uses its interrupts defines these.
+/// Weak defaults; a program that uses the interrupts defines these functions.
 [[gnu::weak]] void system_tick() { unexpected(); }
 [[gnu::weak]] void pending_service() { unexpected(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The board that is this machine: prints to the standard output, and its interrupt is a signal of a timer.
+// This machine as a board: prints to standard output; its interrupt is the signal of a timer.
 #include "../board/interrupts.hpp"
 #include "../board/sections.hpp"
 #include "../board/semihosting.hpp"
@@ -16,7 +16,7 @@ extern "C" void system_tick();
 namespace board {
 namespace {
 
-/// Blocks the signal, or lets it come again; whether it was blocked.
+/// Blocks or unblocks the signal. Returns whether it was blocked.
 bool block_ticks(bool wanted) noexcept {
     sigset_t ticks, before;
     sigemptyset(&ticks);
@@ -25,7 +25,7 @@ bool block_ticks(bool wanted) noexcept {
     return sigismember(&before, SIGALRM) == 1;
 }
 void set_timer(std::uint32_t cycles) noexcept {
-    const timeval each{0, static_cast<suseconds_t>(cycles / 25)};  // of a core with 25 MHz
+    const timeval each{0, static_cast<suseconds_t>(cycles / 25)};  // for a core at 25 MHz
     const itimerval timer{each, each};
     setitimer(ITIMER_REAL, &timer, nullptr);
 }

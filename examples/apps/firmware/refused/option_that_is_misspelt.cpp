@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// An option that there is not.
+// A misspelled option.
 // refused: slow_byte
 #include "../config.hpp"
 

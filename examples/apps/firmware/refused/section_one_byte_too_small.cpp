@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors for which one byte is missing: the message says so.
+// A section that is one byte too small; the message contains the number.
 // refused: plan_shortfall<1>
 #include "../layout.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A pool whose slots cannot hold what the interrupt puts there.
-// refused: config: a slot of the pool is as large and as aligned as a packet
+// A pool whose slots are smaller than a packet.
+// refused: config: packets.slot and packets.align must be at least those of a packet
 #include "../config.hpp"
 
 #ifdef MISUSE

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// clique: buffers any two of which share no byte, as many bytes of them as can be found.
+// clique: the heaviest set found of buffers that pairwise share no byte.
 //
-//      a ██████          b is apart from c, and a from c: no two of the three share a byte, though never more than two
-//          b █████       of them live at once. No plan is lower than all three together.
+//      a ██████          The pairs b, c and a, c are declared apart: no two of the three buffers share a byte, although
+//          b █████       at most two of them live at the same step. No plan is lower than the sum of all three sizes.
 //      c         ████
 //
-// All buffers that live at one step are such a set, and the largest of those is known before. Others need a pair that
-// is apart, or a buffer that lives again. A search begins with each buffer of those. It takes or leaves every buffer
-// that shares no byte with those taken, the largest first, as long as the sum may still exceed the best so far. A
-// buffer with which a search began is left out of the later ones.
+// All buffers live at one step form such a set, and `bound` computes the heaviest of those. Any other set
+// contains a pair that is apart or a buffer that lives more than once. The search starts from each such buffer in turn.
+// It branches on every buffer that shares no byte with those taken, largest first, and prunes a branch if its sum
+// cannot exceed the best so far. A start buffer is excluded from later starts.
 //
-// Complexity: at most 64 n looks at two lives or at a pair, or 2 n² where that is less than 131,072. Memory: `space`,
-// 76 bytes a buffer, 4 a lifetime and 8 a pair; none without pairs and revivals. Not synchronised.
+// Complexity: at most max(64 n, min(2 n², 131072)) comparisons of two lifetimes or of a pair. Memory: `space`,
+// 76 bytes a buffer, 4 a lifetime and 8 a pair; 0 without pairs and revivals. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>
@@ -22,10 +22,10 @@ inline namespace v1 {
 namespace detail {
 
 class clique_search {
-    static constexpr std::size_t lists = 8;  // of candidates, each as long as there are buffers
+    static constexpr std::size_t lists = 8;  // of candidates, each with room for every buffer
 
 public:
-    /// Whether such a set may be larger than all that lives at one step.
+    /// Returns whether such a set may be heavier than the buffers live at one step.
     [[nodiscard]] static constexpr bool may_find(const plan_problem& problem) noexcept {
         return !problem.apart.empty() || !problem.revivals.empty() || !problem.together.empty();
     }
@@ -35,7 +35,7 @@ public:
         return {(lists + 5) * buffers + 2 + most_lives(problem) + 2 * problem.apart.size(), 3 * buffers};
     }
 
-    /// Sizes are rounded up to `align`, which all alignments are multiples of. Precondition: `may_find`.
+    /// Rounds sizes up to `align`, a divisor of all alignments. Precondition: `may_find(problem)`.
     constexpr clique_search(const plan_problem& problem, const plan_sizes& sizes, std::uint64_t align,
                             plan_workspace workspace) noexcept
         : problem_{&problem}, count_{static_cast<std::uint32_t>(problem.buffers.size())} {
@@ -83,7 +83,7 @@ public:
             fits_ = fits_ && checked_align_up(weight_[i], align, weight_[i]) && checked_add(all, weight_[i], all);
     }
 
-    /// The most bytes, at least `best`.
+    /// Returns the largest sum of sizes found, at least `best`.
     [[nodiscard]] constexpr std::uint64_t heaviest(std::uint64_t best) noexcept {
         constexpr std::uint64_t each = 64, all = 131072;
         left_ = count_ * std::max(each, std::min<std::uint64_t>(2 * count_, all / (count_ + 1)));
@@ -152,13 +152,13 @@ private:
 
     const plan_problem* problem_;
     std::uint32_t count_;
-    bool fits_ = true;                                              // all of them together do, 64 bits
-    std::uint64_t left_ = 0;                                        // of the budget
-    std::uint32_t *first_life_, *life_, *first_apart_, *apart_;     // by buffer, and by that
-    std::uint32_t *begin_, *next_, *end_;                           // by depth: candidates
+    bool fits_ = true;                                              // the sum of all sizes fits 64 bits
+    std::uint64_t left_ = 0;                                        // remaining budget of comparisons
+    std::uint32_t *first_life_, *life_, *first_apart_, *apart_;     // by buffer; by position given there
+    std::uint32_t *begin_, *next_, *end_;                           // by depth: range of candidates, and the next one
     std::uint32_t* candidates_;
     std::uint64_t* weight_;                                         // by buffer: its least size, rounded up
-    std::uint64_t *sum_, *rest_;                                    // by depth: of those taken, and of candidates
+    std::uint64_t *sum_, *rest_;                                    // by depth: sums of the taken, the rest
 };
 
 }  // namespace detail

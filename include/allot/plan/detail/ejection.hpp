@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// ejection: a plan made of another by taking few buffers out of it, and putting them back where others leave in turn.
+// ejection: changes a given plan to reach a lower height with few moved buffers (ejection search).
 //
-//     bytes                         A height is tried, and whatever ends above it is taken out. What is out goes back
-//       ▲       ┌───┐               to its place, into the smallest gap that it fits, or to where it drives out others,
-//     ──┼───────│ c │─── height     which are then out themselves: those that were driven out seldom and in vain, and
-//       │  ┌────┴┬──┘               whose moves are not yet spent. Here c is out, takes the place of b, and b goes
-//       │  │  b  ├────┐             beside a.
+//     bytes                         An attempt takes out every buffer that ends above the wanted height. A buffer that
+//       ▲       ┌───┐               is out returns to its old place, or to the smallest gap that fits, or ejects other
+//     ──┼───────│ c │─── height     buffers. The limit on moves must allow the ejection. A buffer's penalty counts how
+//       │  ┌────┴┬──┘               often it had to eject others. The least sum of penalties is ejected.
+//       │  │  b  ├────┐             Here c is out and takes the place of b, and b is placed next to a.
 //       │  └─────┤ a  │
 //       └────────┴────┴──► time
 //
-// Attempts differ by a noise of fixed seed, and go on until one succeeds or the effort is spent.
+// Attempts differ by noise of a fixed seed. They repeat until one succeeds or the effort is spent.
 //
 // Source: Nagata and Bräysy, A powerful route minimization heuristic for the vehicle routing problem with time windows,
-// Operations Research Letters 37, 2009 (who is driven out). Complexity: to begin with, O(n log n) and what lies beside
-// each other in a block of `gaps` at the same bytes; then as much as is asked for, and `spent` says how much that was.
-// Memory: `space`, 48 bytes a buffer, and that of `gaps` and `timeline`. Not synchronised.
+// Operations Research Letters 37, 2009 (choice of ejected buffers). Complexity: O(n log n) to begin, plus the extents
+// of a `gaps` block that overlap in bytes; then the given effort, and `spent` reports the used part of it. Memory:
+// `space`, 48 bytes a buffer and the space of `gaps` and `timeline`. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/gaps.hpp>
@@ -24,11 +24,11 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Of a problem that is merged and checked, with places for some of its buffers.
+/// Searches from the old offsets of some buffers. The problem is valid and has no `together`.
 class ejection_search {
 public:
-    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();  // a cost: it is fixed
-    static constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();  // a home
+    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();  // cost of a fixed buffer
+    static constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();  // home of a new buffer
 
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
@@ -38,7 +38,8 @@ public:
         return all;
     }
 
-    /// Of each buffer, where it was and how many moves it costs not to be there; 0 for one that has changed.
+    /// `home` is the old offset of each buffer. `cost` is the number of moves to place it elsewhere: 0 for a changed
+    /// buffer.
     constexpr ejection_search(const plan_problem& problem, const plan_sizes& sizes, const std::uint64_t* home,
                               const std::uint32_t* cost, plan_workspace workspace) noexcept
         : buffers_{problem.buffers.data()},
@@ -53,7 +54,8 @@ public:
         gaps_ = gaps{problem, sizes, time, offsets_, workspace};
     }
 
-    /// Puts everything where it was that can be there. Says which fixed buffer cannot; how many there are when all can.
+    /// Places each buffer at its old offset where possible. Returns the first fixed buffer that collides; the number of
+    /// buffers if there is no collision.
     [[nodiscard]] constexpr std::size_t begin() noexcept {
         for (std::uint32_t i = 0; i != count_; ++i) {
             state_[i] = out;
@@ -68,7 +70,7 @@ public:
             if (home_[i] != nowhere && cost_[i] != never) gaps_.put(i, home_[i]);
             if (home_[i] != nowhere) state_[i] = at_home;
         }
-        // What collides is taken out; then those that collide with the fewest return first, and what has changed last.
+        // Colliding buffers are taken out. They return in the order of fewest collisions, changed buffers last.
         gaps_.each_collision([&](std::uint32_t a, std::uint32_t b) {
             for (const std::uint32_t i : {a, b})
                 if (i != count_) is_touched_[i] = 1;
@@ -90,7 +92,7 @@ public:
             if (collisions(i) == 0) gaps_.put(i, home_[i]);
             else state_[i] = out;
         }
-        // From the highest on.
+        // Highest ends first.
         sort_by(by_end_, scratch_, count_,
                 [&](std::uint32_t i) { return home_[i] == nowhere ? nowhere : ~home_end(i); });
         for (std::uint32_t i = 0; i != count_; ++i)
@@ -101,21 +103,22 @@ public:
         return count_;
     }
 
-    /// Moves that have to be made.
+    /// Number of moves that every attempt makes.
     [[nodiscard]] constexpr std::uint64_t forced() const noexcept { return forced_; }
-    /// How many buffers may lie anywhere, or have to move.
+    /// Number of buffers that cost no move or are always moved.
     [[nodiscard]] constexpr std::size_t at_liberty() const noexcept {
         std::size_t free = 0;
         for (std::uint32_t i = 0; i != count_; ++i) free += cost_[i] == 0 || state_[i] == out;
         return free;
     }
-    /// A buffer that has to move.
+    /// Returns a buffer that every attempt moves; the number of buffers if there is no such buffer.
     [[nodiscard]] constexpr std::uint32_t first_forced() const noexcept {
         for (std::uint32_t at = 0; at != always_; ++at)
             if (cost_[always_out_[at]] != 0) return always_out_[at];
         return count_;
     }
-    /// No plan of so many moves is lower.
+    /// Returns a lower bound on the height that attempts with at most `moves` moves can reach. Precondition:
+    /// moves >= forced().
     [[nodiscard]] constexpr std::uint64_t lowest_reach(std::uint64_t moves) noexcept {
         start_over();
         moves -= forced_;
@@ -127,12 +130,13 @@ public:
         }
         return 0;
     }
-    /// What was done, in buffers placed; one for which many others were looked at counts for more.
+    /// Spent effort, in placed buffers. A placement that compares many other buffers counts for more.
     [[nodiscard]] constexpr std::uint64_t spent() const noexcept {
         return placed_ + (gaps_.looked_at() + compared_) / 256;
     }
 
-    /// One go at a plan with so many moves at most that ends at or below `height`, in `offsets()`.
+    /// Attempts once to make a plan with at most `moves` moves that ends at or below `height`. On success it is in
+    /// `offsets()`.
     [[nodiscard]] constexpr bool attempt(std::uint64_t height, std::uint64_t moves, std::uint64_t limit) noexcept {
         start_over();
         for (std::uint32_t at = 0; at != always_; ++at) waiting_[waits_++] = always_out_[at];
@@ -150,18 +154,19 @@ public:
                 const std::uint32_t other = met[any(static_cast<std::uint32_t>(met.size()))].buffer;
                 if (other != count_ && cost_[other] <= moves - used_) leave(other);
             }
-        // The largest is the first to be placed.
+        // Smallest keys first: the last, largest buffer is placed first.
         for (std::uint32_t at = 0; at != waits_; ++at)
             if (const std::uint32_t i = waiting_[at]; buffers_[i].size != 0)
                 key_[i] = logarithm(buffers_[i].size) + (bold_ ? noise_(11) : 0);
         sort_by(waiting_, scratch_, waits_, [&](std::uint32_t i) { return std::uint64_t{key_[i]}; });
-        // As long as something moves on; but not round and round.
+        // Limits the number of placements, because ejections may repeat forever.
         for (std::uint64_t left = 32 + 8 * (std::uint64_t{waits_} + moves); waits_ != 0; --left)
             if (left == 0 || spent() >= limit || !settle(waiting_[--waits_], height, moves)) return false;
         return true;
     }
 
-    /// One go after another.
+    /// Repeats attempts until one succeeds, the effort is spent, or `stop()` returns true. Returns whether one
+    /// succeeded.
     template <class Stop>
     [[nodiscard]] constexpr bool find(std::uint64_t height, std::uint64_t moves, std::uint64_t effort,
                                       Stop stop) noexcept {
@@ -186,7 +191,7 @@ private:
         return home_[i] + buffers_[i].size;
     }
 
-    /// How many of those placed, and of reserved ranges, share bytes with a buffer at home.
+    /// Returns the number of placed buffers and reserved ranges that share bytes with a buffer at its old offset.
     [[nodiscard]] constexpr std::uint32_t collisions(std::uint32_t i) noexcept {
         std::uint32_t others = 0;
         if (buffers_[i].size == 0) return 0;
@@ -197,7 +202,7 @@ private:
         return others;
     }
 
-    /// Places a buffer that is out: at home, in the smallest gap, or where others have to leave.
+    /// Places a buffer that is out: at its old offset, in the smallest gap, or where other buffers are ejected.
     [[nodiscard]] constexpr bool settle(std::uint32_t i, std::uint64_t height, std::uint64_t moves) noexcept {
         ++placed_;
         const std::span<const plan_extent> met = gaps_.in_the_way(i);
@@ -224,7 +229,7 @@ private:
         return true;
     }
 
-    /// Places a buffer where those leave that matter least.
+    /// Places a buffer where the ejected buffers have the least sum of penalties.
     [[nodiscard]] constexpr bool drive_out(std::uint32_t i, std::span<const plan_extent> met, std::uint64_t height,
                                            std::uint64_t moves) noexcept {
         ++penalty_[i];
@@ -263,7 +268,7 @@ private:
         return true;
     }
 
-    /// One of 0, …, below − 1.
+    /// Returns a random number below `below`.
     [[nodiscard]] constexpr std::uint32_t any(std::uint32_t below) noexcept {
         return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * below >> 32);
     }
@@ -287,7 +292,7 @@ private:
         touched_[touches_++] = i;
     }
 
-    /// Everything where it was, but for what cannot be there.
+    /// Restores the state after `begin`.
     constexpr void start_over() noexcept {
         for (std::uint32_t at = 0; at != touches_; ++at)
             if (const std::uint32_t i = touched_[at]; state_[i] != out) {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// fill: which buffers are worth most in one memory that cannot hold all, and where they lie there.
+// fill: chooses the most valuable buffers for a memory that cannot hold all, and places them.
 //
 //     prices ──► choose by load ──► pack, exactly ──► fill the holes ──► the best so far
 //                   ▲   every section is within     │                       │
-//                   │   what the capacity allows    └─ cannot, or not soon: │ another choice, or with some slack
+//                   │   the limit of the load       └─ fails, or takes too long: another choice, or more slack
 //                   └──────────────────── ruin a part, and recreate it ◄────┘
 //
-// A choice is improved by ruin and recreate: the buffers around a moment are taken out, and put back in another order,
-// those first that are worth most for the price of their bytes (`fill_choice`). A choice that is worth more than the
-// best plan is packed by `packing_search`. It is begun with as much slack as it takes until one can be packed, and goes
-// on with less. What was packed gets as many more buffers as fit into its holes (`fill_holes`); and the same ruin and
-// recreate goes on in the holes themselves, which needs no search. A problem that is too large for one is begun with as
-// much as a greedy plan has room for.
+// `fill_choice` improves a choice by ruin and recreate: it removes the buffers around a moment and adds buffers in a
+// different order, best value for the price of their bytes first. `packing_search` packs each choice that is worth more
+// than the best plan. The slack starts at 0, grows until a choice can be packed, and then shrinks. `fill_holes` adds
+// further buffers to the holes of a packed choice, and repeats ruin and recreate there without a search. If the problem
+// is too large for a search, a greedy plan makes the first packing.
 //
-// Whatever is ruined and recreated, only what lives near is looked at, and the effort counts it.
+// Each step of ruin and recreate only visits buffers that live nearby, and counts them as effort.
 //
 // Source: Schrimpf et al., Record breaking optimization results using the ruin and recreate principle, Journal of
-// Computational Physics 159, 2000. Complexity: O(n log n) and the pairs that live at once, and as much more as
-// the effort says. Memory: `space`, 13 words a buffer, one number a section, a problem of its own and what a search or
-// a greedy plan needs. Not synchronised.
+// Computational Physics 159, 2000. Complexity: O(n log n + pairs that live at once), plus the given effort. Memory:
+// `space`, 80 bytes a buffer, two `section_loads`, one `problem_part`, and the space of a search or of a greedy plan.
+// Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/fill_choice.hpp>
@@ -48,7 +47,7 @@ public:
                fill_choice::space(buffers, lifetimes + problem.apart.size()) + work;
     }
 
-    /// As large as `sizes` says, `where` as well.
+    /// `sizes` and `where` describe the same problem.
     constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const live_sections& where,
                           prices& price, plan_workspace& workspace, bool is_searched, std::size_t remember) noexcept
         : buffers_{problem.buffers.size()},
@@ -64,10 +63,10 @@ public:
         trial_ = workspace.cut_longs(buffers_);
         workspace_ = workspace;
     }
-    memory_fill(const memory_fill&) = delete;  // its parts know each other
+    memory_fill(const memory_fill&) = delete;  // its parts refer to each other
 
-    /// Makes a plan of those buffers of `list`, at most `effort`, and says how much of it was spent. Each of them fits
-    /// the memory when it is alone there, has bytes, and is worth more than 0. Those that are fixed do not collide.
+    /// Makes a plan of buffers of `list` and returns the spent effort. Preconditions: each buffer of `list` fits the
+    /// memory alone, has bytes, and is worth more than 0; fixed buffers do not collide.
     template <class Stop>
     constexpr std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
                                 std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
@@ -93,7 +92,7 @@ private:
         return spent_ < effort_ && plan_.worth() < most_ && !(stopped_ = stopped_ || stop());
     }
 
-    /// The buffers that `these` says, as a problem of their own.
+    /// Returns the buffers with `these[buffer] == 1` as a problem.
     [[nodiscard]] constexpr plan_problem problem_of(const std::uint32_t* these) noexcept {
         packed_count_ = 0;
         part_.begin();
@@ -105,7 +104,7 @@ private:
         return part_.problem();
     }
     constexpr void adopt() noexcept { plan_.adopt({packed_, packed_count_}, trial_); }
-    /// Those that end within the capacity, where they are worth more than the plan.
+    /// Adopts the packed buffers that end within the capacity, if they are worth more than the plan.
     constexpr void adopt_what_fits() noexcept {
         std::size_t count = 0;
         std::uint64_t worth = 0;
@@ -121,7 +120,7 @@ private:
     }
     [[nodiscard]] constexpr std::uint64_t left() const noexcept { return effort_ - std::min(spent_, effort_); }
 
-    /// Whether all fit, and as low as a greedy plan comes.
+    /// Adopts a greedy plan of all candidates if it fits the capacity. Returns whether it does.
     template <class Stop>
     [[nodiscard]] constexpr bool fits_whole(Stop& stop) noexcept {
         for (std::size_t i = 0; i != buffers_; ++i) kept_[i] = 0;
@@ -138,8 +137,8 @@ private:
         return true;
     }
 
-    /// Whether the choice can be packed, as far as some steps of the search can tell. Then it is the plan, if it is
-    /// better.
+    /// Tries to pack a choice that is worth more than the plan, with a limited number of search nodes. On success, the
+    /// packing becomes the plan.
     template <class Stop>
     [[nodiscard]] constexpr bool pack(Stop& stop) noexcept {
         constexpr std::uint64_t patience = 2000;
@@ -156,7 +155,7 @@ private:
         fill_everywhere();
         return true;
     }
-    /// As far as the effort goes, and a little for each in any case.
+    /// Fills holes with a part of the remaining effort, and with a small minimum for each candidate.
     constexpr void fill_everywhere() noexcept {
         constexpr std::uint64_t looks_for_each = 64;
         const std::uint64_t looks = std::min(left(), effort_ / 4) * fill_holes::looks_a_placement;
@@ -164,7 +163,7 @@ private:
         spent_ += plan_.looked_at() / fill_holes::looks_a_placement;
     }
 
-    /// What is fixed, and whatever else all but so much slack has room for.
+    /// Chooses the fixed buffers, and then as many others as the capacity less the slack holds.
     constexpr void choose_anew(std::uint64_t slack) noexcept {
         choice_.limit_to(slack);
         for (const std::uint32_t i : candidates_.list()) kept_[i] = candidates_.is_fixed(i) ? 1 : 0;
@@ -172,8 +171,8 @@ private:
         choice_.choose_more(candidates_.everywhere(), 0);
     }
 
-    /// What a greedy plan of all that is chosen has within the capacity, with less and less chosen; and fills the
-    /// holes.
+    /// Adopts the buffers of a greedy plan that end within the capacity. Repeats with more slack while the plan does
+    /// not fit. Then fills the holes.
     template <class Stop>
     constexpr void pack_greedily(Stop& stop) noexcept {
         constexpr int tries = 6;
@@ -211,9 +210,9 @@ private:
             most_slack = slacks[i];
             choose_anew(most_slack);
             for (std::uint64_t k = 0; k != tries && spent_ < effort_; ++k) static_cast<void>(choice_.ruin(spent_));
-            if (choice_.worth() <= plan_.worth() || pack(stop)) break;  // with more slack it is worth less still
+            if (choice_.worth() <= plan_.worth() || pack(stop)) break;  // more slack would only lower the worth
         }
-        // With too much slack no choice is better, with too little none can be packed.
+        // Too much slack leaves no better choice; too little leaves none that can be packed.
         for (std::uint64_t slack = most_slack; goes_on(stop);) {
             choice_.choose_these(plan_.placed());
             choice_.limit_to(slack);
@@ -230,12 +229,12 @@ private:
     bool is_searched_;
     std::size_t remember_;
     fill_candidates candidates_;
-    fill_holes plan_;  // the best so far
+    fill_holes plan_;  // the best plan so far
     fill_choice choice_;
     problem_part part_;
-    std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // no plan is worth more
-    std::uint32_t* kept_ = nullptr;    // by buffer: 1 for some
-    std::uint32_t* packed_ = nullptr;  // those in the problem to be packed
+    std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // of which `most_` bounds the worth of every plan
+    std::uint32_t* kept_ = nullptr;    // by buffer: 1 if kept
+    std::uint32_t* packed_ = nullptr;  // the buffers of the problem to pack
     std::size_t packed_count_ = 0;
     std::uint64_t* trial_ = nullptr;
     plan_workspace workspace_{};

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// fill_candidates: the buffers that could live in one memory: what each is worth, in which order they are tried, and
-// where to begin anew.
+// fill_candidates: the buffers that may be placed in one memory, their values, and the order in which to try them.
 //
-//     list     ▒▒▒▒ ▒▒▒▒▒ ▒▒ ▒▒▒▒▒▒▒ ▒▒▒▒▒       all of them, largest first
-//     share    value ÷ price of its bytes        of each; most first is the order, with some noise a new one
+//     list     ▒▒▒▒ ▒▒▒▒▒ ▒▒ ▒▒▒▒▒▒▒ ▒▒▒▒▒       all candidates, largest first
+//     share    value ÷ price of the bytes        by candidate; the order is by share, and noise varies it
 //
-//     sections ──┬──┬──┬──┬──┬──┬──┬──┬──►       A part to ruin: the sections around a moment at which a candidate
-//                      └─ part ─┘                could live that is out. Only what lives there is looked at.
+//     sections ──┬──┬──┬──┬──┬──┬──┬──┬──►       a part to ruin: the sections around a moment in the lifetime of a
+//                      └─ part ─┘                candidate that is not placed; only buffers live there are visited
 //
-// Who is in and who is out is not known here: whoever asks says so. Integers and a fixed seed: the same on every
-// machine. Complexity: an order of those in some sections takes O(log n) for each of them. Memory: `space`, 36 bytes a
-// buffer. Not synchronised.
+// This class does not record the placed buffers; callers pass a predicate. All arithmetic is on integers with a fixed
+// seed, so the result is the same on every machine. Complexity: ordering the k candidates of a part takes
+// O(k log n). Memory: `space`, 36 bytes a buffer. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/greedy.hpp>
@@ -25,8 +24,7 @@ struct section_range {
     std::uint32_t from = 0, until = 0;
 };
 
-/// What each buffer is worth, by buffer. One that must not stay out is worth `priceless` more, which is more than all
-/// the others are worth together.
+/// Values by buffer. The value of a mandatory buffer includes `priceless`, which exceeds the sum of all other values.
 struct fill_values {
     const std::uint64_t* of = nullptr;
     std::uint64_t priceless = ~std::uint64_t{0};
@@ -54,6 +52,7 @@ public:
         for (const plan_fixed& fixed : problem.fixed) fixed_[fixed.buffer] = fixed.offset;
     }
 
+    /// Starts with the buffers of `list`, in a memory of this capacity and base alignment.
     constexpr void begin(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
                          std::uint64_t align) noexcept {
         values_ = values;
@@ -68,14 +67,14 @@ public:
             worth_ += values.of[list[k]];
             widest_ = std::max(widest_, buffers_[list[k]].align);
         }
-        // Worth as much: largest first.
+        // The stable sort makes larger buffers come first where shares are equal.
         sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });
         for (std::size_t k = 0; k != count_; ++k) rank_[list_[k]] = static_cast<std::uint32_t>(k);
     }
 
-    /// Sets the prices, and says what value must be lost.
+    /// Computes the prices, and returns a lower bound on the lost value.
     [[nodiscard]] constexpr std::uint64_t price(prices& price, std::uint64_t effort) noexcept {
-        // Those that must not stay out are tried first, and are a price to the others like any other.
+        // Mandatory buffers come first. Their bytes have a price for the others like any other bytes.
         constexpr std::uint32_t behind = 1 << 14;
         const auto is_priceless = [this](std::uint32_t i) { return values_.of[i] >= values_.priceless; };
         const auto value = [&](std::uint32_t i) { return values_.of[i] - (is_priceless(i) ? values_.priceless : 0); };
@@ -89,16 +88,16 @@ public:
 
     [[nodiscard]] constexpr std::span<const std::uint32_t> list() const noexcept { return {list_, count_}; }
     [[nodiscard]] constexpr std::size_t count() const noexcept { return count_; }
-    /// Of all of them.
+    /// Sum of the values of all candidates.
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
-    /// The largest alignment, of buffers or of the memory.
+    /// The largest alignment of the candidates and of the memory.
     [[nodiscard]] constexpr std::uint64_t widest() const noexcept { return widest_; }
     [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] constexpr const live_sections& where() const noexcept { return *where_; }
 
-    /// The largest that it ever is.
+    /// Returns the largest size that the buffer has in any section.
     [[nodiscard]] constexpr std::uint64_t size(std::uint32_t buffer) const noexcept { return buffers_[buffer].size; }
-    /// The buffer's, or the memory's.
+    /// Returns the larger of the alignments of the buffer and of the memory.
     [[nodiscard]] constexpr std::uint64_t align(std::uint32_t buffer) const noexcept {
         return std::max(buffers_[buffer].align, align_);
     }
@@ -119,8 +118,8 @@ public:
         });
     }
 
-    /// Candidates that live in these sections and for which `is_out` says so, most worth their price first; until the
-    /// next are asked for.
+    /// Returns the candidates that live in these sections and satisfy `is_out`, largest share first. Valid until the
+    /// next call of `in_order` or `as_listed`.
     template <class IsOut>
     [[nodiscard]] constexpr std::span<const std::uint32_t> in_order(section_range where, unsigned noise_bits,
                                                                     IsOut is_out) noexcept {
@@ -137,7 +136,7 @@ public:
         sort(order_, found, [this](std::uint32_t i) { return std::uint64_t{key_[i]}; });
         return {order_, found};
     }
-    /// Those that live in these sections and for which `is_wanted` says so, as in the list.
+    /// Returns the buffers that live in these sections and satisfy `is_wanted`, in the order of the list.
     template <class IsWanted>
     [[nodiscard]] constexpr std::span<const std::uint32_t> as_listed(section_range where, IsWanted is_wanted) noexcept {
         std::size_t found = 0;
@@ -151,10 +150,11 @@ public:
     constexpr void sort(std::uint32_t* these, std::size_t count, Key key) noexcept {
         sort_by(these, scratch_, count, key);
     }
-    /// Room for as many as there are buffers, for whoever ruins a part.
+    /// Scratch array of one element a buffer for the caller that ruins a part.
     [[nodiscard]] constexpr std::uint32_t* removed() noexcept { return removed_; }
 
-    /// A moment at which a candidate that is out could live, and the sections around it.
+    /// The sections around a random moment in the first lifetime of a random candidate that is out; `any` is false if
+    /// there is no such candidate.
     struct part {
         section_range where;
         std::uint32_t wanted;
@@ -176,7 +176,7 @@ public:
         return {{0, 0}, 0, false};
     }
 
-    /// By chance: a number below the limit; yes or no.
+    /// Returns a random number below the limit.
     [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept {
         return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * limit >> 32);
     }
@@ -189,8 +189,8 @@ private:
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, worth_ = 0;
     std::size_t count_ = 0;
     std::uint32_t *list_ = nullptr, *order_ = nullptr, *scratch_ = nullptr, *removed_ = nullptr;
-    std::uint32_t *share_ = nullptr, *key_ = nullptr;  // by buffer: of its value in its price; with noise
-    std::uint32_t* rank_ = nullptr;                    // by buffer: its place in the list
+    std::uint32_t *share_ = nullptr, *key_ = nullptr;  // by buffer: value ÷ price; with noise
+    std::uint32_t* rank_ = nullptr;                    // by buffer: index in the list
     std::uint64_t* fixed_ = nullptr;                   // by buffer
     noise noise_{};
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// fill_choice: which of the candidates would be in a memory, if only sizes mattered.
+// fill_choice: a subset of the candidates that would fit a memory if only sizes mattered.
 //
-//     load                                      A choice fits when in no section more is live than the limit, which is
-//     limit  ─────────────────────              the capacity less some slack for what packing will lose. Offsets are
-//                   ┌──┐   ┌──┐                 somebody else's business.
+//     load                                      A choice is valid if the bytes live in each section are within the
+//     limit  ─────────────────────              limit: the capacity less a slack for the loss of packing. Offsets are
+//                   ┌──┐   ┌──┐                 not considered here.
 //               ┌───┘  └───┘  └──
-//            ───┘                               It is improved by ruin and recreate: what is chosen around a moment is
-//            ──────────────────► sections       taken out, and candidates are chosen in another order.
+//            ───┘                               Ruin and recreate improves the choice: buffers around a moment are
+//            ──────────────────► sections       removed, and candidates are added in a different order.
 //
-// Complexity: O(log sections) for each that is chosen or taken out. Memory: `space`, 4 bytes a buffer and
-// `section_loads`. Not synchronised.
+// Complexity: O(log sections) for each buffer added or removed. Memory: `space`, 4 bytes a buffer and one
+// `section_loads`. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/fill_candidates.hpp>
@@ -36,25 +36,25 @@ public:
         load_.clear();
     }
 
-    /// By buffer: 1 when it is.
+    /// By buffer: 1 if chosen.
     [[nodiscard]] constexpr const std::uint32_t* chosen() const noexcept { return chosen_; }
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
 
-    /// All but `slack` of the capacity, in 1000ths.
+    /// Sets the limit to the capacity less `slack` thousandths of it.
     constexpr void limit_to(std::uint64_t slack) noexcept {
         const std::uint64_t capacity = candidates_->capacity();
         limit_ = capacity - (capacity / 1000 * slack + capacity % 1000 * slack / 1000);
         if (!checked_align_up(limit_, candidates_->widest(), limit_)) limit_ = capacity;
     }
 
-    /// These and no others, whatever their load; `these` by buffer: 1 for those that are.
+    /// Replaces the choice, regardless of its load. `these` is indexed by buffer: 1 for each chosen buffer.
     constexpr void choose_these(const std::uint32_t* these) noexcept {
         for (const std::uint32_t i : candidates_->list())
             if (chosen_[i] != 0 && these[i] == 0) choose(i, false);
         for (const std::uint32_t i : candidates_->list())
             if (chosen_[i] == 0 && these[i] != 0) choose(i, true);
     }
-    /// Chooses what it can of those that live in these sections, and says which it tried.
+    /// Adds the candidates of these sections that fit, best value for price first. Returns all candidates tried.
     constexpr std::span<const std::uint32_t> choose_more(section_range where, unsigned noise_bits) noexcept {
         const auto tried =
             candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
@@ -63,8 +63,8 @@ public:
         return tried;
     }
 
-    /// Ruins a part of the choice and recreates it, or leaves it as it was where that would lose. Whether it won; adds
-    /// to `effort` what that took.
+    /// Ruins a part of the choice and recreates it. Restores the choice if its worth would fall. Returns whether the
+    /// worth rose, and adds the cost to `effort`.
     [[nodiscard]] constexpr bool ruin(std::uint64_t& effort) noexcept {
         ++effort;
         const auto ruined =
@@ -129,7 +129,7 @@ private:
 
     fill_candidates* candidates_;
     std::size_t buffers_;
-    std::uint64_t worth_ = 0, limit_ = 0;  // of what is chosen; of a section's load
+    std::uint64_t worth_ = 0, limit_ = 0;  // of the choice; of a section's load
     std::uint32_t* chosen_ = nullptr;
     section_loads load_;
 };

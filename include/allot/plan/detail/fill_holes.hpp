@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// fill_holes: what is placed in a memory, and more of the candidates in the holes between.
+// fill_holes: the buffers placed in a memory, and further candidates in the holes between them.
 //
-//     offset                           c goes into the lowest hole that it fits, or the smallest: of what lives with
-//       ▲   ┌─────┐      ┌───────┐     it, in order of offsets, each leaves a hole to the next.
+//     offset                           c is placed in the lowest hole that fits, or in the smallest. Holes are the gaps
+//       ▲   ┌─────┐      ┌───────┐     between the buffers that live at the same time as c, in order of offsets.
 //       │   │  b  │  c?  │   d   │
-//       │   └─────┼──────┴───────┤     Ruin and recreate: what lies around a moment is taken out, and candidates are
-//       │         │      a       │     put back in another order; as it was, where that would lose.
+//       │   └─────┼──────┴───────┤     Ruin and recreate: the buffers around a moment are removed, and candidates are
+//       │         │      a       │     added in a different order. The change is undone if the worth falls.
 //       └─────────┴──────────────┴──► time
 //
-// A buffer that is not as large in all of its lives is looked at as in `gaps`.
+// Buffers with several sizes (`plan_sizes`) are handled as in `gaps`. A placed buffer keeps its offset until it is
+// ruined. A candidate is rejected without a search if a section of its lifetime has too few free bytes.
 //
-// Whatever is placed keeps its offset unless it is ruined. Where all bytes are taken in some section that a buffer
-// lives in, nothing else is looked at. Complexity: a placement looks at all that lives in the part, and counts it.
-// Memory: `space`, 24 bytes a buffer and `section_loads`; where some are together, 20 bytes a buffer more. Not
-// synchronised.
+// Complexity: a placement visits the buffers that live in the part, and counts them. Memory: `space`, 24 bytes a buffer
+// and one `section_loads`; 20 more bytes a buffer if the problem has `together`. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/fill_candidates.hpp>
@@ -25,7 +24,7 @@ namespace detail {
 
 class fill_holes {
 public:
-    static constexpr std::uint64_t looks_a_placement = 16;  // take about as long
+    static constexpr std::uint64_t looks_a_placement = 16;  // as many visits cost about one placement
 
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
                                                     bool has_sizes) noexcept {
@@ -45,7 +44,7 @@ public:
         met_end_ = workspace.cut_longs(buffers);
     }
 
-    /// Nothing is placed but what is fixed.
+    /// Removes all buffers, then places the fixed ones.
     constexpr void begin() noexcept {
         worth_ = 0;
         near_ = 0;
@@ -54,7 +53,7 @@ public:
         for (const std::uint32_t i : candidates_->list())
             if (candidates_->is_fixed(i)) put(i, candidates_->fixed(i));
     }
-    /// These are placed, at these offsets, and nothing else.
+    /// Replaces the plan by these buffers at these offsets.
     constexpr void adopt(std::span<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
         worth_ = 0;
         load_.clear();
@@ -65,13 +64,13 @@ public:
         }
     }
 
-    /// By buffer: 1 when it is.
+    /// By buffer: 1 if placed.
     [[nodiscard]] constexpr const std::uint32_t* placed() const noexcept { return placed_; }
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
 
-    /// Places what it can of those that live in these sections, until it has looked at so many, and says which it
-    /// tried.
+    /// Places the candidates of these sections that fit, until `looks` visits are spent. Returns the candidates in the
+    /// order in which they are tried.
     constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits,
                                                   std::uint64_t looks = ~std::uint64_t{0}) noexcept {
         constexpr std::size_t many = 1024;
@@ -80,7 +79,7 @@ public:
         for (const std::uint32_t i : tried) candidates_->widen(where, i);
         look_at(where);
         looked_at_ = 0;
-        const bool one_by_one = tried.size() + near_ > many;  // what lies near each is little of what lies near any
+        const bool one_by_one = tried.size() + near_ > many;  // few of all the visited buffers live near one candidate
         for (const std::uint32_t i : tried) {
             const bool smallest = noise_bits == 0 || candidates_->coin();
             if (!has_room(i)) continue;
@@ -90,10 +89,10 @@ public:
         }
         return tried;
     }
-    /// What the last fill looked at, when it looked at each alone.
+    /// Number of buffers that the last `fill` visited candidate by candidate.
     [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
-    /// Ruins a part and recreates it, or leaves it as it was where that would lose. Says how much effort that was.
+    /// Ruins a part and recreates it. Restores the plan if its worth would fall. Returns the effort.
     constexpr std::uint64_t ruin() noexcept {
         const auto ruined = candidates_->some_part([this](std::uint32_t i) { return placed_[i] == 0; });
         if (!ruined.any) return 1;
@@ -138,7 +137,7 @@ private:
             load_.add(from, until, size, in);
         });
     }
-    /// Whether there are as many bytes left, wherever they lie.
+    /// Returns whether each section of the buffer has enough free bytes, contiguous or not.
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
         bool has = true;
         candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
@@ -155,7 +154,7 @@ private:
         at_[at] = buffer;
     }
 
-    /// Finds what lies in these sections, in order of offsets.
+    /// Collects the placed buffers that live in these sections, in order of offsets.
     constexpr void look_at(section_range where) noexcept {
         near_ = 0;
         looked_at_ += looks_a_placement;
@@ -166,7 +165,8 @@ private:
         candidates_->sort(at_, near_, [this](std::uint32_t i) { return offset_[i]; });
     }
 
-    /// Places a buffer in the lowest hole that it fits, or in the smallest. What lies near it was looked at.
+    /// Places a buffer in the lowest hole that fits, or in the smallest. Precondition: `look_at` has visited the
+    /// buffer's sections.
     constexpr bool place(std::uint32_t buffer, bool smallest) noexcept {
         constexpr std::uint64_t nowhere = fill_candidates::nowhere;
         const std::uint64_t size = candidates_->size(buffer), align = candidates_->align(buffer);
@@ -183,7 +183,7 @@ private:
             const std::uint64_t begin = has_sizes ? met_begin_[other] : offset_[other];
             const std::uint64_t end = has_sizes ? met_end_[other] : begin + candidates_->size(other);
             if (end <= top || (!has_sizes && !candidates_->where().conflict(buffer, other))) continue;
-            // One that lies higher for a buffer that is smaller beside it may do so beyond the capacity.
+            // The adjusted offset of a buffer that meets a smaller size may exceed the capacity.
             if (begin > top) try_hole(std::min(begin, candidates_->capacity()));
             if (offset != nowhere && !smallest) break;
             top = std::max(top, end);
@@ -194,8 +194,8 @@ private:
         return true;
     }
 
-    /// Of those near, those that the buffer must not share a byte with, as `gaps` looks at them: where the buffer is
-    /// smaller beside one than it is at most, that one lies higher by the difference.
+    /// Collects the visited buffers that must not share a byte with `buffer`, and returns their number. As in `gaps`,
+    /// the offset of a buffer is raised by the difference where `buffer` is smaller beside it than its maximum.
     [[nodiscard]] constexpr std::size_t meet(std::uint32_t buffer) noexcept {
         const live_sections& where = candidates_->where();
         std::size_t count = 0;
@@ -214,11 +214,11 @@ private:
 
     fill_candidates* candidates_;
     std::size_t buffers_, near_ = 0;
-    std::uint64_t worth_ = 0;                                 // of what is placed
-    std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; what was looked at, by offsets
+    std::uint64_t worth_ = 0;                                 // of the placed buffers
+    std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; visited buffers by offset
     std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
-    std::uint32_t* met_ = nullptr;                              // those that one must not share a byte with
-    std::uint64_t *met_begin_ = nullptr, *met_end_ = nullptr;   // by buffer: of what was met
+    std::uint32_t* met_ = nullptr;                              // buffers in conflict with the candidate
+    std::uint64_t *met_begin_ = nullptr, *met_end_ = nullptr;   // by buffer: of the buffers in conflict
     std::uint64_t looked_at_ = 0;
     section_loads load_;
 };

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// gaps: places buffers one by one, each in the smallest gap that is left for it; with everything that a problem says.
+// gaps: places buffers one by one, each in the smallest gap that fits; supports every feature of a problem.
 //
-//     bytes   ┌──────┐                     c is to be placed. Of what is placed already, in order of offsets, only a, b
-//       ▲     │      │ b                   and d live at once with c; between a and b, and between b and d, are gaps.
-//       │   ┌─┴──────┴─┐   ◄── c ──►       The smallest that c fits in, aligned, is taken; or the room above all.
-//       │   │    a     │┌─────┐ d
+//     bytes   ┌──────┐                     The buffer c is placed next. Only the placed buffers a, b and d live at the
+//       ▲     │      │ b                   same time as c. In order of offsets, there are gaps between a and b and
+//       │   ┌─┴──────┴─┐   ◄── c ──►       between b and d. c is placed, aligned, in the smallest gap that fits, or
+//       │   │    a     │┌─────┐ d          above all three.
 //       └───┴──────────┴┴─────┴────► time
-//           │ block 0 │  block 1   │       Time is cut into blocks, each with a list of what is placed in it, in order
-//                                          of offsets; the lists of those that c lives in are merged.
+//           │ block 0 │  block 1   │       Time is cut into blocks. Each block lists its placed buffers in order of
+//                                          offsets. The lists of all blocks of c are merged.
 //
-// A block ends when at least as many lifetimes have begun in it as went on when it began. So all lists together are at
-// most three times as long as there are lifetimes, and a list is hardly longer than what lives at once. What is fixed
-// or reserved is there before. A buffer that must be apart from another sees it whatever their lifetimes. In the order
-// of a skyline no buffer comes to lie higher than there: the room at its place there is left here too.
+// A block ends when at least as many lifetimes have begun in it as were live when it began. All lists together are
+// therefore at most three times as long as the number of lifetimes, and a list is little longer than the number of
+// buffers live at once. Fixed buffers and reserved ranges are placed first. A pair that is apart conflicts regardless
+// of lifetimes. In the order of a skyline, no buffer is placed higher than in the skyline, because its place there is
+// free.
 //
-// A buffer that is not as large in all of its lives (`plan_sizes`) is looked at as if it always were as large as ever.
-// What it meets where it is smaller lies higher by the difference, as far as it can tell.
+// A buffer with several sizes (`plan_sizes`) is treated as if it always had its largest size. Where it is smaller
+// beside another buffer, the offset of the other buffer is raised by the difference for the comparison.
 //
 // Source: Pisarchyk and Lee, Efficient memory management for deep neural net inference, 2020 (largest first).
-// Complexity: of a buffer, O(length of the lists of its blocks), and O(k log k) for the k that it meets where those are
-// several. Memory: `space`, 188 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Not synchronised.
+// Complexity: O(length of the lists of its blocks) for a buffer, plus O(k log k) for its k conflicts if it spans
+// several blocks. Memory: `space`, 188 bytes a lifetime, 96 a reserved range, 72 a pair, 12 a buffer. Thread safety:
+// none.
 #pragma once
 
 #include <allot/plan/check.hpp>
@@ -42,7 +44,7 @@ public:
     }
 
     gaps() = default;
-    /// Writes to `offsets`, one for each buffer.
+    /// `offsets` has one element for each buffer and receives the offsets.
     constexpr gaps(const plan_problem& problem, const plan_sizes& sizes, const timeline& time, std::uint64_t* offsets,
                    plan_workspace& workspace) noexcept
         : problem_{&problem}, sizes_{sizes}, buffers_{problem.buffers.data()}, offsets_{offsets}, ranks_{time.ranks()} {
@@ -62,7 +64,7 @@ public:
         scratch_ = met_ + met;
         lists_ = scratch_ + met;
 
-        // Lifetimes and partners by buffer: counted, then placed from the back.
+        // Lifetimes and partners by buffer: a counting sort that fills from the back.
         for (std::size_t i = 0; i <= count; ++i) {
             first_apart_[i] = 0;
             first_lifetime_[i] = i < count ? 1 : 0;
@@ -89,8 +91,8 @@ public:
         cut_blocks(lifetimes, static_cast<std::uint32_t>(problem.reserved.size()));
     }
 
-    /// Forgets all but what is fixed and reserved, and says which buffer cannot be where it is fixed; how many there
-    /// are when all can.
+    /// Removes all buffers, then places the reserved ranges and the fixed buffers. Returns the first fixed buffer that
+    /// collides; the number of buffers if there is no collision.
     [[nodiscard]] constexpr std::size_t restart() noexcept {
         const auto count = static_cast<std::uint32_t>(problem_->buffers.size());
         height_ = looked_at_ = 0;
@@ -103,7 +105,7 @@ public:
             if (range.size != 0) insert({range.offset, range.offset + range.size, 0, ranks_, count});
         for (const plan_fixed& fixed : problem_->fixed) {
             const auto buffer = static_cast<std::uint32_t>(fixed.buffer);
-            if (placed_[buffer] != 0) {  // said twice
+            if (placed_[buffer] != 0) {  // fixed twice
                 if (offsets_[buffer] != fixed.offset) return buffer;
                 continue;
             }
@@ -115,7 +117,7 @@ public:
         return count;
     }
 
-    /// Places a buffer, unless it is placed. False when it does not fit 64 bits.
+    /// Places a buffer unless it is already placed. Returns false if its end exceeds 64 bits.
     [[nodiscard]] constexpr bool place(std::uint32_t buffer) noexcept {
         if (placed_[buffer] != 0) return true;
         constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -138,18 +140,18 @@ public:
     }
 
     [[nodiscard]] constexpr std::uint64_t height() const noexcept { return height_; }
-    /// Since the last restart: how many extents were looked at.
+    /// Number of extents compared since the last `restart`.
     [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
-    /// Whatever is placed that the buffer must not share a byte with, in order of offsets: once for each lifetime that
-    /// meets one of its own, and its own if it is placed; what is reserved is of the buffer after the last. Until the
-    /// next call.
+    /// Returns the placed extents that must not share a byte with `buffer`, in order of offsets. There is one extent
+    /// for each lifetime that overlaps one of the buffer's, including its own if it is placed. A reserved range has the
+    /// number of buffers as its buffer. Valid until the next call.
     [[nodiscard]] constexpr std::span<const plan_extent> in_the_way(std::uint32_t buffer) noexcept {
         const std::uint32_t met = meet(buffer);
         return {met_, met};
     }
-    /// Calls `visit(a, b)`, once or more, for any two that are placed and share bytes that they must not; what is
-    /// reserved is of the buffer after the last.
+    /// Calls `visit(a, b)`, at least once, for every two placed buffers that wrongly share bytes. A reserved range has
+    /// the number of buffers as its index.
     template <class Visit>
     constexpr void each_collision(Visit visit) const noexcept {
         for (std::uint32_t block = 0; block != blocks_; ++block)
@@ -166,7 +168,8 @@ public:
                 visit(a, b);
         }
     }
-    /// Places a buffer where its end fits 64 bits, whoever lies there; it is not placed. `height` does not fall again.
+    /// Places a buffer at an offset without a check for collisions; `height` never decreases. Preconditions: the buffer
+    /// is not placed, and its end fits 64 bits.
     constexpr void put(std::uint32_t buffer, std::uint64_t offset) noexcept {
         placed_[buffer] = 1;
         offsets_[buffer] = offset;
@@ -176,7 +179,7 @@ public:
         for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
             insert({offset, offset + size_[at], from_[at], until_[at], buffer});
     }
-    /// Takes a buffer that is placed out again.
+    /// Removes a placed buffer.
     constexpr void take(std::uint32_t buffer) noexcept {
         placed_[buffer] = 0;
         if (buffers_[buffer].size == 0) return;
@@ -188,7 +191,7 @@ public:
 private:
     constexpr void cut_blocks(std::size_t lifetimes, std::uint32_t reserved) noexcept {
         constexpr std::uint32_t least = 16;  // shorter lists are not worth a merge
-        std::uint32_t *const begun = begin_, *const ended = end_;  // by rank, for now
+        std::uint32_t *const begun = begin_, *const ended = end_;  // by rank, temporarily
         for (std::uint32_t rank = 0; rank <= ranks_; ++rank) begun[rank] = ended[rank] = 0;
         for (std::size_t i = 0; i != lifetimes; ++i) ++begun[from_[i]], ++ended[until_[i]];
         std::uint32_t live = 0, here = 0, enough = 0;
@@ -203,7 +206,7 @@ private:
             here += begun[rank];
             live += begun[rank];
         }
-        // How much is in each: what begins less what ended before, summed up; and from that where each list begins.
+        // Length of each list: a running sum of the lifetimes that begin, less those that ended in earlier blocks.
         for (std::uint32_t block = 0; block <= blocks_; ++block) begin_[block] = end_[block] = 0;
         for (std::size_t i = 0; i != lifetimes; ++i) ++begin_[block_[from_[i]]], ++end_[block_[until_[i] - 1] + 1];
         std::uint32_t in = 0, sum = 0;
@@ -215,7 +218,8 @@ private:
         }
     }
 
-    /// Whatever the buffer must not share a byte with, in order of offsets, in `met_`; how many.
+    /// Collects the extents that must not share a byte with `buffer` in `met_`, in order of offsets. Returns their
+    /// number.
     [[nodiscard]] constexpr std::uint32_t meet(std::uint32_t buffer) noexcept {
         const std::uint32_t first = first_lifetime_[buffer], last = first_lifetime_[buffer + 1];
         std::uint32_t from = from_[first], until = until_[first], count = 0;
@@ -250,7 +254,7 @@ private:
             merge(count);
         return count;
     }
-    /// How large a buffer of several lives is in those that meet another.
+    /// Returns the largest size of the buffer in those of its lifetimes that overlap `other`.
     [[nodiscard]] constexpr std::uint64_t size_beside(std::uint32_t first, std::uint32_t last,
                                                       const plan_extent& other) const noexcept {
         std::uint64_t most = 0;
@@ -258,11 +262,11 @@ private:
             if (other.from < until_[at] && from_[at] < other.until) most = std::max(most, size_[at]);
         return most;
     }
-    /// Moves the beginning of what a buffer meets up by what the buffer is smaller then than it is at most.
+    /// Raises the beginning of an extent by the difference between the buffer's largest size and `size`.
     constexpr void raise(plan_extent& other, std::uint32_t buffer, std::uint64_t size) const noexcept {
         if (!checked_add(other.begin, buffers_[buffer].size - size, other.begin)) other.begin = ~std::uint64_t{0};
     }
-    /// Sorts what is met. It is sorted in parts already, which are copied as they are.
+    /// Sorts the collected extents by merging. Runs that are already in order are copied.
     constexpr void merge(std::uint32_t count) noexcept {
         plan_extent *source = met_, *target = scratch_;
         for (std::uint32_t width = 1; width < count; width *= 2) {
@@ -277,7 +281,7 @@ private:
             }
             std::swap(source, target);
         }
-        met_ = source;  // where they are now
+        met_ = source;  // the sorted array
         scratch_ = target;
     }
     [[nodiscard]] constexpr bool overlaps(std::uint32_t first, std::uint32_t last,
@@ -295,7 +299,7 @@ private:
         }
     }
     constexpr void remove(std::uint32_t buffer, std::uint32_t from, std::uint32_t block) noexcept {
-        std::uint32_t low = begin_[block], high = end_[block];  // the first that begins where it does
+        std::uint32_t low = begin_[block], high = end_[block];  // first extent with that beginning
         while (low != high)
             if (const std::uint32_t middle = low + (high - low) / 2; lists_[middle].begin < offsets_[buffer])
                 low = middle + 1;
@@ -311,10 +315,10 @@ private:
     std::uint64_t* offsets_ = nullptr;
     std::uint32_t ranks_ = 0, blocks_ = 0;
     std::uint64_t height_ = 0, looked_at_ = 0;
-    std::uint32_t* placed_ = nullptr;                                               // by buffer: 1 when it is
-    std::uint32_t *first_lifetime_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer, and by that
-    std::uint64_t* size_ = nullptr;                                                 // by that
-    // By buffer; by that: twice the number of a pair, and 1 where the other is its second.
+    std::uint32_t* placed_ = nullptr;                                               // by buffer: 1 if placed
+    std::uint32_t *first_lifetime_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by position from there
+    std::uint64_t* size_ = nullptr;                                                 // by the same position
+    // By buffer; by position given there: twice the index of a pair, plus 1 if the partner is its second.
     std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;
     std::uint32_t* block_ = nullptr;                                                // by rank
     std::uint32_t *begin_ = nullptr, *end_ = nullptr;                               // by block: its list

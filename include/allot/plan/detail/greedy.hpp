@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// greedy: good plans, fast. Tens of thousands of buffers take tens of milliseconds, and whatever time is left improves
-// them.
+// greedy: plans tens of thousands of buffers in tens of milliseconds, and improves the plan while effort remains.
 //
-//     priorities ──► skyline ──► a plan ──► what ends above the bound gets a higher priority, and all get some noise
+//     priorities ──► skyline ──► a plan ──► raise the priority of buffers above the bound, add noise to all
 //         ▲                                       │
-//         └───────────────────────────────────────┘         the lowest plan of all is the answer
+//         └───────────────────────────────────────┘         the answer is the lowest plan
 //
-// A plan is made by `skyline`. Its first four priorities are products of powers of the length and the size of a buffer;
-// then the best of them is learnt from: a buffer that ended up too high is placed earlier the next time, as the squeaky
-// wheel gets the grease. Priorities are logarithms, so that all of this is sums of integers and the same on every
-// machine.
+// `skyline` makes a plan from priorities. The first four sets of priorities are products of powers of a buffer's
+// lifetime and size. The search then learns from the best of them (squeaky wheel optimization): a buffer that ends
+// above the bound is placed earlier in the next plan. Priorities are logarithms, so that all arithmetic is on integers
+// and the result is the same on every machine.
 //
-// A problem with fixed or reserved ranges, pairs that are apart, buffers that live again or several alignments has
-// every plan made by `gaps`, in the order of the skyline; and the first three largest, of greatest area, and longest
-// first.
+// `skyline` ignores fixed buffers, reserved ranges, pairs that are apart, revivals and mixed alignments. For a problem
+// with any of them, `gaps` makes each plan in the order of the skyline. Three more first plans place buffers largest
+// first, by area, and longest first.
 //
-// Source: Joslin and Clements, Squeaky wheel optimization, JAIR 10, 1999; and see `skyline` and `gaps`.
-// Complexity: of a plan, that of `skyline`, O(n log n) mostly, and of `gaps` where that makes it, O(n × live at once).
-// Memory: `greedy_space`. Thread safety: pure but for the workspace.
+// Source: Joslin and Clements, Squeaky wheel optimization, JAIR 10, 1999; see also `skyline` and `gaps`.
+// Complexity: for each plan that of `skyline`, usually O(n log n), or that of `gaps`, O(n × buffers live at a step).
+// Memory: `greedy_space`. Thread safety: reentrant; the workspace is the only state.
 #pragma once
 
 #include <allot/plan/bound.hpp>
@@ -28,20 +27,21 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// How long to go on: until so many buffers were placed, all plans together; a buffer for which `gaps` looks at many
-/// others counts for more. The first plan is always made, and no plan is begun that would exceed it if it cost what the
-/// last one did: 0 is one plan. A plan as low as the bound ends it too.
+/// Limit of the effort: the number of buffers placed, over all plans. A buffer for which `gaps` compares many others
+/// counts for more. The first plan is always made. No further plan begins if it would exceed the limit at the cost of
+/// the last plan; 0 therefore means one plan. A plan as low as the bound ends the work earlier.
 struct greedy_effort {
-    std::uint64_t placements = 1'000'000;  // about half a second
+    std::uint64_t placements = 1'000'000;  ///< about half a second
 };
 
+/// Result of `greedy_plan`.
 struct greedy_answer {
-    std::uint64_t height = 0;  // the highest end of a buffer
-    std::uint64_t plans = 0;   // that were made
+    std::uint64_t height = 0;  ///< highest end of a buffer
+    std::uint64_t plans = 0;   ///< number of plans made
 };
 
 
-/// Whether a skyline sees all there is to see.
+/// Returns whether `skyline` considers everything that the problem contains.
 [[nodiscard]] constexpr bool only_sizes_and_lifetimes(const plan_problem& problem) noexcept {
     if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() || !problem.apart.empty() ||
         !problem.reserved.empty())
@@ -51,17 +51,17 @@ struct greedy_answer {
     return (alignments & (alignments - 1)) == 0;
 }
 
-/// The logarithm to base 2, in 1024ths, and a line between powers of two.
+/// Returns the logarithm to base 2 in units of 1/1024, linear between powers of two.
 [[nodiscard]] constexpr std::uint32_t logarithm(std::uint64_t value) noexcept {
     const auto whole = static_cast<std::uint32_t>(std::bit_width(value)) - 1;
     const std::uint64_t rest = value << (63 - whole) & ~(std::uint64_t{1} << 63);
     return whole << 10 | static_cast<std::uint32_t>(rest >> 53);
 }
 
-/// xorshift64*, by Marsaglia and Vigna: the same on every machine.
+/// Random numbers: xorshift64* (Marsaglia, Vigna), the same sequence on every machine.
 class noise {
 public:
-    /// One of 0, …, 2^bits − 1.
+    /// Returns a number in [0, 2^bits).
     [[nodiscard]] constexpr std::uint32_t operator()(unsigned bits) noexcept {
         state_ ^= state_ >> 12;
         state_ ^= state_ << 25;
@@ -106,7 +106,7 @@ public:
         if (!simple_)
             if (const std::size_t fixed = gaps_.restart(); fixed != all_)
                 return answer::failure({plan_refusal::contradiction, fixed});
-        bool stopped = false;  // once said, it holds
+        bool stopped = false;  // stays true
         const auto stop_with_a_plan = [&] { return found_ && (stopped = stopped || stop()); };
         const std::size_t tries = simple_ ? 4 : std::size(tried);
         trial best = tried[0];
@@ -124,7 +124,7 @@ public:
             const std::uint64_t cost = skyline_.count() + (simple_ ? 0 : gaps_.looked_at() / 256);
             spent += cost;
             enough = spent + cost > effort.placements;
-            if (!made) continue;  // it does not fit 64 bits, or there is no more time
+            if (!made) continue;  // exceeds 64 bits, or `stop` returned true
             if (learning) learn();
             if (found_ && height >= height_) continue;
             if (!now.sorted) best = now;
@@ -135,10 +135,10 @@ public:
     }
 
 private:
-    /// A priority: the length of a buffer to some power, times its size to some power.
+    /// Weights of a priority: lifetime^length × size^size, as a sum of logarithms.
     struct trial {
         std::uint32_t length, size;
-        bool sorted;  // placed in the order of priorities; else in that of a skyline
+        bool sorted;  // place in the order of priorities; otherwise in the order of the skyline
     };
     static constexpr trial tried[]{{1, 1, false}, {2, 1, false}, {1, 0, false}, {0, 1, false},
                                    {0, 1, true},  {1, 1, true},  {1, 0, true}};
@@ -192,7 +192,7 @@ private:
     std::size_t all_;
     std::uint64_t bound_;
     bool simple_;
-    std::uint64_t *lowest_, *offsets_;  // by buffer: of the lowest plan, and of the one that is made
+    std::uint64_t *lowest_, *offsets_;  // by buffer: of the lowest plan, and of the current one
     std::uint32_t* learnt_;             // by place of the skyline
     timeline time_;
     skyline skyline_;
@@ -202,13 +202,15 @@ private:
     bool found_ = false;
 };
 
-/// What `greedy_plan` works in.
+/// Returns the workspace that `greedy_plan` needs.
 [[nodiscard]] constexpr plan_space greedy_space(const plan_problem& problem) noexcept {
     return detail::greedy::space(problem);
 }
 
-/// Writes an offset for each buffer. `bound` is what `bound_of` said. `stop()` is asked now and then once there is a
-/// plan, and true ends it.
+/// Writes an offset for each buffer to `offsets`. `bound` is the result of `bound_of`; a plan as low as it ends the
+/// work. Once a plan exists, `stop()` is called from time to time, and the work ends when it returns true. Fails if the
+/// problem is invalid, its `together` is not merged, the workspace or `offsets` is too small, fixed buffers collide, or
+/// no plan fits 64 bits.
 template <class Stop>
 [[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
                                                                       const plan_bound& bound,
@@ -223,6 +225,7 @@ template <class Stop>
         return answer::failure({plan_refusal::workspace_too_small, 0});
     return detail::greedy{problem, sizes, bound.bytes, offsets.data(), workspace}.run(effort, stop);
 }
+/// Same, without a stop condition.
 [[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
                                                                       const plan_bound& bound,
                                                                       std::span<std::uint64_t> offsets,

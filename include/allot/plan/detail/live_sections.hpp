@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// live_sections: where in time it can matter what is live, as numbers 0, 1, …; and which of them each buffer lives in.
+// live_sections: the sections of time at which the set of live buffers is maximal, and the sections of each buffer.
 //
-//     a  ██████████         Between a beginning and the next end all that is live grows, so that it is most just before
-//     b     ████████        the first end: one section for each such place. Two buffers live at once when they have a
-//     c             █████   section in common, and the bytes of a section's buffers lie side by side.
-//          ^      ^
-//          0      1         Two buffers that are kept apart have a section of their own, after those of time.
+//     a  ██████████         From the first beginning after an end up to the next end, the set of live buffers only
+//     b     ████████        grows. One section stands for that range: the moment before its first end. Two buffers are
+//     c             █████   live at once if and only if they have a common section, and the buffers of a section share
+//          ^      ^         no byte.
+//          0      1         Each pair that is apart gets an additional section, numbered after the sections of time.
 //
-// A buffer may be larger in one section than in another (`plan_sizes`).
+// A buffer may have different sizes in different sections (`plan_sizes`).
 //
-// Who lives in some sections is asked of a tree over all spans, in order of their beginnings, that knows the latest end
-// of each subtree.
+// A tree over all spans, in order of their beginnings, answers queries for the buffers that live in a range of
+// sections. Each node stores the latest end of its subtree.
 //
-// Complexity: O(n log n), and O(log n) for each that lives in sections that are asked for. Memory: `space`, 16 bytes a
-// lifetime more than what is kept, which is 32 a lifetime at most, 48 a pair and 4 a buffer; where some are together, 8
-// a lifetime and 16 a pair more. Not synchronised.
+// Complexity: O(n log n) to construct; O(log n) for each buffer that a query returns. Memory: `space`, at most 56 bytes
+// a lifetime, 72 a pair and 4 a buffer; for a problem with `together` 8 a lifetime and 16 a pair more. Thread safety:
+// concurrent readers are safe.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>
@@ -37,13 +37,13 @@ public:
         return all;
     }
 
-    /// Of a problem without pairs that are together, that was checked.
+    /// Precondition: the problem is valid and has no `together`.
     constexpr live_sections(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
         : buffers_{problem.buffers.data()} {
         const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
         const timeline time{problem, workspace};
         const std::uint32_t ranks = time.ranks();
-        std::uint32_t* const before = workspace.cut_words(lifetimes + 1);  // by rank: the sections before it
+        std::uint32_t* const before = workspace.cut_words(lifetimes + 1);  // by rank: number of earlier sections
         first_ = workspace.cut_words(buffers + 1);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
         if (!sizes.lives.empty()) size_ = workspace.cut_longs(spans);
@@ -96,31 +96,30 @@ public:
     }
 
     [[nodiscard]] constexpr std::uint32_t count() const noexcept { return count_; }
-    /// Those before are of time, those from here on of pairs.
+    /// Number of sections of time. Sections from this index on belong to pairs.
     [[nodiscard]] constexpr std::uint32_t of_time() const noexcept { return of_time_; }
 
-    /// Calls `span(from, until)` for each run of sections that the buffer lives in; the first is that of its first
-    /// lifetime.
+    /// Calls `span(from, until)` for each range of sections of the buffer, the range of its first lifetime first.
     template <class Span>
     constexpr void each_span(std::uint32_t buffer, Span span) const noexcept {
         for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at) span(from_[at], until_[at]);
     }
-    /// Calls `span(from, until, size)` for each, with the size that the buffer has there.
+    /// Calls `span(from, until, size)` for each range of sections of the buffer, with its size there.
     template <class Span>
     constexpr void each_size(std::uint32_t buffer, Span span) const noexcept {
         for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at)
             span(from_[at], until_[at], size_ == nullptr ? buffers_[buffer].size : size_[at]);
     }
-    /// Whether some buffer is larger in one section than in another.
+    /// Returns whether buffers may have different sizes in different sections.
     [[nodiscard]] constexpr bool has_sizes() const noexcept { return size_ != nullptr; }
-    /// The size of a buffer where that is least.
+    /// Returns the least size of a buffer in any of its sections.
     [[nodiscard]] constexpr std::uint64_t least_size(std::uint32_t buffer) const noexcept {
         std::uint64_t least = buffers_[buffer].size;
         if (has_sizes())
             each_size(buffer, [&](std::uint32_t, std::uint32_t, std::uint64_t size) { least = std::min(least, size); });
         return least;
     }
-    /// The most that a buffer has in a section of another; 0 where they may share bytes.
+    /// Returns the largest size of `buffer` in a section of `other`; 0 if the two may share bytes.
     [[nodiscard]] constexpr std::uint64_t size_beside(std::uint32_t buffer, std::uint32_t other) const noexcept {
         std::uint64_t most = 0;
         each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
@@ -128,17 +127,17 @@ public:
         });
         return most;
     }
-    /// Whether the buffer lives in any of the sections [from, until).
+    /// Returns whether the buffer lives in any of the sections [from, until).
     [[nodiscard]] constexpr bool meets(std::uint32_t buffer, std::uint32_t from, std::uint32_t until) const noexcept {
         for (std::uint32_t at = first_[buffer]; at != first_[buffer + 1]; ++at)
             if (from_[at] < until && from < until_[at]) return true;
         return false;
     }
-    /// Calls `visit(buffer)` once for each buffer that lives in any of the sections [from, until), in an order of its
-    /// own.
+    /// Calls `visit(buffer)` once for each buffer that lives in any of the sections [from, until), in an unspecified
+    /// order.
     template <class Visit>
     constexpr void each_living(std::uint32_t from, std::uint32_t until, Visit visit) const noexcept {
-        std::uint32_t stack[34];  // a sibling of every height
+        std::uint32_t stack[34];  // one sibling of each height
         std::uint32_t top = 0;
         if (spans_ != 0) stack[top++] = 1;
         while (top != 0) {
@@ -158,22 +157,23 @@ public:
             if (first) visit(buffer);
         }
     }
-    /// Whether two buffers may share no byte.
+    /// Returns whether the two buffers must not share a byte.
     [[nodiscard]] constexpr bool conflict(std::uint32_t a, std::uint32_t b) const noexcept {
         for (std::uint32_t at = first_[a]; at != first_[a + 1]; ++at)
             if (meets(b, from_[at], until_[at])) return true;
         return false;
     }
+    /// Returns the range of sections of the buffer's first lifetime.
     [[nodiscard]] constexpr lifetime first_span(std::uint32_t buffer) const noexcept {
         return {from_[first_[buffer]], until_[first_[buffer]]};
     }
 
 private:
     const plan_buffer* buffers_;
-    std::uint64_t* size_ = nullptr;  // by span; null: that of the buffer
+    std::uint64_t* size_ = nullptr;  // by span; null if sizes do not vary
     std::uint32_t *first_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by span
-    std::uint32_t* owner_ = nullptr;                                       // by span: whose it is
-    std::uint32_t *order_ = nullptr, *latest_ = nullptr;  // spans by their beginnings; the tree over them
+    std::uint32_t* owner_ = nullptr;                                       // by span: its buffer
+    std::uint32_t *order_ = nullptr, *latest_ = nullptr;  // spans by beginning; the tree over them
     std::uint32_t of_time_ = 0, count_ = 0, spans_ = 0, leaves_ = 0;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// loads: how many bytes live in each section, and the most in a row of sections.
+// loads: sum of the live bytes in each section, and the maximum over a range of sections.
 //
-//     most        9               A tree over the sections. Bytes that are added to a row of sections are added to the
-//              ┌──┴──┐            few nodes that cover that row. A node knows the most below it, with its own bytes.
-//              9     4 +3         So a change takes two nodes of each height at most, and so does a question.
-//            ┌─┴─┐ ┌─┴─┐
+//     maximum     9               A segment tree over the sections. An update adds bytes to the O(log n) nodes that
+//              ┌──┴──┐            cover a range of sections. A node stores the maximum of its subtree, including
+//              9     4 +3         the bytes added at the node itself. An update and a query each visit at most two nodes
+//            ┌─┴─┐ ┌─┴─┐          of each height.
 //            2   9 1   0
 //
-// Complexity: O(log sections). Memory: `space`, 16 bytes a section, or up to twice that. Not synchronised.
+// Complexity: O(log sections) for an update or a query. Memory: `space`, 32 to 64 bytes a section. Thread safety: none.
 #pragma once
 
 #include <allot/plan/workspace.hpp>
@@ -32,7 +32,7 @@ public:
     constexpr void clear() noexcept {
         for (std::size_t node = 0; node != 2 * leaves_; ++node) most_[node] = added_[node] = 0;
     }
-    /// Adds bytes to the sections [from, until), or takes away bytes that were added to just these.
+    /// Adds bytes to the sections [from, until), or subtracts bytes that an earlier call added to the same range.
     constexpr void add(std::uint32_t from, std::uint32_t until, std::uint64_t bytes, bool in) noexcept {
         if (from == until) return;
         const std::uint64_t change = in ? bytes : 0 - bytes;
@@ -48,7 +48,7 @@ public:
             for (std::size_t node = end / 2; node != 0; node /= 2)
                 most_[node] = std::max(most_[2 * node], most_[2 * node + 1]) + added_[node];
     }
-    /// The most in any of the sections [from, until), of which there is one.
+    /// Returns the maximum over the sections [from, until). Precondition: from < until.
     [[nodiscard]] constexpr std::uint64_t most(std::uint32_t from, std::uint32_t until) const noexcept {
         std::size_t low = leaves_ + from, high = leaves_ + until - 1;
         std::uint64_t left = most_[low], right = most_[high];

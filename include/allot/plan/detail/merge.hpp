@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// merge: buffers that share an offset become one, so that planners need not know of them.
+// merge: merges buffers that share an offset into one buffer, so that planners need not handle `together`.
 //
-//     time  ──►  │ a ██████    │               │ ab ██████████ │ the size and the alignment of the largest, alive while
-//                │ b     █████ │  together ──►                   any of them is; lifetimes that meet are one
+//     time  ──►  │ a ██████    │               │ ab ██████████ │ size and alignment: the maximum of the group;
+//                │ b     █████ │  together ──►                   lifetime: the union; adjacent lifetimes are joined
 //
-// It is as large as those of them that live (`plan_sizes`), and lives again where that is another size. Buffers without
-// bytes are apart from everybody.
+// At each step the merged buffer is as large as the largest of the group's live buffers (`plan_sizes`). It gets a
+// further lifetime wherever that size changes. A pair that is apart is dropped if either buffer has no bytes.
 //
-// Complexity: O(n log n). Memory: `merge_space`. Thread safety: pure but for the workspace.
+// Complexity: O(n log n). Memory: `merge_space`. Thread safety: reentrant; the workspace is the only state.
 #pragma once
 
 #include <allot/core/result.hpp>
@@ -19,7 +19,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// What `merge_together` works in, and what its answer lies in.
+/// Returns the workspace that `merge_together` needs, including the memory of its result.
 [[nodiscard]] constexpr plan_space merge_space(const plan_problem& problem) noexcept {
     if (problem.together.empty()) return {};
     plan_space space;
@@ -33,14 +33,16 @@ namespace detail {
     return space;
 }
 
-/// A problem without pairs that are together, and which of its buffers each buffer has become.
+/// A problem without `together`, and a map from the buffers of the given problem to its buffers.
 struct merged_problem {
+    /// The problem without `together`.
     plan_problem problem{};
-    std::span<const std::uint32_t> became{};  // empty: each is itself
+    std::span<const std::uint32_t> became{};  ///< new index, by given buffer; empty if no index changed
+    /// Returns the index that a given buffer has in `problem`.
     [[nodiscard]] constexpr std::size_t operator[](std::size_t buffer) const noexcept {
         return became.empty() ? buffer : became[buffer];
     }
-    /// An error about one of its buffers as one about the first that has become it.
+    /// Translates an error about a buffer of `problem` into one about the first given buffer of that group.
     [[nodiscard]] constexpr plan_error as_given(plan_error error) const noexcept {
         const auto is_it = [&](std::uint32_t group) { return group == error.which; };
         if (const auto first = std::ranges::find_if(became, is_it); first != became.end())
@@ -49,9 +51,10 @@ struct merged_problem {
     }
 };
 
-/// The problem with each group of buffers that are together as one buffer, in the workspace, which is cut. Two of a
-/// group that are fixed are fixed to one offset, and none of a group is apart from another: or it is refused as
-/// `contradiction`. `sizes` says how large each group is in each of its lives.
+/// Returns the problem with each group of `together` buffers merged into one. The result is in arrays cut from
+/// `workspace`. `sizes` receives the size of each group in each of its lifetimes. Fails with `contradiction` if two
+/// buffers of a group are apart from each other; also fails if the problem is invalid, the workspace is too small, two
+/// lifetimes of one buffer overlap, or a fixed offset is misaligned or wraps for the merged buffer.
 [[nodiscard]] constexpr result<merged_problem, plan_error> merge_together(const plan_problem& problem,
                                                                           plan_workspace& workspace,
                                                                           plan_sizes& sizes) noexcept {
@@ -68,7 +71,7 @@ struct merged_problem {
     std::uint64_t* const life_size = workspace.cut_longs(detail::most_lives(problem));
     std::uint64_t* const apart_size = workspace.cut_longs(2 * problem.apart.size());
 
-    // Groups: everybody points to somebody of the group with a smaller number, and the smallest to itself.
+    // Disjoint sets: each buffer points to a smaller index of its group, and the smallest index to itself.
     for (std::size_t i = 0; i != count; ++i) became[i] = static_cast<std::uint32_t>(i);
     const auto root = [&](std::size_t of) {
         while (became[of] != of) {
@@ -81,7 +84,7 @@ struct merged_problem {
         const std::size_t a = root(pair.first), b = root(pair.second);
         became[std::max(a, b)] = static_cast<std::uint32_t>(std::min(a, b));
     }
-    // Numbers in the order of the smallest of each group, which come first and so are known when they are asked for.
+    // Groups are numbered in the order of their smallest buffers, so that a root has its number before it is read.
     const std::span<plan_buffer> buffers = detail::cut(workspace.buffers, count);
     std::uint32_t groups = 0;
     for (std::size_t i = 0; i != count; ++i) {
@@ -114,7 +117,8 @@ struct merged_problem {
     }
     detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return std::uint64_t{group_of(i)}; });
 
-    // A sweep over each group's time has those that live in a heap, the largest in front, which is the group's size.
+    // Sweeps over the lifetimes of each group. A heap holds the live buffers. Its front is the largest and gives the
+    // size of the group.
     const std::span<plan_revival> revivals = detail::cut(workspace.revivals, detail::most_lives(problem));
     std::uint32_t* const heap = scratch;
     const auto is_smaller = [&](std::uint32_t a, std::uint32_t b) { return size_of(a) < size_of(b); };
@@ -123,7 +127,7 @@ struct merged_problem {
     for (std::size_t next = 0; next != lives;) {
         const std::uint32_t group = group_of(order[next]);
         const auto begins = [&] { return next != lives && group_of(order[next]) == group; };
-        lifetime* last = nullptr;  // of the group so far, and as large as that
+        lifetime* last = nullptr;  // last lifetime of the group so far, and its size
         std::uint64_t last_size = 0;
         std::int64_t now = 0;
         for (std::size_t living = 0; living != 0 || begins();) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// reserved_ranges: the bytes that are somebody else's all the time, in order and apart from each other.
+// reserved_ranges: the reserved byte ranges of a problem, sorted and disjoint.
 //
-//     given   ███   ████   █████        Ranges that overlap or touch become one, and one of no bytes is none: what lies
-//                      ████     ██      between two of them is free, and an offset lies in one of them at most.
+//     given   ███   ████   █████        Ranges that overlap or touch are merged, and empty ranges dropped. The bytes
+//                      ████     ██      between two adjacent ranges are free, and an offset is in at most one range.
 //     kept    ███   ███████████████
 //             ──────────────────────► bytes
 //
-// Complexity: O(n log n) to begin with, then O(n) for a height, and for an offset O(log n) and as many as it is moved
-// past. Memory: 16 bytes a range, in arrays of the caller's. Thread safety: any number of readers.
+// Complexity: O(n log n) to construct, O(n) for `height_beside`, O(log n + ranges skipped) for `clear`. Memory: 16
+// bytes a range, in arrays that the caller provides. Thread safety: concurrent readers are safe.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -22,7 +22,7 @@ namespace detail {
 class reserved_ranges {
 public:
     constexpr reserved_ranges() noexcept = default;
-    /// Precondition: no range wraps, and either array has a place for each.
+    /// Precondition: no range wraps, and each array has an element for every range.
     constexpr reserved_ranges(std::span<const plan_reserved> given, std::span<std::uint64_t> begins,
                               std::span<std::uint64_t> ends) noexcept
         : begins_{begins}, ends_{ends} {
@@ -35,7 +35,7 @@ public:
         std::ranges::sort(begins_.first(count));
         std::ranges::sort(ends_.first(count));
         for (std::size_t first = 0, last = 0; last < count; ++last) {
-            // As many began as ended: apart.
+            // The same number of ranges began as ended, so the next range is disjoint.
             if (last + 1 < count && begins_[last + 1] <= ends_[last]) continue;
             begins_[kept] = begins_[first];
             ends_[kept++] = ends_[last];
@@ -47,7 +47,7 @@ public:
 
     [[nodiscard]] constexpr std::span<const std::uint64_t> ends() const noexcept { return ends_; }
 
-    /// The least height with so many bytes below it that nobody has reserved. False when it does not fit.
+    /// Computes the least height with `bytes` unreserved bytes below it. Returns false if it exceeds 64 bits.
     [[nodiscard]] constexpr bool height_beside(std::uint64_t bytes, std::uint64_t& height) const noexcept {
         std::uint64_t covered = 0;
         for (std::size_t k = 0; k < begins_.size() && bytes > begins_[k] - covered; ++k) {
@@ -57,8 +57,8 @@ public:
         return checked_add(covered, bytes, height);
     }
 
-    /// Moves an offset up to the first that is aligned and has `size` bytes that nobody has reserved. False when they
-    /// end above the capacity. Precondition: the size is within it.
+    /// Raises `offset` to the first aligned offset where `size` bytes are unreserved. Returns false if they end above
+    /// `capacity`. Precondition: size <= capacity.
     constexpr bool clear(std::uint64_t size, std::uint64_t align, std::uint64_t capacity,
                          std::uint64_t& offset) const noexcept {
         if (!checked_align_up(offset, align, offset) || offset > capacity - size) return false;

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: BSL-1.0
-// search: whether buffers fit a capacity, decided exactly.
+// search: decides exactly whether buffers fit a capacity.
 //
-// A state of the search is a set of buffers that wait for an offset, and for each the lowest offset it may get. The
-// question is whether they can all be placed from there on; nothing else matters, least of all how the state was
-// reached.
+// A state of the search consists of the buffers that wait for an offset and, for each of them, its lowest possible
+// offset. The question is whether all of them can be placed from there on. The way in which a state was reached does
+// not matter.
 //
 //     capacity ┌──────────────────────────┐
-//              │       ┌────────┐         │     A section's floor is the lowest of what its waiting buffers may get. In
-//              │  ?    │   ?    │    ?    │     a plan where nothing can be moved down, either one of those buffers
-//              │       │ placed ├─────────┤     rests on the floor, or none does, and then the floor can be raised:
-//              ├───────┴────────┤ placed  │     to where the lowest of them would rest on something from outside.
-//              └──s0───────s1───────s2────┘
+//              │       ┌────────┐         │     The floor of a section is the least `lowest` offset of its waiting
+//              │  ?    │   ?    │    ?    │     buffers. Consider a plan in which no buffer can be moved down. Either
+//              │       │ placed ├─────────┤     one of the waiting buffers rests on the floor, or none does. In the
+//              ├───────┴────────┤ placed  │     latter case the floor can be raised to the least offset at which one of
+//              └──s0───────s1───────s2────┘     them would rest on a buffer from outside the section.
 //
-// So a node of the tree picks a section, and its children are: each buffer that may rest on the floor, and the raised
-// floor. What is cut off:
-//   - a section whose floor and waiting sizes exceed the capacity: all children, at once. Where a section has no slack,
-//     no floor is ever raised.
-//   - a buffer is only kept off the floor by another that takes its place there. If none can, the raised floor is no
-//     child.
-//   - parts of time that no waiting buffer connects are searched one after the other, not one within the other; when a
-//     part has no plan, the others' need not be gone through.
-//   - of buffers that nothing tells apart, only the first is tried.
-//   - a state that was seen to fail is remembered by a fingerprint of 128 bits and fails again at once.
+// A node of the search tree selects a section. Its children are each buffer that may rest on the floor, and the raised
+// floor. The search prunes as follows:
+//   - If the floor and the waiting sizes of a section exceed the capacity, all children fail. In a section without
+//     slack, no floor is raised.
+//   - A buffer stays above the floor only if another buffer blocks its place. If no buffer can block it, the raised
+//     floor is not a child.
+//   - Parts of time that no waiting buffer connects are searched in sequence instead of nested. If one part has no
+//     plan, the other parts are not searched again.
+//   - Of identical buffers, only the first is tried.
+//   - A state that has failed is remembered as a fingerprint of 128 bits, and fails immediately when it recurs.
 //
-// The section is the one with the fewest children, then the least slack: either among the lowest floors, or among all
-// where nothing that waits fits below. The buffers' order is one of `search_orders`. Orders and rules take turns in
-// rounds whose lengths follow Luby's sequence 1 1 2 1 1 2 4 …. What failed in one round is remembered in the next, and
-// a round that ends without a plan is a proof. All of it is integers with fixed seeds: the same problem gets the same
-// answer, offsets and number of nodes on every machine.
+// The selected section has the fewest children, then the least slack. It is selected among the lowest floors only, or
+// among all sections in which no waiting buffer fits below the floor. The order of buffers is one of `search_orders`.
+// Orders and rules alternate in rounds whose lengths follow Luby's sequence 1 1 2 1 1 2 4 …. A round remembers the
+// failed states of earlier rounds. A round that exhausts the tree without a plan is a proof. All arithmetic is on
+// integers with fixed seeds: the same problem has the same answer, offsets and number of nodes on every machine.
 //
-// Sources: sections, the bound by a section's floor and total, splitting as placements cut the timeline, and turns of
-// orders are from Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning",
-// ASPLOS 2023. Lengths of rounds: Luby, Sinclair, Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993. Choosing
-// a section rather than a buffer, raising floors and states that depend on no order are this header's own. Where all
-// sizes, fixed offsets and alignments are multiples of a granule, so are the offsets of a plan in which nothing can be
-// moved down.
+// If all sizes, fixed offsets, ends of reserved ranges and alignments are multiples of a granule, so are the offsets of
+// a plan in which no buffer can be moved down. Only such heights are searched.
 //
-// Complexity: exponential in the worst case, bounded by the budget; a node costs about as much as looking at the
-// buffers that live while the placed one does. Memory: `search_counts`, known before, n²/64 words and a trail. No
-// recursion, no heap while it searches, no exceptions; everything works in constant expressions. Thread safety: one
-// thread per object.
+// Sources: Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023
+// (sections, the bound by a section's floor and total, splits of the timeline, alternating orders). Luby, Sinclair,
+// Zuckerman, "Optimal Speedup of Las Vegas Algorithms", 1993 (lengths of rounds). New here: selecting a section instead
+// of a buffer, raising floors, and states that are independent of the order of placements.
+//
+// Complexity: exponential in the worst case, limited by the budget. The cost of a node is about a visit of each buffer
+// that lives at the same time as the placed one. Memory: `search_counts`, known in advance: (buffers + sections) ×
+// buffers bits and a trail. No recursion, no heap allocation, no exceptions; constant expressions may use it. Thread
+// safety: one thread per object.
 #pragma once
 
 #include <allot/plan/detail/search_orders.hpp>
@@ -49,55 +50,62 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Answer of a search.
 enum class search_answer : std::uint8_t {
-    found,          // offsets are in place
-    infeasible,     // there are none: proved
-    out_of_budget,  // neither is known
-    malformed,      // an index out of range, an alignment that is no power of two, a range that wraps, too little
-                    // memory, or `together`, which is to be merged before
+    found,          ///< the offsets are written
+    infeasible,     ///< proof that no plan fits
+    out_of_budget,  ///< the search ended without a plan and without a proof
+    malformed,      ///< an index is out of range, an alignment is not a power of two, a range wraps, the
+                    ///< workspace is too small, or `together` is not merged
 };
 
+/// Result of a search.
 struct search_result {
-    search_answer answer = search_answer::malformed;
-    std::uint64_t nodes = 0;
-    std::uint64_t height = 0;  // of the offsets that are in place: where the highest buffer ends. 0 for none
-    std::uint64_t bound = 0;   // no plan is lower: proved
+    search_answer answer = search_answer::malformed;  ///< answer
+    std::uint64_t nodes = 0;   ///< visited nodes of the search tree
+    std::uint64_t height = 0;  ///< highest end of a buffer in the written offsets; 0 without offsets
+    std::uint64_t bound = 0;   ///< no plan is lower: proved
 
     friend constexpr bool operator==(const search_result&, const search_result&) = default;
 };
 
-/// What decides how much memory a search needs.
+/// Counts that determine the memory that a search needs.
 struct search_counts {
-    section_counts plan{};
-    std::size_t reserved = 0;  // ranges
-    std::size_t memo = 0;      // failed states that are remembered: 0 or a power of two
+    section_counts plan{};     ///< counts of buffers, lifetimes and pairs
+    std::size_t reserved = 0;  ///< number of reserved ranges
+    std::size_t memo = 0;      ///< number of failed states to remember: 0 or a power of two
 
+    /// Returns the counts of a problem.
     [[nodiscard]] static constexpr search_counts of(const plan_problem& problem, std::size_t memo) noexcept {
         return {section_counts::of(problem), problem.reserved.size(), memo};
     }
 
     [[nodiscard]] constexpr detail::state_counts state() const noexcept { return {plan, reserved}; }
+    /// Number of 64-bit elements that a search needs.
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
         return state().wide() + detail::search_orders::wide(plan.buffers) + 2 * memo + 2 * (plan.buffers + 1);
     }
+    /// Number of 32-bit elements that a search needs.
     [[nodiscard]] constexpr std::size_t narrow() const noexcept {
         return state().narrow() + detail::search_orders::narrow(plan.buffers) + 8 * (plan.buffers + 1);
     }
 };
 
+/// Memory of a search.
 struct search_workspace {
-    plan_arrays arrays{};
-    std::size_t memo = 0;
+    plan_arrays arrays{};  ///< at least as large as `search_counts` requires
+    std::size_t memo = 0;  ///< number of failed states to remember: 0 or a power of two
 };
 
-/// One problem, and the searches for its plans.
+/// Searches plans of one problem.
 class packing_search {
 public:
+    /// Default stop condition: never.
     struct never_stops {
         [[nodiscard]] constexpr bool operator()() const noexcept { return false; }
     };
 
-    /// Reads `problem` and keeps nothing of it; `memory` is in use for as long as this object is.
+    /// Reads `problem` and keeps no reference to it. `memory` is in use during the lifetime of this object.
     constexpr packing_search(const plan_problem& problem, search_workspace memory,
                              const plan_sizes& sizes = {}) noexcept
         : well_formed_{is_well_formed(problem, memory)} {
@@ -113,13 +121,14 @@ public:
             *array = arrays.take_narrow(frames);
     }
 
-    /// No plan is lower: the most that lives at once, beside what is reserved, or the end of a fixed buffer.
+    /// No plan is lower: the most live bytes at one step on top of reserved ranges, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return state_.bound(); }
-    /// The heights of plans in which nothing can be moved down are multiples of it.
+    /// Heights of plans in which no buffer can be moved down are multiples of it.
     [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return state_.granule(); }
 
-    /// Offsets below `capacity`, by the index of the buffer. They are written when they are found.
-    /// `stop()` is asked now and then; the search is out of its budget when it says true.
+    /// Searches offsets such that all buffers end at or below `capacity`, with at most `nodes` nodes. Writes `offsets`,
+    /// by buffer, only if it finds them. `stop()` is called from time to time; if it returns true, the search is out of
+    /// budget.
     template <class Stop = never_stops>
     [[nodiscard]] constexpr search_result find(std::uint64_t capacity, std::span<std::uint64_t> offsets,
                                                std::uint64_t nodes, Stop stop = {}) noexcept {
@@ -168,7 +177,7 @@ private:
         return true;
     }
 
-    /// The first height above one that a plan may have in which nothing can be moved down.
+    /// Returns the next larger height that is a multiple of the granule.
     [[nodiscard]] constexpr std::uint64_t next_height(std::uint64_t height) const noexcept {
         return height > none - granule() ? none : height / granule() * granule() + granule();
     }
@@ -195,7 +204,7 @@ private:
         }
     }
 
-    /// 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …, from 1 on.
+    /// Returns the k-th element of Luby's sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …, from k = 1 on.
     [[nodiscard]] static constexpr std::uint64_t luby(std::uint64_t k) noexcept {
         while (!std::has_single_bit(k + 1)) k -= std::bit_floor(k) - 1;
         return (k + 1) / 2;
@@ -203,9 +212,9 @@ private:
 
     // ---- the tree -------------------------------------------------------------------------------------------------
 
-    /// A frame is a part of time that is to be planned: all of it first, in which nothing is placed; below that, parts
-    /// in which a buffer is placed at a time. What is placed cuts the frame's part into parts, which are planned in
-    /// turn.
+    /// Searches depth first. A frame is a part of time. The first frame is all of time, without a placed buffer. Each
+    /// further frame places one buffer at a time. The placed buffer cuts the frame's part into smaller parts, which are
+    /// searched in sequence.
     template <class Stop>
     constexpr search_answer search(std::uint64_t capacity, std::uint64_t limit, Stop& stop) noexcept {
         if (!state_.start(capacity)) return search_answer::infeasible;
@@ -257,7 +266,7 @@ private:
         return step::branch;
     }
 
-    /// The next child of a frame: the next buffer in its order, or the raised floor, which takes the frame's place.
+    /// Enters the next child of a frame: the next buffer in its order, or the raised floor, which replaces the frame.
     constexpr step branch(std::size_t f) noexcept {
         const index section = frame_section_[f];
         index item = 0, rank = no_rank;
@@ -275,7 +284,7 @@ private:
             frame_placed_mark_[f] = static_cast<index>(state_.trail());
             return state_.place(item) ? step::done : step::failed;
         }
-        // Nothing is placed in this frame now, and a later failure is to take back nothing.
+        // No buffer is placed in this frame now, so that a later failure has no placement to undo.
         if (state_.raise(section) && !is_remembered(fingerprint_of(frame_from_[f], frame_until_[f]))) {
             frame_section_[f] = choose(frame_from_[f], frame_until_[f]);
             frame_rank_[f] = 0;
@@ -287,7 +296,7 @@ private:
         return step::failed;
     }
 
-    /// The section to branch on.
+    /// Returns the section to branch on; `no_section` if no buffer waits.
     constexpr index choose(index from, index until) const noexcept {
         std::uint64_t bottom = none;
         for (index s = from; s < until; ++s) bottom = std::min(bottom, state_.floor(s));
@@ -297,7 +306,7 @@ private:
         for (index s = from; s < until && bottom != none; ++s) {
             if (state_.floor(s) == none || (lowest_floors_only_ && state_.floor(s) != bottom)) continue;
             const std::uint64_t slack = state_.slack(s);
-            const index children = 2 * state_.resting(s) + (slack != 0 ? 1 : 0);  // the raised floor is half a child
+            const index children = 2 * state_.resting(s) + (slack != 0 ? 1 : 0);  // the raised floor counts half
             if (children > best_children || (children == best_children && slack >= best_slack)) continue;
             if (state_.floor(s) != bottom && state_.fits_below(s)) continue;
             best = s;
@@ -309,7 +318,7 @@ private:
 
     // ---- failed states --------------------------------------------------------------------------------------------
 
-    /// Of which buffers of a part wait, and from where on each may be placed.
+    /// Returns a fingerprint of the waiting buffers of a part and of their lowest offsets.
     constexpr fingerprint fingerprint_of(index from, index until) const noexcept {
         fingerprint sum{};
         if (memo_.empty()) return sum;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// search_orders: in which order the search tries buffers, another for each turn.
+// search_orders: the order in which the search tries buffers; a different one for each turn.
 //
-//     turn    0                    1         2         3, 4, …
-//     first   largest total that   largest   largest   any of these weights, mostly with some noise; half of them
-//             it crosses, then     area      size      heed the total
+//     turn    0                   1         2         3, 4, …
+//     first   largest total of    largest   largest   random weights, usually with noise; half of these turns
+//             its sections, then  area      size      include the total
 //             longest, largest
 //
-// A buffer's key is a sum of logarithms, each with the turn's weight: of its size, of its length, of the largest total
-// of bytes that it crosses; and noise. The first orders are proven ones. One order may fail for hours where another
-// needs a node per buffer; what is not tried cannot be known.
+// A buffer's key is a weighted sum of three logarithms: its size, its lifetime, and the largest total of bytes among
+// its sections; noise is added. Each turn has its own weights. The first three orders are known to work well.
+// Several orders are needed because one order may exhaust any budget where another needs one node a buffer.
 //
-// Integers with fixed seeds: the same on every machine. Complexity: O(n log n + sections crossed) a turn. Memory: 16
-// bytes a buffer, in arrays of the caller's. Thread safety: one thread per object.
+// All arithmetic is on integers with fixed seeds, so the result is the same on every machine. Complexity:
+// O(n log n + sections crossed) a turn. Memory: 16 bytes a buffer, in arrays that the caller provides. Thread safety:
+// one thread per object.
 #pragma once
 
 #include <allot/plan/detail/sections.hpp>
@@ -23,7 +24,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// All bits of a number in each of the result's.
+/// Returns a hash in which each bit depends on all bits of `x` (the finalizer of SplitMix64).
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t x) noexcept {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -41,6 +42,7 @@ public:
     constexpr search_orders(std::size_t buffers, plan_arrays& arrays) noexcept
         : key_{arrays.take_wide(buffers)}, sorted_{arrays.take_narrow(buffers)}, rank_{arrays.take_narrow(buffers)} {}
 
+    /// Computes the order of a turn.
     constexpr void take(std::uint64_t turn, const section_map& map) noexcept {
         struct weights {
             std::uint64_t size, length, total, noise;
@@ -64,11 +66,11 @@ public:
         for (index k = 0; k < map.items(); ++k) rank_[by_key[k]] = k;
     }
 
-    /// An item's place in the order.
+    /// Returns an item's position in the order.
     [[nodiscard]] constexpr index rank(std::size_t item) const noexcept { return rank_[item]; }
 
 private:
-    /// About 65536 log2(x): exact for powers of two, straight lines in between.
+    /// Returns about 65536 log2(x): exact for powers of two, linear between them; 0 for 0.
     [[nodiscard]] static constexpr std::uint64_t logarithm(std::uint64_t x) noexcept {
         if (x == 0) return 0;
         const int whole = static_cast<int>(std::bit_width(x)) - 1;
@@ -77,7 +79,7 @@ private:
     }
 
     std::span<std::uint64_t> key_;          // by item
-    std::span<index> sorted_, rank_;        // items by their keys; by item
+    std::span<index> sorted_, rank_;        // items sorted by key; by item
 };
 
 }  // namespace detail

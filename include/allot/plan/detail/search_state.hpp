@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// search_state: buffers that wait for an offset, for each the lowest that it may get, and how both change.
+// search_state: the buffers that wait for an offset, the lowest possible offset of each, and the changes of both.
 //
 //     capacity ┌──────────────────────────┐
-//              │       ┌────────┐         │     waiting     buffers without an offset
-//              │  ?    │   ?    │    ?    │     lowest      by buffer: no offset below it is to be had
-//              │       │ placed ├─────────┤     floor       by section: the lowest of what its waiting buffers may get
-//              ├───────┴────────┤ placed  │     slack       by section: what its floor and its waiting sizes leave of
-//              └──s0───────s1───────s2────┘                 the capacity; a section without room is a dead end
+//              │       ┌────────┐         │     waiting     the buffers without an offset
+//              │  ?    │   ?    │    ?    │     lowest      by buffer: the least offset that is still possible
+//              │       │ placed ├─────────┤     floor       by section: the least `lowest` of its waiting buffers
+//              ├───────┴────────┤ placed  │     slack       by section: capacity less floor less waiting sizes; a
+//              └──s0───────s1───────s2────┘                 section with negative slack is a dead end
 //
-// There are two changes. A buffer is placed at its lowest offset: those that live with it go on from its end. Or a
-// section's floor is raised: no buffer is to rest on it, so that the lowest of them rests on something from outside.
-// Whatever they move is noted on a trail, from which it is taken back.
+// There are two changes. A buffer is placed at its lowest offset, and the buffers that live at the same time move up to
+// its end. Or the floor of a section is raised: no waiting buffer may rest on it, so that the lowest of them rests on a
+// buffer from outside the section. A trail records all changes, so that they can be undone.
 //
-// Which change is made, and what follows from a dead end, is up to `search`.
+// `search` decides on the changes and handles dead ends.
 //
-// Complexity: a placement looks at all that live with the buffer, a raised floor at all pairs of the section's. Memory:
-// `state_counts`, known before, n²/64 words and the trail. Everything works in constant expressions. Thread safety: one
-// thread per object.
+// Complexity: a placement visits all buffers that live at the same time; a raised floor visits all pairs of buffers of
+// the section. Memory: `state_counts`, known in advance: (buffers + sections) × buffers bits and the trail. Constant
+// expressions may use it. Thread safety: one thread per object.
 #pragma once
 
 #include <allot/plan/detail/reserved_ranges.hpp>
@@ -28,12 +28,12 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// What decides how much memory a state needs.
+/// Counts that determine the memory that a state needs.
 struct state_counts {
     section_counts plan{};
-    std::size_t reserved = 0;  // ranges
+    std::size_t reserved = 0;  // number of reserved ranges
 
-    /// Changes that can be taken back.
+    /// Length of the trail: number of changes that can be undone.
     [[nodiscard]] constexpr std::size_t trail() const noexcept {
         return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
     }
@@ -51,7 +51,7 @@ public:
     static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
     constexpr search_state() noexcept = default;
-    /// Precondition: what `packing_search` asks of a problem, and `arrays` as large as counts say.
+    /// Preconditions: `problem` is well formed for `packing_search`, and `arrays` are as large as `counts` requires.
     constexpr search_state(const plan_problem& problem, state_counts counts, plan_arrays& arrays,
                            const plan_sizes& sizes) noexcept
         : map_{problem, arrays, sizes} {
@@ -85,12 +85,12 @@ public:
     }
 
     [[nodiscard]] constexpr const section_map& map() const noexcept { return map_; }
-    /// No plan is lower: the most that lives at once, beside what is reserved, or the end of a fixed buffer.
+    /// No plan is lower: the most live bytes at one step on top of reserved ranges, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return bound_; }
-    /// Of plans in which nothing can be moved down, all offsets and heights are multiples of it.
+    /// In plans in which no buffer can be moved down, all offsets and heights are multiples of it.
     [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return granule_; }
 
-    /// Everything waits. False when a section does not fit.
+    /// Resets: all buffers wait. Returns false if a section does not fit the capacity.
     constexpr bool start(std::uint64_t capacity) noexcept {
         capacity_ = capacity / granule_ * granule_;
         std::ranges::fill(waiting_, std::uint64_t{0});
@@ -110,24 +110,24 @@ public:
         return true;
     }
 
-    /// A bit for each item.
+    /// One bit for each item.
     [[nodiscard]] constexpr std::span<const std::uint64_t> waiting() const noexcept { return waiting_; }
     [[nodiscard]] constexpr bool waits(std::size_t item) const noexcept {
         return (waiting_[item / 64] >> (item % 64) & 1) != 0;
     }
     [[nodiscard]] constexpr std::uint64_t lowest(std::size_t item) const noexcept { return lowest_[item]; }
-    /// Of an item that was placed.
+    /// Returns the offset of a placed item.
     [[nodiscard]] constexpr std::uint64_t offset(std::size_t item) const noexcept { return offset_[item]; }
-    /// `none` where nothing waits.
+    /// Returns the floor of a section; `none` if no buffer of it waits.
     [[nodiscard]] constexpr std::uint64_t floor(std::size_t section) const noexcept { return floor_[section]; }
     [[nodiscard]] constexpr std::uint64_t slack(std::size_t section) const noexcept {
         return capacity_ - floor_[section] - left_[section];
     }
-    /// How many may rest on the floor.
+    /// Returns the number of waiting buffers that may rest on the floor.
     [[nodiscard]] constexpr index resting(std::size_t section) const noexcept { return resting_[section]; }
-    /// Whether something waits that crosses this section and the next.
+    /// Returns whether a waiting buffer crosses this section and the next.
     [[nodiscard]] constexpr bool is_crossed(std::size_t section) const noexcept { return crossing_[section] != 0; }
-    /// Whether something that waits could be placed below a buffer that would rest on the section's floor.
+    /// Returns whether a waiting buffer would fit below a buffer that rests on the section's floor.
     [[nodiscard]] constexpr bool fits_below(index section) const noexcept {
         const std::uint64_t floor = floor_[section];
         return map_.members(section).any(waiting_, [&](index i) {
@@ -137,21 +137,21 @@ public:
         });
     }
 
-    // ---- changes of the state, and how they are taken back ----------------------------------------------------------
+    // ---- changes and their undoing ----------------------------------------------------------------------------------
 
     [[nodiscard]] constexpr std::size_t placed() const noexcept { return placed_; }
     [[nodiscard]] constexpr std::size_t trail() const noexcept { return trail_; }
-    /// Whether one more change can be noted, whatever it moves.
+    /// Returns whether the trail has room for any single change.
     [[nodiscard]] constexpr bool has_room() const noexcept {
         return trail_old_.size() - trail_ >= map_.items() + map_.sections();
     }
 
-    /// False when a section does not fit any more.
+    /// Places an item at its lowest offset. Returns false if a section no longer fits.
     constexpr bool place(index item) noexcept {
         const std::uint64_t bottom = lowest_[item];
         offset_[item] = bottom;
         path_[placed_++] = item;
-        waiting_[item / 64] ^= std::uint64_t{1} << (item % 64);  // `& ~`: see size_bins
+        waiting_[item / 64] ^= std::uint64_t{1} << (item % 64);  // not `& ~`: see size_bins
         for (index s = map_.first(item); s + 1 < map_.last(item); ++s) --crossing_[s];
         map_.each_size(item, [&](index s, std::uint64_t size) {
             left_[s] -= size;
@@ -163,7 +163,7 @@ public:
         });
         return settle(!stuck);
     }
-    /// Placements after the first `placed`, and changes after the first `mark`, were none.
+    /// Undoes the placements after the first `placed` and the changes after the first `mark`.
     constexpr void take_back(std::size_t placed, std::size_t mark) noexcept {
         while (placed_ > placed) {
             const index item = path_[--placed_];
@@ -174,7 +174,7 @@ public:
         undo(mark);
     }
 
-    /// Changes after the first `mark` were none.
+    /// Undoes the changes after the first `mark`.
     constexpr void undo(std::size_t mark) noexcept {
         while (trail_ > mark) {
             const index what = trail_what_[--trail_];
@@ -187,9 +187,9 @@ public:
         }
     }
 
-    /// No buffer rests on this section's floor: raises those that could. False when that cannot be.
-    /// One that could is kept off by a blocker, which lies lower than its end would and which it lies above. The
-    /// blocker of the section's lowest buffer is no other of the section's.
+    /// Raises the buffers that could rest on this section's floor. Returns false if that is impossible.
+    /// A blocker keeps each of them off the floor: a buffer that begins below its end, and above which it is placed.
+    /// The blocker of the section's lowest buffer is from outside the section.
     constexpr bool raise(index section) noexcept {
         const std::uint64_t floor = floor_[section];
         const item_set members = map_.members(section);
@@ -203,7 +203,7 @@ public:
         };
         std::uint64_t bottom = none;
         members.each(waiting_, [&](index i) {
-            // While a buffer waits, its offset is room for a number.
+            // The offset of a waiting buffer is unused, and holds an intermediate result.
             offset_[i] = lowest_[i] == floor ? above_outsider(i) : lowest_[i];
             bottom = std::min(bottom, offset_[i]);
         });
@@ -223,12 +223,12 @@ private:
     [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
         return map_.fixed(item) != section_map::free_to_choose;
     }
-    /// Moves an offset up to where an item may lie. False when that is too high.
+    /// Raises an offset to the next possible one for an item. Returns false if it exceeds the capacity.
     constexpr bool clear(std::size_t item, std::uint64_t& offset) const noexcept {
         return reserved_.clear(map_.size(item), map_.align(item), capacity_, offset);
     }
 
-    /// Moves the lowest offset that a buffer may get. False when that is too high.
+    /// Raises the lowest offset of a buffer. Returns false if it exceeds the capacity or if the buffer is fixed.
     constexpr bool lift(index item, std::uint64_t to) noexcept {
         const std::uint64_t old = lowest_[item];
         if (is_fixed(item) || !clear(item, to)) return false;
@@ -244,7 +244,7 @@ private:
         is_changed_[section] = 1;
         changed_[changes_++] = section;
     }
-    /// Finds the floors that changed, as long as all fits.
+    /// Recomputes the changed floors. Returns false if a section does not fit.
     constexpr bool settle(bool fits) noexcept {
         while (changes_ > 0) {
             const index s = changed_[--changes_];
@@ -280,13 +280,13 @@ private:
     reserved_ranges reserved_;
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;
-    std::span<std::uint64_t> offset_, lowest_;     // by item: of placed ones, offset; of waiting ones, lowest
-    std::span<index> path_;                        // items as placed
-    std::span<std::uint64_t> left_, floor_;        // by section: sizes that wait, and from where on
-    std::span<index> resting_, crossing_;          // by section: may rest on the floor; wait on both sides
+    std::span<std::uint64_t> offset_, lowest_;     // by item: if placed; if waiting
+    std::span<index> path_;                        // items in the order of placement
+    std::span<std::uint64_t> left_, floor_;        // by section: sum of the waiting sizes; floor
+    std::span<index> resting_, crossing_;          // by section: number that may rest; that cross to the next
     std::span<index> changed_, is_changed_;        // sections; by section
-    std::span<std::uint64_t> waiting_;             // a bit for each item
-    std::span<std::uint64_t> trail_old_;           // what was changed: an item's lowest, or a floor
+    std::span<std::uint64_t> waiting_;             // one bit for each item
+    std::span<std::uint64_t> trail_old_;           // old value of an item's lowest offset or of a floor
     std::span<index> trail_what_, trail_resting_;
 };
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// sections: a planning problem as sections of time, and the buffers that cross them.
+// sections: a planning problem as sections of time, and the buffers that cross each section.
 //
-//     ────a──── ──────c──────       Steps in a row between which buffers only begin, or only end, need one look: where
-//        ───b─────── ─────d───      the most of them live. Those are the sections. Two buffers live at once exactly if
-//        │      │      │            they cross a section together, and every plan is at least as high as the sizes that
-//        s0     s1     s2           cross one: its total.
+//     ────a──── ──────c──────       The set of live buffers is maximal at some steps only: at the last beginning before
+//        ───b─────── ─────d───      an end. These steps are the sections. Two buffers are live at once if and only if
+//        │      │      │            they cross a common section. The sizes that cross a section add up to its total:
+//        s0     s1     s2           no plan is lower.
 //
-// Two that must be kept apart cross one more section, which is theirs alone, after all time. So there is one rule only:
-// two that cross a section together share no byte. A buffer may be larger in one section than in another
-// (`plan_sizes`): then two share no byte as large as they are in those sections that both cross.
+// Each pair that is apart crosses an additional section after all sections of time. A single rule then covers the
+// problem: two buffers that cross a common section share no byte. A buffer may have different sizes in different
+// sections (`plan_sizes`). The rule then holds for their sizes in the common sections.
 //
-// Buffers that need no byte or never live cross no section. The others come first, in the order of the first section
-// that they cross (items), so that those which lie between two sections are a range, and sets of them are short rows of
-// bits.
+// Buffers without bytes and buffers that never live cross no section. The others are called items and are numbered in
+// the order of their first sections. The items that begin between two sections are therefore a range, and sets of items
+// are short rows of bits.
 //
-// Everything lies in arrays that the caller provides: no heap, and usable in constant expressions.
-// Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers), and as many bits as
-// (buffers + sections) × buffers. Thread safety: none of its own; it writes to its arrays when it is made, not later.
+// Everything is in arrays that the caller provides; there is no heap allocation, and constant expressions may use it.
+// Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers). Memory: `section_counts`,
+// of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are safe after construction.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>
@@ -30,46 +30,54 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The numbers on which the sizes of the arrays depend.
+/// Counts that determine the sizes of the arrays.
 struct section_counts {
-    std::size_t buffers = 0;
-    std::size_t lifetimes = 0;  // buffers and revivals
-    std::size_t pairs = 0;      // kept apart
+    std::size_t buffers = 0;    ///< buffers
+    std::size_t lifetimes = 0;  ///< buffers and revivals
+    std::size_t pairs = 0;      ///< pairs that are apart
 
+    /// Returns the counts of a problem.
     [[nodiscard]] static constexpr section_counts of(const plan_problem& problem) noexcept {
         return {problem.buffers.size(), detail::most_lives(problem), problem.apart.size()};
     }
+    /// Largest number of sections.
     [[nodiscard]] constexpr std::size_t sections() const noexcept { return lifetimes + pairs; }
+    /// Number of 64-bit words in a set of items.
     [[nodiscard]] constexpr std::size_t words() const noexcept { return (buffers + 63) / 64; }
+    /// Number of 64-bit elements that `section_map` needs.
     [[nodiscard]] constexpr std::size_t wide() const noexcept {
         return 5 * buffers + 4 * lifetimes + 4 * pairs + sections() + (buffers + sections()) * words();
     }
+    /// Number of 32-bit elements that `section_map` needs.
     [[nodiscard]] constexpr std::size_t narrow() const noexcept { return 7 * buffers + 3 * sections() + 2; }
 };
 
-/// Two pieces of memory, of which arrays are cut off in front.
+/// Two blocks of memory. Each user cuts its arrays from the front of them.
 struct plan_arrays {
-    std::span<std::uint64_t> wide;
-    std::span<std::uint32_t> narrow;
+    std::span<std::uint64_t> wide;    ///< remaining 64-bit elements
+    std::span<std::uint32_t> narrow;  ///< remaining 32-bit elements
 
+    /// Cuts `count` 64-bit elements. Precondition: there are as many.
     [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept {
         return detail::cut(wide, count);
     }
+    /// Cuts `count` 32-bit elements. Precondition: there are as many.
     [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept {
         return detail::cut(narrow, count);
     }
 };
 
-/// A set of items: bits of the words from `first` on, as far as they are not 0.
+/// A set of items: bits of consecutive 64-bit words. `first` is the index of `words[0]`; all words outside are 0.
 struct item_set {
     std::span<const std::uint64_t> words;
     std::size_t first = 0;
 
+    /// Returns whether an item is in the set.
     [[nodiscard]] constexpr bool contains(std::size_t item) const noexcept {
         const std::size_t word = item / 64;
         return word >= first && word - first < words.size() && (words[word - first] >> (item % 64) & 1) != 0;
     }
-    /// Whether `test` is true of an item that is in `among` too; the later ones are not looked at.
+    /// Returns whether `test` is true for an item that is also in `among`. Stops at the first such item.
     template <class Test>
     constexpr bool any(std::span<const std::uint64_t> among, Test test) const noexcept {
         for (std::size_t w = 0; w < words.size(); ++w)
@@ -79,19 +87,22 @@ struct item_set {
                     return true;
         return false;
     }
+    /// Calls `visit(item)` for each item that is also in `among`.
     template <class Visit>
     constexpr void each(std::span<const std::uint64_t> among, Visit visit) const noexcept {
         (void)any(among, [&](std::uint32_t item) { return visit(item), false; });
     }
 };
 
+/// The sections of a problem, and the items that cross them.
 class section_map {
 public:
     using index = std::uint32_t;
     static constexpr std::uint64_t free_to_choose = std::numeric_limits<std::uint64_t>::max();
 
     constexpr section_map() noexcept = default;
-    /// Precondition: indices of `problem` are in range, alignments powers of two, and `arrays` as large as counts say.
+    /// Preconditions: all indices of `problem` are in range, alignments are powers of two, and `arrays` are as large as
+    /// `section_counts` requires. Cuts the arrays.
     constexpr section_map(const plan_problem& problem, plan_arrays& arrays, const plan_sizes& sizes) noexcept {
         cut(section_counts::of(problem), arrays);
         find_sections(problem, sizes);
@@ -100,19 +111,22 @@ public:
         find_members();
     }
 
+    /// Number of buffers.
     [[nodiscard]] constexpr std::size_t buffers() const noexcept { return size_.size(); }
+    /// Number of items: buffers that cross a section.
     [[nodiscard]] constexpr index items() const noexcept { return items_; }
+    /// Number of sections.
     [[nodiscard]] constexpr index sections() const noexcept { return sections_; }
 
-    /// Whether a buffer is fixed at two offsets, or at one that it may not have.
+    /// Returns whether a buffer is fixed at two offsets or at a misaligned offset.
     [[nodiscard]] constexpr bool contradictory() const noexcept { return contradictory_; }
 
-    /// By item. The numbers from items() to buffers() are buffers that never live.
+    /// Returns the buffer of an item. Numbers from items() to buffers() denote buffers that cross no section.
     [[nodiscard]] constexpr std::size_t buffer(std::size_t item) const noexcept { return buffer_[item]; }
-    /// The largest in any section.
+    /// Returns the largest size of an item in any section.
     [[nodiscard]] constexpr std::uint64_t size(std::size_t item) const noexcept { return size_[item]; }
-    /// The largest in those sections that another crosses too: how far above the item's offset that other's is, if it
-    /// lies above.
+    /// Returns the least distance from the offset of `item` up to the offset of `other`, if `other` is placed above it:
+    /// the largest size of `item` in the sections that both cross.
     [[nodiscard]] constexpr std::uint64_t size_below(std::size_t item, std::size_t other) const noexcept {
         if (is_even(item)) return size_[item];
         std::uint64_t most = 0;
@@ -122,33 +136,36 @@ public:
                     most = std::max(most, span_size_[k]);
         return most;
     }
-    /// A common divisor of an item's sizes.
+    /// Returns the greatest common divisor of an item's sizes.
     [[nodiscard]] constexpr std::uint64_t granule(std::size_t item) const noexcept {
         std::uint64_t common = size_[item];
         if (is_even(item)) return common;
         for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k) common = std::gcd(common, span_size_[k]);
         return common;
     }
+    /// Returns the alignment of an item.
     [[nodiscard]] constexpr std::uint64_t align(std::size_t item) const noexcept { return align_[item]; }
+    /// Returns the fixed offset of an item, or `free_to_choose`.
     [[nodiscard]] constexpr std::uint64_t fixed(std::size_t item) const noexcept { return fixed_[item]; }
 
-    /// Steps that an item lives.
+    /// Returns the number of steps in the lifetimes of an item.
     [[nodiscard]] constexpr std::uint64_t length(std::size_t item) const noexcept { return length_[item]; }
-    /// All sections of an item are in [first, last).
+    /// Returns the bounds of a range [first, last) that contains all sections of an item.
     [[nodiscard]] constexpr index first(std::size_t item) const noexcept { return first_[item]; }
     [[nodiscard]] constexpr index last(std::size_t item) const noexcept { return last_[item]; }
-    /// The items whose first section is this one or a later one begin here; also for sections().
+    /// Returns the first item whose first section is `section` or later. `section` may equal sections().
     [[nodiscard]] constexpr index first_item(std::size_t section) const noexcept { return first_item_[section]; }
-    /// The item before this one that nothing tells from it, or the item itself.
+    /// Returns the last earlier item that is identical except for its index; the item itself if there is no such item.
     [[nodiscard]] constexpr index twin(std::size_t item) const noexcept { return twin_[item]; }
 
-    /// The sizes of all that cross a section; the largest number when they are more.
+    /// Returns the sum of the sizes that cross a section, saturated at 2^64 − 1.
     [[nodiscard]] constexpr std::uint64_t total(std::size_t section) const noexcept { return total_[section]; }
+    /// Returns the items that cross a section.
     [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept { return set(buffers() + section); }
+    /// Returns the items that cross a common section with an item.
     [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return set(item); }
 
-    /// Whether `test` is true of each section of an item; those after the first that it is not true of are not looked
-    /// at.
+    /// Returns whether `test` is true for each section of an item. Stops at the first section for which it is false.
     template <class Test>
     constexpr bool all_sections(std::size_t item, Test test) const noexcept {
         for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
@@ -160,7 +177,7 @@ public:
     constexpr void each_section(std::size_t item, Visit visit) const noexcept {
         (void)all_sections(item, [&](index s) { return visit(s), true; });
     }
-    /// Calls `visit(section, size)`, the size that the item has there.
+    /// Calls `visit(section, size)` for each section of an item, with its size there.
     template <class Visit>
     constexpr void each_size(std::size_t item, Visit visit) const noexcept {
         for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
@@ -168,17 +185,17 @@ public:
     }
 
 private:
-    /// Whether an item is known to be as large in all of its sections.
+    /// Returns whether an item certainly has the same size in all of its sections.
     [[nodiscard]] constexpr bool is_even(std::size_t item) const noexcept {
         return !sized_ || item >= items_ || span_begin_[item + 1] - span_begin_[item] == 1;
     }
-    // A span is a run of sections in one number, so that numbers sort as spans should.
+    // A span is a range of sections, packed into one number. Numbers compare as spans do.
     [[nodiscard]] static constexpr std::uint64_t span_of(std::uint64_t from, std::uint64_t until) noexcept {
         return from << 32 | until;
     }
     [[nodiscard]] static constexpr index from(std::uint64_t span) noexcept { return static_cast<index>(span >> 32); }
     [[nodiscard]] static constexpr index until(std::uint64_t span) noexcept { return static_cast<index>(span); }
-    // Steps as numbers without a sign, in the same order.
+    // A step as an unsigned number, in the same order.
     [[nodiscard]] static constexpr std::uint64_t step(std::int64_t time) noexcept {
         return static_cast<std::uint64_t>(time) ^ std::uint64_t{1} << 63;
     }
@@ -211,7 +228,7 @@ private:
         std::ranges::fill(span_begin_, index{0});
     }
 
-    /// Calls visit(buffer, lifetime, size) for every lifetime that counts.
+    /// Calls `visit(buffer, lifetime, size)` for every lifetime that is not empty and has bytes.
     template <class Visit>
     static constexpr void each_lifetime(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
         const auto counts = [&](std::size_t buffer, lifetime live, std::size_t life) {
@@ -223,7 +240,7 @@ private:
         for (std::size_t r = 0; r < problem.revivals.size(); ++r)
             counts(problem.revivals[r].buffer, problem.revivals[r].live, count + r);
     }
-    /// Calls visit(pair) for every pair that counts: of an empty buffer nothing is kept apart.
+    /// Calls `visit(pair)` for every pair of which both buffers have bytes.
     template <class Visit>
     static constexpr void each_pair(const plan_problem& problem, const plan_sizes& sizes, Visit visit) noexcept {
         for (std::size_t p = 0; p < problem.apart.size(); ++p)
@@ -240,7 +257,8 @@ private:
         });
         std::sort(starts.begin(), at(starts, lives));
         std::sort(ends.begin(), at(ends, lives));
-        // The last start before an end is where the most live: that is a section's time. Times overwrite starts seen.
+        // The set of live buffers is maximal at the last start before an end: the step of a section. `times_`
+        // overwrites starts that are already read.
         for (std::size_t s = 0, e = 0; s < lives;) {
             while (s < lives && starts[s] < ends[e]) ++s;
             times_[time_sections_++] = starts[s - 1];
@@ -250,7 +268,7 @@ private:
         each_pair(problem, sizes, [&](std::size_t) { ++sections_; });
     }
 
-    /// Calls visit(buffer, span, size) for every lifetime and for either buffer of each pair.
+    /// Calls `visit(buffer, span, size)` for every lifetime and for both buffers of each pair.
     template <class Visit>
     constexpr void each_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
@@ -308,7 +326,7 @@ private:
             spans_[k] = span;
             span_size_[k] = size;
         });
-        // Spans of one item that touch become one, where they are of one size.
+        // Adjacent or overlapping spans of one item are joined if their sizes are equal.
         index kept = 0;
         for (index i = 0, begin = 0; i < items_; ++i) {
             const index end = span_begin_[i + 1];
@@ -339,7 +357,7 @@ private:
                 if (same(i, j)) twin_[i] = j;
         }
     }
-    /// They come in order of time, the last first, but for what was revived in another order.
+    /// Sorts spans by time. They are usually in reverse order, so that a reversal and an insertion sort are fast.
     constexpr void sort_spans(index begin, index end) noexcept {
         std::reverse(at(spans_, begin), at(spans_, end));
         std::reverse(at(span_size_, begin), at(span_size_, end));
@@ -368,7 +386,7 @@ private:
                 if (!checked_add(total_[s], size, total_[s])) total_[s] = std::numeric_limits<std::uint64_t>::max();
             });
         for (index s = 0; s < sections_; ++s) find_window(buffers() + s);
-        // Two that cross a section together do so where a span of either begins.
+        // Two items that cross a common section both cross the section at which the later span begins.
         for (index i = 0; i < items_; ++i)
             for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k) {
                 members(from(spans_[k]))

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// skyline: places buffers from the bottom up, always where the least is used so far.
+// skyline: places buffers bottom up, always at the lowest level of the skyline.
 //
-//     bytes     ┌───────┐                 The skyline is the height that is used at each step. The lowest stretch of it
-//       ▲       │   b   │  c fits here    is filled first: by the buffer that lives only then and has the highest
-//       │   ┌───┴───────┤◄─────────►┌───  priority. Where none does, the stretch is lifted to its lower neighbour,
-//       │   │     a     │           │ d   and what is below it is lost.
+//     bytes     ┌───────┐                 The skyline is the used height at each step. Its lowest stretch is filled
+//       ▲       │   b   │  c fits here    first, with the buffer of the highest priority that lives only within the
+//       │   ┌───┴───────┤◄─────────►┌───  stretch. If there is no such buffer, the stretch is lifted to its lower
+//       │   │     a     │           │ d   neighbor, and the bytes below it are lost.
 //       └───┴───────────┴───────────┴───► time
 //
-// Two tournament trees make a placement cheap: one over the skyline finds the lowest stretch; one over the buffers, in
-// order of their beginnings, finds the highest priority among those that begin and end within it. A subtree in which
-// all end too late, or none has a higher priority than the best so far, is not entered.
+// Two tournament trees make a placement cheap. A tree over the skyline finds the lowest stretch. A tree over the
+// buffers, in order of their beginnings, finds the highest priority among those that begin and end within the stretch.
+// The search skips a subtree if all its buffers end too late, or if none has a higher priority than the best so far.
 //
-// It knows sizes, alignments (sizes are rounded up to them) and one lifetime of each buffer, from its first beginning
-// to its last end, and nothing else; `gaps` places with everything, in the order of a skyline.
+// The skyline considers sizes, rounded up to alignments, and one lifetime of each buffer: from its first beginning to
+// its last end. It ignores everything else; `gaps` considers all of a problem and can place in the order of a skyline.
+//
 // Source: Sekiyama et al., Profile-guided memory optimization for deep neural networks, 2018, and Burke et al., A new
-// placement heuristic for the orthogonal stock-cutting problem, Operations Research 52, 2004; the trees are new here.
-// Complexity: O(n log n), and O(log n) more for each buffer that is live at an end of the stretch and in the way of the
-// search. Memory: `space`, 52 bytes a buffer and 28 a rank; 16 of either up to twice that. Not synchronised.
+// placement heuristic for the orthogonal stock-cutting problem, Operations Research 52, 2004. The trees are new here.
+// Complexity: O(n log n), plus O(log n) for each visited buffer that is live at an end of the stretch. Memory: `space`,
+// 52 bytes a buffer and 28 a rank; 16 bytes of each grow to the next power of two. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/timeline.hpp>
@@ -37,7 +38,7 @@ public:
                 2 * buffers + std::bit_ceil(ranks), 0};
     }
 
-    /// All buffers of the problem that have a size.
+    /// Considers all buffers of the problem with a size. Precondition: the problem is valid.
     constexpr skyline(const plan_problem& problem, const timeline& time, plan_workspace& workspace) noexcept
         : buffers_{problem.buffers.data()}, ranks_{time.ranks()} {
         const auto all = static_cast<std::uint32_t>(problem.buffers.size());
@@ -58,7 +59,7 @@ public:
         offset_ = workspace.cut_longs(all);
         level_ = workspace.cut_longs(rank_leaves_);
 
-        // Ranks by buffer, where the trees will be; then buffers counted and placed by rank.
+        // Ranks by buffer, in the memory of the trees; then a counting sort of the buffers by rank.
         std::uint32_t *const begin = best_, *const end = earliest_end_;
         for (std::uint32_t i = 0; i != all; ++i) {
             begin[i] = time.rank(buffers_[i].live.from);
@@ -88,13 +89,14 @@ public:
     [[nodiscard]] constexpr std::uint32_t length(std::uint32_t place) const noexcept {
         return until_[place] - from_[place];
     }
-    /// The priority to set before a run: from 1 on.
+    /// Priorities by place, to set before a run: at least 1.
     [[nodiscard]] constexpr std::uint32_t* priorities() const noexcept { return priority_; }
-    /// After a run: where each is, and the order in which they were placed.
+    /// After a run: offsets by place, and the places in the order of placement.
     [[nodiscard]] constexpr const std::uint64_t* offsets() const noexcept { return offset_; }
     [[nodiscard]] constexpr std::uint32_t* order() const noexcept { return order_; }
 
-    /// Places all. False when that does not fit 64 bits, or when `stop()`, asked now and then, says so.
+    /// Places all buffers. Returns false if an end exceeds 64 bits, or when `stop()` returns true. `stop()` is
+    /// called from time to time.
     template <class Stop>
     [[nodiscard]] constexpr bool run(Stop stop) noexcept {
         if (count_ == 0) return true;
@@ -122,7 +124,7 @@ public:
 
 private:
     constexpr void plant_trees() noexcept {
-        priority_[count_] = 0;  // of the leaves that are nobody's
+        priority_[count_] = 0;  // for unused leaves
         for (std::uint32_t i = 0; i != buffer_leaves_; ++i) {
             best_[buffer_leaves_ + i] = i < count_ ? i : count_;
             earliest_end_[buffer_leaves_ + i] = i < count_ ? until_[i] : none;
@@ -137,14 +139,14 @@ private:
             lowest_[rank_leaves_ + i] = i;
         }
         for (std::uint32_t node = rank_leaves_; --node != 0;) lowest_[node] = lowest_[2 * node];
-        level_[0] = 0;  // leftmost, so it wins already
+        level_[0] = 0;  // the leftmost rank already wins
         end_[0] = ranks_;
         previous_[0] = none;
     }
 
-    /// The buffer of the highest priority that lives within [start, end); `count_` when there is none.
+    /// Returns the place of the highest priority that lives within [start, end); `count_` if there is no such place.
     [[nodiscard]] constexpr std::uint32_t best_within(std::uint32_t start, std::uint32_t end) const noexcept {
-        std::uint32_t stack[96];  // at most two subtrees of every height, and one sibling of every height
+        std::uint32_t stack[96];  // at most two subtrees of each height, and one sibling of each height
         std::uint32_t top = 0, best = count_;
         for (std::uint32_t low = first_[start] + buffer_leaves_, high = first_[end] + buffer_leaves_; low < high;
              low /= 2, high /= 2) {
@@ -187,14 +189,14 @@ private:
         }
     }
 
-    /// Lets the stretch that begins at `start` end at `end`.
+    /// Makes the stretch that begins at `start` end at `end`.
     constexpr void join(std::uint32_t start, std::uint32_t end) noexcept {
         end_[start] = end;
         if (end != ranks_) previous_[end] = start;
     }
 
-    /// Lifts a stretch to the lower of its neighbours, which it becomes part of. False when there is none, or none
-    /// below the highest level there is.
+    /// Lifts a stretch to the level of its lower neighbor and merges the two. Returns false if it has no neighbor below
+    /// the highest level.
     [[nodiscard]] constexpr bool lift(std::uint32_t start) noexcept {
         const std::uint32_t left = previous_[start], right = end_[start];
         const std::uint64_t left_level = left != none ? level_[left] : highest;
@@ -211,10 +213,10 @@ private:
         return true;
     }
 
-    /// Raises [from, until) of the stretch that begins at `start` to `level`, higher than it.
+    /// Raises the part [from, until) of the stretch that begins at `start` to a higher `level`.
     constexpr void raise(std::uint32_t start, std::uint32_t from, std::uint32_t until, std::uint64_t level) noexcept {
         const std::uint32_t left = previous_[start], right = end_[start];
-        if (until != right) {  // what is behind
+        if (until != right) {  // the rest behind
             end_[until] = right;
             set_level(until, level_[start]);
             if (right != ranks_) previous_[right] = until;
@@ -222,7 +224,7 @@ private:
             until = end_[right];
             set_level(right, highest);
         }
-        if (from != start) {  // what is before
+        if (from != start) {  // the rest before
             join(start, from);
             set_level(from, level);
         } else if (left != none && level_[left] == level) {
@@ -237,12 +239,12 @@ private:
     const plan_buffer* buffers_;
     std::uint32_t ranks_, count_ = 0;
     std::uint32_t buffer_leaves_, rank_leaves_;
-    bool fits_ = true;                                             // sizes rounded up to alignments do
+    bool fits_ = true;                                             // the rounded sizes fit 64 bits
     std::uint32_t *buffer_, *from_, *until_, *priority_, *order_;  // by place
     std::uint64_t *size_, *offset_;                                // by place; sizes are rounded up
     std::uint32_t* first_;                                         // by rank: the first place that begins there
-    std::uint32_t *end_, *previous_;                               // by rank: of the stretch that begins there
-    std::uint64_t* level_;                                         // by rank; `highest` where none begins
+    std::uint32_t *end_, *previous_;                               // by rank: end and predecessor of its stretch
+    std::uint64_t* level_;                                         // by rank; `highest` if no stretch begins there
     std::uint32_t *best_, *earliest_end_;                          // the tree over places
     std::uint32_t* lowest_;                                        // the tree over ranks
 };
