@@ -1,42 +1,48 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuda::virtual_memory: a range of a GPU's addresses that is reserved at once, and device memory that is mapped in it
-// on demand (Linux). Blocks never move, however much the arena grows.
+// cuda::virtual_memory: a reserved range of GPU addresses in which device memory is mapped on demand (Linux). An arena
+// grows without moving its blocks.
 //
 //     using memory = allot::arena<allot::cuda::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
-//     memory arena{allot::cuda::virtual_memory{64_GiB}};                  // of addresses; memory comes later
+//     memory arena{allot::cuda::virtual_memory{64_GiB}};                  // reserves addresses; memory is mapped later
 //
 //     reserved   │ 2 MiB │ 2 MiB │ 2 MiB │            no access            │
-//                └─ base   mapped: region └─ the end, up and down with resize
+//                └─ base   mapped: region └─ end, moved by resize
 //
-// Rules of the driver's that this relies on (CUDA driver API reference, "Virtual Memory Management", "Primary Context
-// Management"; <cuda.h> says the same beside each function):
-//   - Sizes and addresses are multiples of cuMemGetAllocationGranularity, which NVIDIA's drivers answer with 2 MiB. The
-//     driver is asked whenever a region is acquired; where its granularity does not divide ours, that is refused.
-//   - A mapping is undone as it was made: cuMemUnmap takes no part of one. So each granule is memory of its own and is
-//     mapped by itself, and a region can end at any of them. Nothing is kept of them: a region's size says where they
-//     are, and a handle is released when its memory is mapped, since the mapping keeps the memory.
-//   - Nobody may touch a mapping before cuMemSetAccess. It is called for this device only: others do not reach the
-//     memory, not even where peer access is enabled.
-//   - cuInit comes first. No function of that section is said to need a context, but waiting for the device does: its
-//     primary context, which the runtime uses too, is made current for each call, and stays retained while a region is
-//     held. cudaDeviceReset and cuDevicePrimaryCtxReset are for afterwards.
-//   - cuMemUnmap waits for kernels "for most use cases" only, and cudaFree always. So before memory is unmapped this
-//     waits for the primary context's work (cuCtxSynchronize); who works in a context of another kind waits for that.
-//     While a stream is captured, waiting is not allowed: then a region cannot shrink, and is not to be released.
+// When to use: for device memory that must grow and shrink in place, with allot::growth::contiguous.
+// When not to use: for memory of a fixed size, or for memory that other GPUs access: use cuda/memory.hpp.
 //
-// The driver is not linked: libcuda.so.1 is opened at run time, and stays open. Only <cuda.h> and <cudaTypedefs.h> are
-// needed, which allot::cuda brings. The driver's errors are refusals as they are (2, CUDA_ERROR_OUT_OF_MEMORY, also for
-// more than is reserved; 100, CUDA_ERROR_NO_DEVICE; 101, CUDA_ERROR_INVALID_DEVICE). Beyond them
+// The code relies on these rules of the driver (CUDA driver API reference, "Virtual Memory Management" and "Primary
+// Context Management"; the comments of <cuda.h> say the same):
+//   - Sizes and addresses are multiples of cuMemGetAllocationGranularity, which is 2 MiB with NVIDIA's drivers. Each
+//     `acquire` asks the driver, and fails if the driver's granularity does not divide this device's granularity.
+//   - cuMemUnmap removes whole mappings only. Therefore each granule has its own memory and its own mapping, and a
+//     region can end at any granule. No list of granules is stored: the region's size determines them. The handle of a
+//     granule is released after mapping, because the mapping keeps the memory alive.
+//   - A mapping is inaccessible before cuMemSetAccess, which is called for this device only. Other devices cannot
+//     access the memory, even where peer access is enabled.
+//   - cuInit comes first. The documentation of that section does not require a context, but waiting for the device
+//     does. Each call makes the device's primary context current, which the runtime uses too, and retains it while a
+//     region is held. Do not call cudaDeviceReset or cuDevicePrimaryCtxReset before the regions are released.
+//   - cuMemUnmap waits for kernels "for most use cases" only, whereas cudaFree always waits. Therefore this device
+//     waits for the work of the primary context (cuCtxSynchronize) before it unmaps memory. A program that works in
+//     another context must wait for that context first. Waiting is not allowed during stream capture: meanwhile a
+//     region cannot shrink, and must not be released.
 //
-//     303  CUDA_ERROR_SHARED_OBJECT_INIT_FAILED        there is no libcuda.so.1
-//     302  CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND   it is too old: CUDA 11 is needed
+// The driver is not linked: libcuda.so.1 is opened at run time and stays open. Only <cuda.h> and <cudaTypedefs.h> are
+// needed, which the CMake target allot::cuda provides. Errors of the driver are returned unchanged: for example 2,
+// CUDA_ERROR_OUT_OF_MEMORY (also for a size above the reserved one), 100, CUDA_ERROR_NO_DEVICE, and 101,
+// CUDA_ERROR_INVALID_DEVICE. Further errors are:
+//
+//     303  CUDA_ERROR_SHARED_OBJECT_INIT_FAILED        libcuda.so.1 cannot be opened
+//     302  CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND   libcuda.so.1 is too old: CUDA 11 is required
 //     801  CUDA_ERROR_NOT_SUPPORTED                    the device has no virtual memory management
-//       1  CUDA_ERROR_INVALID_VALUE                    no layout, or the driver's granularity does not divide ours
-//     716  CUDA_ERROR_MISALIGNED_ADDRESS               the driver has no range of that alignment
+//       1  CUDA_ERROR_INVALID_VALUE                    invalid layout, or an unsuitable granularity of the driver
+//     716  CUDA_ERROR_MISALIGNED_ADDRESS               the driver did not return a range of the requested alignment
 //
-// Complexity: for each granule three calls of the driver's to map it and one to unmap it; where much is mapped, greater
-// granules make that cheaper: basic_virtual_memory<64_MiB>. Memory: the addresses of the driver's functions, and what
-// is behind the last block in its granule. Thread safety: the driver's; the object does not change.
+// Complexity: three driver calls to map a granule and one to unmap it. For large regions, use greater granules, for
+// example basic_virtual_memory<64_MiB>.
+// Memory: the addresses of the driver's functions in the object; the unused end of a region's last granule.
+// Thread safety: that of the driver. The object does not change after construction.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -51,8 +57,9 @@ namespace allot {
 inline namespace v1 {
 namespace cuda {
 
-/// The driver's functions, in the versions that are named here.
+/// The driver's functions, looked up by name in libcuda.so.1, each in the version that its type names.
 struct driver_functions {
+    /// Opens libcuda.so.1 and looks up the functions. Sets `error` if the library or a function is missing.
     driver_functions() noexcept {
         void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
         if (library == nullptr) {
@@ -77,6 +84,7 @@ struct driver_functions {
         find(library, "cuMemSetAccess", set_access);
     }
 
+    // Each member is the function of the driver that the constructor names.
     PFN_cuInit_v2000 init = nullptr;
     PFN_cuDeviceGet_v2000 get_device = nullptr;
     PFN_cuDeviceGetAttribute_v2000 get_attribute = nullptr;
@@ -93,7 +101,7 @@ struct driver_functions {
     PFN_cuMemMap_v10020 map = nullptr;
     PFN_cuMemUnmap_v10020 unmap = nullptr;
     PFN_cuMemSetAccess_v10020 set_access = nullptr;
-    CUresult error = CUDA_SUCCESS;  // why they are not all there
+    CUresult error = CUDA_SUCCESS;  ///< The reason why a function is missing, or CUDA_SUCCESS.
 
 private:
     template <class Function>
@@ -103,9 +111,10 @@ private:
     }
 };
 
-/// A device's primary context is retained and the thread's current one while this lives.
+/// Retains a device's primary context and makes it current for the lifetime of the object.
 class current_context {
 public:
+    /// Retains the context of the device with this ordinal. `error` returns the result.
     current_context(const driver_functions& driver, int ordinal) noexcept : driver_{driver}, error_{driver.error} {
         CUcontext primary = nullptr;
         if (error_ == CUDA_SUCCESS) error_ = driver_.init(0);
@@ -117,6 +126,7 @@ public:
     }
     current_context(const current_context&) = delete;
     current_context& operator=(const current_context&) = delete;
+    /// Restores the previous context. Releases the device's context unless `keep` was called.
     ~current_context() {
         if (error_ != CUDA_SUCCESS) return;
         CUcontext popped = nullptr;
@@ -124,10 +134,12 @@ public:
         if (!kept_) static_cast<void>(driver_.release_context(device_));
     }
 
-    /// Stays retained when this ends.
+    /// Leaves the context retained when the object is destroyed.
     void keep() noexcept { kept_ = true; }
 
+    /// Returns the error of the constructor, or CUDA_SUCCESS.
     [[nodiscard]] CUresult error() const noexcept { return error_; }
+    /// Returns the driver's handle of the device.
     [[nodiscard]] CUdevice device() const noexcept { return device_; }
 
 private:
@@ -137,23 +149,23 @@ private:
     bool kept_ = false;
 };
 
-/// Memory of one device, by its ordinal, in units of `Granularity`, a multiple of the driver's.
+/// Virtual memory of one GPU in units of `Granularity`, which must be a multiple of the driver's granularity.
 template <std::size_t Granularity>
 class basic_virtual_memory {
 public:
-    using address_model = raw_pointer;
-    using error = CUresult;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = Granularity;
-    static constexpr std::size_t granularity = Granularity;
-    static constexpr dl_device_type dl_device = dl_device_type::cuda;
+    using address_model = raw_pointer;                                 ///< An address is a pointer.
+    using error = CUresult;                                            ///< The driver's error codes.
+    static constexpr bool host_accessible = false;                     ///< The host cannot access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;      ///< An offset is added to the address.
+    static constexpr std::size_t min_align = Granularity;              ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = Granularity;            ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = dl_device_type::cuda;  ///< DLPack's device type.
 
-    /// `reserve` bytes of addresses for each region, at least; rounded up to the granularity.
+    /// Reserves `reserve` bytes of addresses, rounded up to the granularity, for each region of the device.
     explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept
         : reserve_{reserve}, device_{device} {}
 
-    /// Memory at the start of a reserved range, with whatever bytes are in it.
+    /// Reserves a range and maps memory at its start. The bytes are not initialized.
     [[nodiscard]] acquired<basic_virtual_memory> acquire(layout wanted) noexcept {
         if (!wanted.is_valid()) return refused(CUDA_ERROR_INVALID_VALUE);
         std::size_t range = 0;
@@ -177,7 +189,7 @@ public:
         return region<void*>{reinterpret_cast<void*>(static_cast<std::uintptr_t>(base)), wanted.size, wanted.align};
     }
 
-    /// Moves the end of a region; `size` is a multiple of the granularity and not 0. Shrinking waits for the device.
+    /// Moves the end of a region. `size` is a nonzero multiple of the granularity. Shrinking waits for the device.
     [[nodiscard]] acquired<basic_virtual_memory> resize(region<void*> held, std::size_t size) noexcept {
         if (size > align_up(reserve_, granularity)) return refused(CUDA_ERROR_OUT_OF_MEMORY);
         const current_context there{driver_, device_};
@@ -191,7 +203,7 @@ public:
         return held;
     }
 
-    /// Waits for the device, and gives up its memory also where that cannot be waited for any more.
+    /// Waits for the device and frees the region. Frees it also if waiting fails.
     void release(region<void*> held) noexcept {
         const current_context there{driver_, device_};
         const bool is_current = there.error() == CUDA_SUCCESS;
@@ -199,10 +211,10 @@ public:
         if (is_current) static_cast<void>(driver_.synchronize());
         unmap(base, held.size);
         static_cast<void>(driver_.free_range(base, align_up(reserve_, granularity)));
-        if (is_current) static_cast<void>(driver_.release_context(there.device()));  // which `acquire` kept
+        if (is_current) static_cast<void>(driver_.release_context(there.device()));  // retained by `acquire`
     }
 
-    /// The device's ordinal, as cuDeviceGet and cudaSetDevice count.
+    /// Returns the device's ordinal, as cuDeviceGet and cudaSetDevice count.
     [[nodiscard]] int device() const noexcept { return device_; }
 
 private:
@@ -237,7 +249,7 @@ private:
         return least != 0 && granularity % least == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
 
-    /// Memory that the device may read and write, granule by granule: all of it, or none.
+    // Maps memory that the device may read and write, granule by granule. Undoes everything on failure.
     [[nodiscard]] CUresult map(CUdeviceptr at, std::size_t size, CUmemLocation where) const noexcept {
         const CUmemAllocationProp memory = memory_at(where);
         std::size_t mapped = 0;
@@ -262,13 +274,13 @@ private:
         return status;
     }
 
-    /// Unmaps whatever is mapped.
+    // Unmaps a mapped range.
     void unmap(CUdeviceptr at, std::size_t size) const noexcept {
         for (std::size_t done = 0; done != size; done += granularity)
             static_cast<void>(driver_.unmap(at + done, granularity));
     }
 
-    /// Unmaps all of it when the device is done. Where the driver refuses half-way, what was unmapped is mapped afresh.
+    // Waits for the device and unmaps the range. If the driver fails halfway, maps new memory where it was unmapped.
     [[nodiscard]] CUresult unmap_or_restore(CUdeviceptr at, std::size_t size, CUmemLocation where) const noexcept {
         CUresult status = driver_.synchronize();
         std::size_t left = size;
@@ -285,7 +297,7 @@ private:
     int device_;
 };
 
-/// In units of 2 MiB, the granularity of NVIDIA's drivers.
+/// Virtual memory in units of 2 MiB, the granularity of NVIDIA's drivers.
 using virtual_memory = basic_virtual_memory<2_MiB>;
 
 static_assert(extensible_device<virtual_memory> && !bounded_device<virtual_memory>);

@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: BSL-1.0
-// What CUDA's and HIP's runtimes have in common: memory on a device, pinned on the host, managed by both, and in the
-// order of a stream. Programs include cuda/memory.hpp or hip/memory.hpp, which give the vendor's calls names here; the
-// two vendors' headers cannot share a translation unit, and this one needs neither.
+// gpu_runtime: memory of the CUDA and HIP runtimes, written once over a table of a vendor's calls.
 //
-//     struct runtime { … static error malloc_device(void** address, std::size_t size) noexcept; … };   // a vendor's table
+//     struct runtime { … static error malloc_device(void** base, std::size_t size) noexcept; … };  // a vendor's table
 //     using device_memory = allot::gpu::device_memory<runtime>;
 //
-//     device               from                  the host may touch it    given back by
-//     device_memory        malloc_device         no                       free_device, which waits for the device
-//     pinned               malloc_host           yes                      free_host
-//     managed              malloc_managed        yes                      free_device
-//     async_memory         malloc_async          no                       free_async, in the order of its stream
+//     device               allocates with        host access    frees with
+//     device_memory        malloc_device         no             free_device, which waits for the device
+//     pinned               malloc_host           yes            free_host
+//     managed              malloc_managed        yes            free_device
+//     async_memory         malloc_async          no             free_async, in the order of its stream
 //
-// Rules of both that this relies on; each vendor's header says where its own are written:
-//   - Every address that an allocation function returns is a multiple of 256. What comes back otherwise is refused.
-//   - A greater alignment is not the runtime's to give: more is taken, and the base lies inside. How far inside is not
-//     kept anywhere; a region's size says it.
+// When to use: to support another runtime whose calls have the form of CUDA's.
+// When not to use: in programs for CUDA or HIP. Include cuda/memory.hpp or hip/memory.hpp, which fill in the table. The
+// two vendors' headers cannot share a translation unit; this header includes neither.
 //
-//       the runtime's address ──►│ skipped │◄───────── size ─────────►│    skipped + size: the least multiple of `align`
-//                                          └ base, a multiple of `align`  that is not below `size`
+// The code relies on these rules of both runtimes. Each vendor's header names the sources.
+//   - Every address that an allocation function returns is a multiple of 256. `acquire` rejects any other address.
+//   - The runtime does not support greater alignments. For these, `acquire` allocates more bytes and the base is inside
+//     the allocation. The distance is not stored: it follows from the size of the region.
 //
-//   - malloc_device serves the thread's current device. A device_memory is of one device: it makes that one current, and
-//     then the old one again. Where the old one is current already, nothing is switched and no context is made.
-//   - A call that fails leaves its code for get_last_error to find. `acquire` takes it away again, so that nobody takes
-//     it for a kernel's; `diagnose` has it. (Errors that stay, as after a fault of a kernel, stay.) `release` cannot
-//     answer: what it meets is left for get_last_error.
-//   - Memory in the order of a stream may be used by work on that stream after `acquire` and before `release`, and
-//     elsewhere once the stream was waited for. An arena over it gives freed bytes out again at once, so all work on
-//     its blocks goes to the one stream. The stream outlives the arena.
+//       the runtime's address ──►│ skipped │◄───────── size ─────────►│    skipped + size == align_up(size, align)
+//                                          └ base, a multiple of `align`
 //
-// Complexity: one call of the runtime's each, for device_memory at most four. Memory: none, but up to the alignment
-// where that is above 256. Thread safety: the runtime's: acquire and release may be called from any thread.
+//   - malloc_device allocates on the thread's current device. A device_memory belongs to one device: it makes that
+//     device current for the call and then restores the previous one. If the device is already current, nothing is
+//     switched and no context is created.
+//   - A call that fails leaves its code for get_last_error. `acquire` clears that code, so that the program does not
+//     take it for the error of a kernel; `diagnose` reports it. Sticky errors, for example after a fault in a kernel,
+//     remain. `release` cannot return an error: its errors remain for get_last_error.
+//   - Stream-ordered memory may be used by work on its stream between `acquire` and `release`, and by other work after
+//     the program has waited for the stream. An arena over such memory reuses freed bytes immediately. Therefore all
+//     work on its blocks must be on that one stream, and the stream must outlive the arena.
+//
+// Complexity: one runtime call for each `acquire` and `release`; at most four for device_memory.
+// Memory: no overhead up to an alignment of 256; above that, less than twice the alignment for each region.
+// Thread safety: that of the runtime. Any thread may call `acquire` and `release`.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -40,14 +44,14 @@ namespace allot {
 inline namespace v1 {
 namespace gpu {
 
-/// A vendor's table: its calls, its codes, and what DLPack calls its memories.
+/// A vendor's table: the runtime's functions, its error codes, and DLPack's numbers for its kinds of memory.
 template <class Runtime>
 concept runtime = requires(typename Runtime::error error, typename Runtime::stream stream, void* address,
                            const void* found, int device, std::size_t size) {
     error == Runtime::success;
     error = Runtime::invalid_value;
     error = Runtime::out_of_memory;
-    error = Runtime::misaligned_address;  // for an address that is no multiple of 256
+    error = Runtime::misaligned_address;  // for an address that is not a multiple of 256
     requires std::same_as<decltype(Runtime::dl_memory), const dl_device_type>;
     requires std::same_as<decltype(Runtime::dl_pinned), const dl_device_type>;
     requires std::same_as<decltype(Runtime::dl_managed), const dl_device_type>;
@@ -61,22 +65,24 @@ concept runtime = requires(typename Runtime::error error, typename Runtime::stre
     { Runtime::free_device(address) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::free_host(address) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::free_async(address, stream) } noexcept -> std::same_as<typename Runtime::error>;
-    // For copies (gpu/tensor.hpp): from anywhere to anywhere, and where a device's address is.
+    // For copies (gpu/tensor.hpp): a copy between any two kinds of memory, and the device of an address.
     { Runtime::memcpy_async(address, found, size, stream) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::stream_synchronize(stream) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::get_device_of(found, &device) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::can_access_peer(&device, device, device) } noexcept -> std::same_as<typename Runtime::error>;
 };
 
-/// What every address that a runtime gives is a multiple of.
+/// Every address that a runtime returns is a multiple of this.
 inline constexpr std::size_t base_align = 256;
 
-/// One device is the thread's current one while this lives.
+/// Makes one device the thread's current device for the lifetime of the object.
 template <runtime Runtime>
 class current_device {
 public:
+    /// The runtime's error type.
     using error_type = typename Runtime::error;
 
+    /// Makes `device` current. `error` returns the result.
     explicit current_device(int device) noexcept : error_{Runtime::get_device(&before_)} {
         if (error_ != Runtime::success || before_ == device) return;
         error_ = Runtime::set_device(device);
@@ -84,10 +90,12 @@ public:
     }
     current_device(const current_device&) = delete;
     current_device& operator=(const current_device&) = delete;
+    /// Restores the previous device.
     ~current_device() {
         if (switched_) static_cast<void>(Runtime::set_device(before_));
     }
 
+    /// Returns the error of the constructor, or `success`.
     [[nodiscard]] error_type error() const noexcept { return error_; }
 
 private:
@@ -96,15 +104,15 @@ private:
     error_type error_;
 };
 
-/// The failure that an error of the runtime's is, taken from where get_last_error would find it.
+/// Returns `error` as a failure and clears the runtime's last error.
 template <class Device>
 [[nodiscard]] acquired<Device> refused(typename Device::error error) noexcept {
     static_cast<void>(Device::runtime::get_last_error());
     return acquired<Device>::failure(error);
 }
 
-/// A region of what `take(&address, size)` gives, aligned as asked. What is no multiple of 256 goes to `give_back`.
-/// The device names the `runtime` that it calls.
+/// Calls `take(&address, size)` and returns a region of its memory with the requested alignment. Passes an address that
+/// is not a multiple of 256 to `give_back`, and fails. `Device::runtime` names the runtime.
 template <class Device, class Take, class GiveBack>
 [[nodiscard]] acquired<Device> acquire_by(layout wanted, Take&& take, GiveBack&& give_back) noexcept {
     using runtime = typename Device::runtime;
@@ -124,27 +132,29 @@ template <class Device, class Take, class GiveBack>
     return region<void*>{raw_pointer::locate(address, skipped), whole - skipped, align};
 }
 
-/// The address that the runtime gave for a region of `acquire_by`.
+/// Returns the address that the runtime returned for a region of `acquire_by`.
 [[nodiscard]] inline void* given_address(region<void*> held) noexcept {
     if (held.align == base_align) return held.base;
     return static_cast<std::byte*>(held.base) - (align_up(held.size, held.align) - held.size);
 }
 
-/// Memory of one device, by its ordinal.
+/// Device memory of one GPU, identified by its ordinal.
 template <gpu::runtime Runtime>
 class device_memory {
 public:
-    using runtime = Runtime;
-    using address_model = raw_pointer;
-    using error = typename Runtime::error;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_memory;
+    using runtime = Runtime;                                         ///< The table of the runtime.
+    using address_model = raw_pointer;                               ///< An address is a pointer.
+    using error = typename Runtime::error;                           ///< The runtime's error codes.
+    static constexpr bool host_accessible = false;                   ///< The host cannot access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
+    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = Runtime::dl_memory;  ///< DLPack's device type.
 
+    /// Selects the GPU with this ordinal.
     explicit device_memory(int device = 0) noexcept : device_{device} {}
 
+    /// Allocates device memory. Fails with the runtime's error.
     [[nodiscard]] acquired<device_memory> acquire(layout wanted) noexcept {
         const current_device<Runtime> there{device_};
         if (there.error() != Runtime::success) return refused<device_memory>(there.error());
@@ -152,87 +162,96 @@ public:
             wanted, [](void** address, std::size_t size) { return Runtime::malloc_device(address, size); },
             [](void* address) { static_cast<void>(Runtime::free_device(address)); });
     }
+    /// Frees a region of `acquire`. Waits for the device.
     void release(region<void*> held) noexcept {
         const current_device<Runtime> there{device_};
         static_cast<void>(Runtime::free_device(given_address(held)));
     }
 
-    /// The device's ordinal, as the runtime counts.
+    /// Returns the device's ordinal, as the runtime counts.
     [[nodiscard]] int device() const noexcept { return device_; }
 
 private:
     int device_;
 };
 
-/// Memory of the host that is locked in place, so that devices copy from it and to it by themselves. Every device may
-/// use it by the same address.
+/// Page-locked host memory, which GPUs copy from and to directly. Every GPU can access it, at the same address.
 template <gpu::runtime Runtime>
 class pinned {
 public:
-    using runtime = Runtime;
-    using address_model = raw_pointer;
-    using error = typename Runtime::error;
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_pinned;
+    using runtime = Runtime;                                         ///< The table of the runtime.
+    using address_model = raw_pointer;                               ///< An address is a pointer.
+    using error = typename Runtime::error;                           ///< The runtime's error codes.
+    static constexpr bool host_accessible = true;                    ///< The host can access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
+    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = Runtime::dl_pinned;  ///< DLPack's device type.
 
+    /// Allocates pinned memory. Fails with the runtime's error.
     [[nodiscard]] acquired<pinned> acquire(layout wanted) noexcept {
         return acquire_by<pinned>(
             wanted, [](void** address, std::size_t size) { return Runtime::malloc_host(address, size); },
             [](void* address) { static_cast<void>(Runtime::free_host(address)); });
     }
+    /// Frees a region of `acquire`.
     void release(region<void*> held) noexcept { static_cast<void>(Runtime::free_host(given_address(held))); }
 };
 
-/// Memory whose pages go to whoever touches them, the host or a device.
+/// Managed memory: pages migrate to the processor that touches them, the host or a GPU.
 template <gpu::runtime Runtime>
 class managed {
 public:
-    using runtime = Runtime;
-    using address_model = raw_pointer;
-    using error = typename Runtime::error;
-    static constexpr bool host_accessible = true;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_managed;
+    using runtime = Runtime;                                          ///< The table of the runtime.
+    using address_model = raw_pointer;                                ///< An address is a pointer.
+    using error = typename Runtime::error;                            ///< The runtime's error codes.
+    static constexpr bool host_accessible = true;                     ///< The host can access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;     ///< An offset is added to the address.
+    static constexpr std::size_t min_align = base_align;              ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                     ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = Runtime::dl_managed;  ///< DLPack's device type.
 
+    /// Allocates managed memory. Fails with the runtime's error.
     [[nodiscard]] acquired<managed> acquire(layout wanted) noexcept {
         return acquire_by<managed>(
             wanted, [](void** address, std::size_t size) { return Runtime::malloc_managed(address, size); },
             [](void* address) { static_cast<void>(Runtime::free_device(address)); });
     }
+    /// Frees a region of `acquire`.
     void release(region<void*> held) noexcept { static_cast<void>(Runtime::free_device(given_address(held))); }
 };
 
-/// Memory of a stream's device, acquired and released in the order of that stream.
+/// Stream-ordered memory of a stream's device: allocated and freed in the order of that stream.
 template <gpu::runtime Runtime>
 class async_memory {
 public:
-    using runtime = Runtime;
-    using address_model = raw_pointer;
-    using error = typename Runtime::error;
+    using runtime = Runtime;                ///< The table of the runtime.
+    using address_model = raw_pointer;      ///< An address is a pointer.
+    using error = typename Runtime::error;  ///< The runtime's error codes.
+    /// The runtime's stream type.
     using stream_type = typename Runtime::stream;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::arithmetic;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = Runtime::dl_memory;
+    static constexpr bool host_accessible = false;                   ///< The host cannot access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
+    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = Runtime::dl_memory;  ///< DLPack's device type.
 
+    /// Selects the stream. The stream must outlive the object and all its regions.
     explicit async_memory(stream_type stream) noexcept : stream_{stream} {}
 
+    /// Allocates memory in the order of the stream. Fails with the runtime's error.
     [[nodiscard]] acquired<async_memory> acquire(layout wanted) noexcept {
         return acquire_by<async_memory>(
             wanted,
             [this](void** address, std::size_t size) { return Runtime::malloc_async(address, size, stream_); },
             [this](void* address) { static_cast<void>(Runtime::free_async(address, stream_)); });
     }
+    /// Frees a region of `acquire` in the order of the stream.
     void release(region<void*> held) noexcept {
         static_cast<void>(Runtime::free_async(given_address(held), stream_));
     }
 
+    /// Returns the stream.
     [[nodiscard]] stream_type stream() const noexcept { return stream_; }
 
 private:

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors in memory of CUDA's or HIP's: copies on a stream. Programs include cuda/tensor.hpp or hip/tensor.hpp.
+// gpu_runtime: copies of tensors in memory of the CUDA and HIP runtimes, on a stream.
 //
 //     auto copied = allot::copy_tensor(host, device, allot::cuda::stream_copy{stream});
-//     auto moved = allot::copy_tensor(on_gpu_0, on_gpu_1, allot::cuda::stream_copy{stream});    // *moved: peer, or staged
+//     auto moved = allot::copy_tensor(on_gpu_0, on_gpu_1, allot::cuda::stream_copy{stream});  // *moved: peer or staged
 //
-// The runtime finds out by itself where an address is (unified addressing), so one way serves every memory of its: device,
-// pinned, managed, stream-ordered and mapped ranges of addresses. From device to device bytes go directly where one can
-// reach the other (can_access_peer), and otherwise through the host, which the runtime does and the answer says.
+// When to use: through cuda/tensor.hpp or hip/tensor.hpp.
+// When not to use: by including this header directly.
 //
-// Complexity: one call for a run; from device to device three more. Memory: none. Thread safety: the runtime's.
+// Unified addressing lets the runtime find the memory of an address. Therefore one way serves all of its memories:
+// device, pinned, managed, stream-ordered, and mapped ranges of addresses. Between devices, the bytes go directly if
+// one device can access the other (can_access_peer). Otherwise the runtime copies through the host. The returned path
+// reports the case.
+//
+// Complexity: one runtime call for each contiguous run; three more between devices.
+// Memory: no overhead.
+// Thread safety: that of the runtime.
 #pragma once
 
 #include <allot/gpu/runtime.hpp>
@@ -18,21 +24,25 @@ namespace allot {
 inline namespace v1 {
 namespace gpu {
 
-/// Memory that a runtime's device has: its own, or managed.
+/// Memory that a GPU owns or shares: device memory and managed memory of a runtime.
 template <class Memory, class Runtime>
 concept memory_of_a_device =
     pointer_memory<Memory> && (Memory::dl_device == Runtime::dl_memory || Memory::dl_device == Runtime::dl_managed);
 
-/// Copies for `copy_tensor` where a device has one side or both. The stream outlives it, and both sides outlive the work
-/// that copies between devices put into the stream.
+/// A way for `copy_tensor` with device memory on one side or on both. The stream must outlive the object. After a copy
+/// between devices, both tensors must live until the stream has executed the copy.
 template <runtime Runtime>
 class stream_copy {
 public:
+    /// The runtime's error type.
     using error_type = typename Runtime::error;
+    /// The runtime's stream type.
     using stream_type = typename Runtime::stream;
 
+    /// Copies on `stream`. The default is the runtime's default stream.
     explicit stream_copy(stream_type stream = nullptr) noexcept : stream_{stream} {}
 
+    /// Enqueues a copy. Returns its path, or the runtime's error.
     template <pointer_memory From, pointer_memory To>
         requires(memory_of_a_device<From, Runtime> && (memory_of_a_device<To, Runtime> || host_memory<To>)) ||
                 (host_memory<From> && memory_of_a_device<To, Runtime>)
@@ -44,7 +54,8 @@ public:
         const error_type error = Runtime::memcpy_async(to, from, bytes, stream_);
         return error == Runtime::success ? path : refused(error);
     }
-    /// The host's bytes are free to be used again; copies between devices are not waited for.
+    /// Waits for the stream if host memory takes part in the copy; does not wait for copies between devices. Returns 0
+    /// or the runtime's error.
     [[nodiscard]] long finish(copy_path longest) const noexcept {
         if (longest != copy_path::to_device && longest != copy_path::from_device) return 0;
         const error_type error = Runtime::stream_synchronize(stream_);

@@ -1,47 +1,55 @@
 // SPDX-License-Identifier: BSL-1.0
-// Metal buffers and heaps (Apple's GPUs): memory with no address, only an MTL::Buffer or an MTL::Heap and a byte offset.
+// metal: Metal buffers and heaps (Apple's GPUs), memory that is named by an object and a byte offset.
 //
 //     using memory = allot::metal::buffer<MTL::Device>;
 //     allot::arena<memory, allot::best_fit<>> arena{memory{device, MTL::ResourceStorageModePrivate}, 64_MiB};
 //     auto x = arena.allocate({.size = 4096, .align = 256});
 //     encoder->setBuffer(x.address.handle, x.address.offset, 0);
 //
-// This is a template over the calls of Metal-cpp's MTL::Device, and includes nothing of Metal's. It ran on no hardware yet:
-// it compiles against Metal-cpp's headers, and tests/unit/metal has a stand-in of those calls that enforces Metal's rules.
+// The header is a template over the calls of Metal-cpp's MTL::Device and includes no header of Metal. It is not yet
+// tested on hardware: it compiles against Metal-cpp's headers, and tests/unit/metal has a fake of these calls that enforces
+// Metal's rules.
 //
 //     device        a region is                a block is                       a kernel gets
 //     buffer        one MTL::Buffer            the buffer and a byte offset     setBuffer(handle, offset, index)
 //     heap          one MTL::Heap, placement   the heap and a byte offset       a buffer that is placed there
 //
-// In a heap the caller makes buffers (or textures) where an arena or a plan says, several at one place if their lives do
-// not meet: they have the same bytes.
+// In a heap, the caller places buffers or textures at the offsets of an arena or a plan. Several resources may be
+// placed at the same offset if their lifetimes do not overlap: they share the bytes.
 //
-//     heap     │ … │◄──────── block ────────►│ … │      what Metal takes for a length, and at which multiples, is said
-//                  └ place_buffer(block, n)           by buffer_layout(device, n, options): allocate that
+//     heap     │ … │◄──────── block ────────►│ … │      buffer_layout(device, n, options) returns the size and the
+//                  └ place_buffer(block, n)           alignment of the block that a buffer of n bytes needs
 //
-// Storage modes are the options' (MTL::ResourceOptions), and say whether the host may touch the bytes by `contents`:
-//     shared    host and GPU have the same bytes
-//     managed   a copy each: what the host wrote is told by `did_modify`, what the GPU wrote is fetched by the
-//               synchronizeResource of a blit encoder
-//     private   the GPU's alone: `contents` gives null
-// Memoryless is for textures, and refused (11).
+// MTL::ResourceOptions select the storage mode, which determines whether `contents` returns a host pointer:
+//     shared    the host and the GPU access the same bytes
+//     managed   the host and the GPU each have a copy: `did_modify` publishes the host's writes, and the
+//               synchronizeResource of a blit encoder fetches the GPU's writes
+//     private   only the GPU has access: `contents` returns null
+// Memoryless storage is for textures only, and `acquire` rejects it (error 11).
 //
-// Rules of Metal's that this relies on (developer.apple.com/documentation/metal: MTLDevice, MTLBuffer, MTLHeap,
-// MTLResource, MTLComputeCommandEncoder; the sentences of its API validation, which ends the program):
-//   - A length of 0, or over maxBufferLength, is a mistake ("Cannot create buffer of zero length", "newBufferWith*:length
-//     must not exceed"), so neither is asked for. Where there is no memory, the answer is null and no code.
-//   - A buffer's offset is a multiple of 256 at most, in the constant address space on a Mac (setBuffer:offset:atIndex:).
-//     Offset 0 is one of every number, so a base has 256, and that is all that is known of it: more is refused (10).
-//   - What a heap holds lies at multiples of what heapBufferSizeAndAlign or heapTextureSizeAndAlign says for it, with the
-//     heap's own storage and cache modes. Offset 0 will do for all of them: a heap's base has every alignment, of which
-//     1 MiB is stated here, more than Metal asks for anything.
-//   - Metal does not track hazards between what lies in a heap, unless the options say so: the caller puts fences.
-//   - Objects are counted. What `new…` gave is released once; a heap lives while a buffer is in it, and both while a command
-//     buffer that retains its resources waits.
-// The device is the user's, who keeps it alive as long as the arena.
+// When to use: `buffer` for kernel arguments; `heap` where buffers and textures share bytes, as in a memory plan.
+// When not to use: `heap` for resources whose hazards Metal must track.
 //
-// Complexity: two calls of Metal's each, for a heap seven. Memory: none, but whole pages for a heap. Thread safety: Metal's:
-// acquire and release may be called from any thread.
+// The code relies on these rules of Metal (developer.apple.com/documentation/metal: MTLDevice, MTLBuffer, MTLHeap,
+// MTLResource, MTLComputeCommandEncoder; the messages of its API validation, which ends the program):
+//   - A length of 0 or above maxBufferLength is an error ("Cannot create buffer of zero length", "newBufferWith*:length
+//     must not exceed"). `acquire` requests neither. If Metal cannot allocate memory, it returns null and no
+//     error code.
+//   - A buffer's offset needs an alignment of at most 256, which the constant address space on a Mac requires
+//     (setBuffer:offset:atIndex:). A base at offset 0 is a multiple of 256, and greater alignments are not known to be
+//     supported: `acquire` rejects them (error 10).
+//   - A resource in a heap must have the alignment that heapBufferSizeAndAlign or heapTextureSizeAndAlign returns for
+//     it, with the heap's storage and cache modes. Offset 0 satisfies every alignment. The header states 1 MiB for a
+//     heap's base, which exceeds all alignments of Metal.
+//   - Metal does not track hazards between the resources in a heap unless the options request it. The caller uses
+//     fences.
+//   - Objects are reference-counted. The result of a `new…` call is released once. A heap lives as long as a buffer in
+//     it; both live as long as a pending command buffer that retains its resources.
+// The caller owns the device and must keep it alive as long as the arena.
+//
+// Complexity: two calls of Metal for each `acquire` of a buffer, seven for a heap; one for each `release`.
+// Memory: no overhead for a buffer; whole pages for a heap.
+// Thread safety: that of Metal. Any thread may call `acquire` and `release`.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
@@ -53,26 +61,33 @@ namespace allot {
 inline namespace v1 {
 namespace metal {
 
-/// Why there is no memory. Metal itself has no codes.
+/// Errors of Metal memory. Metal itself has no codes.
 enum class error : int {
-    none = 0,
-    no_memory = 1,       // Metal gave none
-    no_device = 2,       // the device is null
-    invalid_layout = 3,  // no bytes, or no alignment
-    too_long = 4,        // over maxBufferLength; for a heap, no number of pages
-    too_small = 5,       // the block has not the bytes that Metal takes for this length
-    misaligned = 10,     // beyond 256, or an offset that is no multiple of what Metal asks
-    memoryless = 11,     // for textures only
-    not_executed = 12,   // a command buffer ended with an error: metal/tensor.hpp
+    none = 0,            ///< No error.
+    no_memory = 1,       ///< Metal returned null.
+    no_device = 2,       ///< The device is null.
+    invalid_layout = 3,  ///< The size is 0, or the alignment is not a power of two.
+    too_long = 4,        ///< Above maxBufferLength; for a heap, the size overflows when rounded up to pages.
+    too_small = 5,       ///< The block is smaller than Metal requires for a buffer of this length.
+    misaligned = 10,     ///< An alignment above 256, or an offset that does not have the alignment Metal requires.
+    memoryless = 11,     ///< The memoryless storage mode is for textures only.
+    not_executed = 12,   ///< A command buffer ended with an error: see metal/tensor.hpp.
 };
 
-/// MTL::StorageMode, and where MTL::ResourceOptions has it.
-enum class storage_mode : unsigned char { shared = 0, managed = 1, private_to_gpu = 2, memoryless = 3 };
+/// Storage modes, with the values of MTL::StorageMode.
+enum class storage_mode : unsigned char {
+    shared = 0,          ///< The host and the GPU access the same bytes.
+    managed = 1,         ///< The host and the GPU each have a copy.
+    private_to_gpu = 2,  ///< Only the GPU has access.
+    memoryless = 3,      ///< For textures whose contents exist during a render pass only.
+};
+
+/// Returns the storage mode in a value of MTL::ResourceOptions.
 [[nodiscard]] constexpr storage_mode storage_mode_of(std::size_t options) noexcept {
     return static_cast<storage_mode>(options >> 4 & 15);
 }
 
-/// What bases are known to be multiples of.
+/// Alignments of the bases of buffers and heaps.
 inline constexpr std::size_t base_align = 256, heap_align = std::size_t{1} << 20;
 
 namespace detail {
@@ -86,28 +101,30 @@ template <class Device, class Heap, class Descriptor>
 Descriptor descriptor_of(Heap* (Device::*)(const Descriptor*));
 template <class Device, class Heap, class Descriptor>
 Descriptor descriptor_of(Heap* (Device::*)(const Descriptor*) const);
-/// What newHeap takes.
+// The descriptor type that newHeap takes.
 template <class Device>
 using heap_descriptor_type = decltype(descriptor_of(&Device::newHeap));
 
 }  // namespace detail
 
-/// Buffers of `Device`, which is MTL::Device.
+/// Metal buffers as memory. `Device` is MTL::Device.
 template <class Device>
 class buffer {
 public:
-    using address_model = handle_offset<detail::buffer_type<Device>*>;
-    using address = typename address_model::address;
-    using error = metal::error;
-    static constexpr bool host_accessible = false;  // by pointers: `contents` gives one where there is one
-    static constexpr offset_use offsets = offset_use::carried;
-    static constexpr std::size_t min_align = base_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::metal;
+    using address_model = handle_offset<detail::buffer_type<Device>*>;  ///< An address is a handle and a byte offset.
+    using address = typename address_model::address;  ///< The address of a block.
+    using error = metal::error;  ///< The error type.
+    static constexpr bool host_accessible = false;  ///< Blocks have no pointer: see `contents`.
+    static constexpr offset_use offsets = offset_use::carried;  ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = base_align;  ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;  ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = dl_device_type::metal;  ///< DLPack's device type.
 
-    /// With MTL::ResourceOptions; without them, shared.
+    /// Allocates buffers of `device` with these MTL::ResourceOptions. The default is shared storage.
     explicit buffer(Device* device, std::size_t options = 0) noexcept : device_{device}, options_{options} {}
 
+    /// Creates a buffer. Fails with no_device, memoryless, invalid_layout, misaligned (above 256), too_long or
+    /// no_memory.
     [[nodiscard]] acquired<buffer> acquire(layout wanted) noexcept {
         const auto refuse = [](error reason) { return acquired<buffer>::failure(reason); };
         if (device_ == nullptr) return refuse(error::no_device);
@@ -119,6 +136,7 @@ public:
         if (handle == nullptr) return refuse(error::no_memory);
         return region<address>{{handle, 0}, wanted.size, base_align};
     }
+    /// Releases the buffer.
     void release(region<address> held) noexcept { held.base.handle->release(); }
 
 private:
@@ -126,23 +144,24 @@ private:
     std::size_t options_;
 };
 
-/// Heaps of `Device`, which is MTL::Device, in which the caller places buffers and textures.
+/// Placement heaps in which the caller places buffers and textures. `Device` is MTL::Device.
 template <class Device>
 class heap {
 public:
-    using address_model = handle_offset<detail::heap_type<Device>*>;
-    using address = typename address_model::address;
-    using error = metal::error;
-    static constexpr bool host_accessible = false;
-    static constexpr offset_use offsets = offset_use::carried;
-    static constexpr std::size_t min_align = heap_align;
-    static constexpr std::size_t granularity = 16 * 1024;  // a page of Apple's
-    static constexpr dl_device_type dl_device = dl_device_type::metal;
+    using address_model = handle_offset<detail::heap_type<Device>*>;    ///< An address is a handle and a byte offset.
+    using address = typename address_model::address;                    ///< The address of a block.
+    using error = metal::error;                                         ///< The error type.
+    static constexpr bool host_accessible = false;                      ///< The host cannot access the bytes.
+    static constexpr offset_use offsets = offset_use::carried;          ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = heap_align;                ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 16 * 1024;               ///< A page on Apple's systems.
+    static constexpr dl_device_type dl_device = dl_device_type::metal;  ///< DLPack's device type.
 
-    /// With MTL::ResourceOptions, which everything in the heap has. (Macs with other GPUs than Apple's have private heaps
-    /// only.)
+    /// Allocates heaps of `device`. All resources in a heap have these MTL::ResourceOptions. On a Mac with a GPU of
+    /// another vendor, heaps can only be private.
     heap(Device* device, std::size_t options) noexcept : device_{device}, options_{options} {}
 
+    /// Creates a heap. Fails with no_device, memoryless, invalid_layout, too_long or no_memory.
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
         const auto refuse = [](error reason) { return acquired<heap>::failure(reason); };
         if (device_ == nullptr) return refuse(error::no_device);
@@ -160,6 +179,7 @@ public:
         if (handle == nullptr) return refuse(error::no_memory);
         return region<address>{{handle, 0}, size, wanted.align < heap_align ? heap_align : wanted.align};
     }
+    /// Releases the heap.
     void release(region<address> held) noexcept { held.base.handle->release(); }
 
 private:
@@ -167,8 +187,8 @@ private:
     std::size_t options_;
 };
 
-/// What a buffer of this length takes in a heap of these options: allocate it there. No layout where there can be no
-/// such buffer.
+/// Returns the layout of the block that a buffer of `length` bytes needs in a heap with these options. Returns an
+/// invalid layout (size 0) if the device cannot create such a buffer.
 template <class Device>
 [[nodiscard]] layout buffer_layout(Device* device, std::size_t length, std::size_t options) noexcept {
     if (length == 0 || length > device->maxBufferLength()) return {0, 1};
@@ -176,8 +196,9 @@ template <class Device>
     return {needed.size, needed.align};
 }
 
-/// A buffer at a block of a heap's, with the heap's options, or why there is none. It is the caller's, to be released; its
-/// bytes are the block's, and those of every other buffer placed there.
+/// Creates a buffer at a block of a heap, with the heap's options. The caller releases the buffer, whose bytes are
+/// those of the block and of every other resource placed there. Fails with invalid_layout, too_long, too_small,
+/// misaligned or no_memory.
 template <class Block>
     requires requires(Block block) { block.address.handle->newBuffer(block.size, std::size_t{}, block.address.offset); }
 [[nodiscard]] auto place_buffer(const Block& block, std::size_t length) noexcept {
@@ -193,7 +214,7 @@ template <class Block>
     return placed != nullptr ? answer{placed} : answer::failure(error::no_memory);
 }
 
-/// The name of a byte in a Metal buffer.
+/// An address in a Metal buffer.
 template <class Address>
 concept buffer_address = requires(const Address at) {
     { at.handle->contents() } -> std::same_as<void*>;
@@ -201,35 +222,39 @@ concept buffer_address = requires(const Address at) {
     { at.offset } -> std::convertible_to<std::size_t>;
 };
 
-/// Where the host may touch a byte of a buffer; null where it may not, which is in private ones.
+/// Returns a host pointer to a byte of a buffer, or null for a private buffer.
 template <buffer_address Address>
 [[nodiscard]] void* contents(Address at) noexcept {
     if (at.handle == nullptr) return nullptr;
     if (static_cast<storage_mode>(at.handle->storageMode()) == storage_mode::private_to_gpu) return nullptr;
     return static_cast<std::byte*>(at.handle->contents()) + at.offset;
 }
-/// The host wrote `size` bytes there. Managed buffers have to be told; for others this does nothing.
+/// Publishes the host's writes to `size` bytes of a managed buffer. Does nothing for other storage modes.
 template <buffer_address Address>
 void did_modify(Address at, std::size_t size) noexcept {
     if (at.handle == nullptr) return;
     if (static_cast<storage_mode>(at.handle->storageMode()) == storage_mode::managed)
         at.handle->didModifyRange({at.offset, size});
 }
+/// Returns a host pointer to the first byte of a block, or null for a private buffer.
 template <class Block>
     requires buffer_address<decltype(Block::address)>
 [[nodiscard]] void* contents(const Block& block) noexcept {
     return contents(block.address);
 }
+/// Publishes the host's writes to a block of a managed buffer.
 template <class Block>
     requires buffer_address<decltype(Block::address)>
 void did_modify(const Block& block) noexcept {
     did_modify(block.address, block.size);
 }
+/// Returns a host pointer to the first element of a tensor, or null for a private buffer.
 template <class Tensor>
     requires buffer_address<typename Tensor::address_type>
 [[nodiscard]] void* contents(const Tensor& tensor) noexcept {
     return contents(tensor.address());
 }
+/// Publishes the host's writes to a tensor in a managed buffer.
 template <class Tensor>
     requires buffer_address<typename Tensor::address_type>
 void did_modify(const Tensor& tensor) noexcept {

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors in Metal buffers: copies on a command queue.
+// metal: copies of tensors in Metal buffers, on a command queue.
 //
 //     auto copied = allot::copy_tensor(host, buffer, allot::metal::queue_copy{queue});       // an MTL::CommandQueue*
 //
-//     host ◄──► shared          by the host, when the queue's work is done                          mapped
-//     host ──► private, managed by a blit out of bytes that Metal takes from the host's at once     to_device
-//     host ◄── private, managed by a blit into bytes of Metal's, which is waited for                from_device
-//     buffer ──► buffer         by a blit, in the order of the queue                                on_device
+//     host ◄──► shared          the host copies after the queue's work is done                      mapped
+//     host ──► private, managed a blit from a staging buffer, which gets the host's bytes first     to_device
+//     host ◄── private, managed a blit into a staging buffer, followed by a wait                    from_device
+//     buffer ──► buffer         a blit in the order of the queue                                    on_device
 //
-// Rules of Metal's that this relies on (developer.apple.com/documentation/metal: MTLBlitCommandEncoder, MTLCommandBuffer):
-// on a Mac, offsets and sizes of a blit are multiples of 4: other bytes, and buffers of another device, are left to the next
-// way. A command buffer keeps what it works on until it is done. Blits are in the order of the queue where Metal tracks
-// hazards, which is by default, but not in a heap; elsewhere the caller puts fences.
-// `commandBuffer` and `blitCommandEncoder` give objects that an NS::AutoreleasePool of the caller's takes away.
+// When to use: to copy tensors between the host and Metal buffers, or between buffers of one device.
+// When not to use: in heaps without hazard tracking, unless the caller uses fences.
 //
-// Complexity: for a run up to seven calls, and a copy of its bytes in a buffer of Metal's where the host cannot touch them.
-// Thread safety: the queue's.
+// The code relies on these rules of Metal (developer.apple.com/documentation/metal: MTLBlitCommandEncoder,
+// MTLCommandBuffer). On a Mac, offsets and sizes of a blit are multiples of 4: the object leaves other bytes, and
+// buffers of another device, to the next way. A command buffer keeps its resources alive until it is done. Blits
+// execute in the order of the queue where Metal tracks hazards: by default, but not in a heap. `commandBuffer` and
+// `blitCommandEncoder` return autoreleased objects, so that the caller needs an NS::AutoreleasePool.
+//
+// Complexity: at most seven calls of Metal for each contiguous run.
+// Memory: a temporary staging buffer of the run's size if the host cannot access the buffer.
+// Thread safety: that of the queue.
 #pragma once
 
 #include <allot/metal/memory.hpp>
@@ -25,16 +29,18 @@ namespace allot {
 inline namespace v1 {
 namespace metal {
 
-/// Memory whose bytes lie in Metal buffers.
+/// Memory whose bytes are in Metal buffers.
 template <class Memory>
 concept buffer_memory = buffer_address<typename Memory::address_model::address>;
 
-/// Copies for `copy_tensor` between the host and buffers, and between buffers of the queue's device.
+/// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's device.
 template <class Queue>
 class queue_copy {
 public:
+    /// Copies on `queue`, which must outlive the object.
     explicit queue_copy(Queue* queue) noexcept : queue_{queue} {}
 
+    /// Copies host bytes to a buffer. The host bytes may be reused when the function returns.
     template <host_memory From, buffer_memory To>
     [[nodiscard]] copied copy(const void* from, typename To::address_model::address to, std::size_t bytes) const noexcept {
         if (!is_here(to)) return copy_path::none;
@@ -46,6 +52,7 @@ public:
         staging->release();
         return reason == error::none ? copied{copy_path::to_device} : failed(reason);
     }
+    /// Copies bytes of a buffer to the host, and waits.
     template <buffer_memory From, host_memory To>
     [[nodiscard]] copied copy(typename From::address_model::address from, void* to, std::size_t bytes) const noexcept {
         if (!is_here(from)) return copy_path::none;
@@ -58,6 +65,8 @@ public:
         staging->release();
         return reason == error::none ? copied{copy_path::from_device} : failed(reason);
     }
+    /// Enqueues a copy between buffers. If the range is unsuitable for a blit and both buffers are shared, the host
+    /// copies.
     template <buffer_memory From, buffer_memory To>
     [[nodiscard]] copied copy(typename From::address_model::address from, typename To::address_model::address to,
                               std::size_t bytes) const noexcept {
@@ -85,7 +94,7 @@ private:
         return at.offset % 4 == 0 && bytes % 4 == 0;
     }
 
-    /// The host copies, when all work that was put into the queue before is done.
+    // Waits for all earlier work in the queue and copies on the host.
     [[nodiscard]] copied on_host(void* to, const void* from, std::size_t bytes) const noexcept {
         auto* const commands = queue_->commandBuffer();
         if (commands == nullptr) return failed(error::no_memory);

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: BSL-1.0
-// MPI windows: memory of which every rank has a part, that the others read and write without asking it.
+// mpi::window: one-sided memory of MPI. Every rank has a part, which the other ranks read and write directly.
 //
 //     allot::mpi::communicator ranks{MPI_COMM_WORLD};
 //     allot::arena<allot::mpi::window, allot::best_fit<>> memory{ranks, 64_MiB};      // on every rank
-//     auto block = memory.allocate({.size = 4096});         // a window, and the offset of its first byte
+//     auto block = memory.allocate({.size = 4096});         // a window, and the offset of the first byte
 //     void* mine = allot::mpi::window::local(block.address);
 //
-//     window ──► rank 0  │ start │◄─ offset ─►│ block │      the byte at `start` is aligned on every rank: the same
-//                rank 1  │ start │◄─ offset ─►│ block │      offset has the same alignment, and displacement, everywhere
+//     window ──► rank 0  │ start │◄─ offset ─►│ block │      the byte at `start` is aligned on every rank: an offset
+//                rank 1  │ start │◄─ offset ─►│ block │      has the same alignment and displacement on all ranks
 //
-// Made symmetric (compose/symmetric.hpp), the blocks of other ranks are named by window, rank and offset, and read
-// and written by `put` and `get`, or by copy_tensor with `remote_copy` (tensor/symmetric.hpp).
+// compose/symmetric.hpp makes the arena symmetric: a window, a rank and an offset then name a block of another rank.
+// Read and write such blocks with `get` and `put`, or with copy_tensor and `remote_copy` (tensor/symmetric.hpp).
 //
-// What is relied on (MPI 3.1, chapter 11, "One-Sided Communications"):
-//     MPI_Win_allocate   all ranks call it. Bases need only have the alignment of the basic types (Open MPI: 8): more is
-//                        asked for than wanted, and each rank looks how far its base is from an aligned one. That is as
-//                        far everywhere as a rule; where it is not, MPI_Win_create takes aligned memory of ours.
-//     MPI_Win_lock_all   once, with MPI_MODE_NOCHECK: nobody else locks. Communication is passive: no target is waited for.
-//     put, get           begin. The bytes on this side are free to be used, or there, when `flush` returns.
-//     flush              all that was begun to that rank is done, here and there.
-//     local bytes        another rank's bytes are seen here when it has flushed them, and both ranks have met since, as in
-//                        `synchronize`. (Both memory models of MPI: it calls MPI_Win_sync.)
-//     errors             come back as MPI's codes: communicator and windows have MPI_ERRORS_RETURN. A refusal is the same
-//                        on all ranks. A window that MPI made on some ranks and not on others cannot be freed, and is not.
+// When to use: for data that ranks exchange by one-sided communication, without a receive call on the target.
+// When not to use: for memory of one rank alone; `acquire` and `release` are collective.
 //
-// `acquire` and `release` are collective: arenas are made and destroyed by all ranks in the same order, before MPI_Finalize.
-// After it they do nothing.
-// Complexity: an acquisition is three reductions and the window. Memory: a pad of the alignment a window. Thread safety:
-// MPI's, as it was initialised; a communicator is for one thread at a time.
+// The code relies on these rules (MPI 3.1, chapter 11, "One-Sided Communications"):
+//     MPI_Win_allocate   Collective. Bases have the alignment of the basic types only (Open MPI: 8). Therefore
+//                        `acquire` requests more bytes, and each rank computes the distance from its base to an
+//                        aligned byte. If the distances differ, which is rare, MPI_Win_create gets aligned memory of
+//                        allot.
+//     MPI_Win_lock_all   Called once, with MPI_MODE_NOCHECK, because no other code locks the window. Communication is
+//                        passive: it does not wait for the target.
+//     put, get           Start a transfer. After `flush`, the local bytes may be reused (put) or have arrived (get).
+//     flush              Completes all started transfers to a rank, locally and remotely.
+//     local bytes        A rank sees the writes of another rank after that rank has flushed them and both ranks have
+//                        synchronized, as in `synchronize`. It calls MPI_Win_sync, for both memory models of MPI.
+//     errors             Returned as MPI's codes: communicator and windows have MPI_ERRORS_RETURN. An error
+//                        of `acquire` is the same on all ranks. If MPI created a window on some ranks only, it cannot
+//                        be freed and leaks.
+//
+// `acquire` and `release` are collective: all ranks create and destroy arenas in the same order, before MPI_Finalize.
+// After MPI_Finalize, `acquire` fails and `release` does nothing.
+//
+// Complexity: three reductions and the creation of the window for each `acquire`; more if the bases' distances differ.
+// Memory: padding of up to twice the alignment for each window.
+// Thread safety: that of MPI as initialized. Only one thread at a time may use a communicator.
 #pragma once
 
 #include <allot/address/on_rank.hpp>
@@ -42,10 +50,12 @@ namespace allot {
 inline namespace v1 {
 namespace mpi {
 
-/// Ranks that call together, apart from whatever else their communicator is used for: a duplicate of it. Collective where
-/// it begins and ends. Where MPI is not running, there are none, and what needs some is refused with MPI_ERR_COMM.
+/// A duplicate of an MPI communicator, so that collective calls do not mix with other uses. Construction and
+/// destruction are collective. If MPI is not running, the object has 0 ranks, and calls that need ranks fail with
+/// MPI_ERR_COMM.
 class communicator {
 public:
+    /// Duplicates `of`. Collective.
     explicit communicator(MPI_Comm of) noexcept {
         if (of == MPI_COMM_NULL || !is_running() || ::MPI_Comm_dup(of, &handle_) != MPI_SUCCESS) return;
         ::MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN);
@@ -54,22 +64,26 @@ public:
     }
     communicator(const communicator&) = delete;
     communicator& operator=(const communicator&) = delete;
+    /// Frees the duplicate. Collective.
     ~communicator() {
         if (handle_ != MPI_COMM_NULL && is_running()) ::MPI_Comm_free(&handle_);
     }
 
+    /// Returns MPI's handle, or MPI_COMM_NULL.
     [[nodiscard]] MPI_Comm handle() const noexcept { return handle_; }
+    /// Returns this rank.
     [[nodiscard]] int rank() const noexcept { return rank_; }
+    /// Returns the number of ranks, or 0 if MPI is not running.
     [[nodiscard]] int size() const noexcept { return size_; }
 
-    /// Collective: the greatest that any rank gave, at every place. Returns MPI's code.
+    /// Replaces each value by the maximum of all ranks' values at its index. Collective. Returns MPI's code.
     [[nodiscard]] long maximum(std::span<std::uint64_t> values) noexcept {
         if (handle_ == MPI_COMM_NULL) return MPI_ERR_COMM;
         return ::MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_MAX,
                                handle_);
     }
 
-    /// Between MPI_Init and MPI_Finalize.
+    /// Returns true between MPI_Init and MPI_Finalize.
     [[nodiscard]] static bool is_running() noexcept {
         int began = 0, ended = 0;
         ::MPI_Initialized(&began);
@@ -84,31 +98,36 @@ private:
 
 static_assert(allot::communicator<communicator>);
 
-/// A window, and the displacement of the first byte that is aligned on every rank: offsets count from there.
+/// A window, and the displacement of the first byte that is aligned on every rank. Offsets count from that byte.
 struct aligned_window {
-    MPI_Win window{};
-    MPI_Aint start = 0;
+    MPI_Win window{};    ///< MPI's handle.
+    MPI_Aint start = 0;  ///< The displacement of offset 0.
+    /// Compares both members.
     friend constexpr bool operator==(const aligned_window&, const aligned_window&) = default;
 };
 
+/// The device whose regions are MPI windows.
 class window {
 public:
-    using address_model = handle_offset<aligned_window>;
+    using address_model = handle_offset<aligned_window>;  ///< An address is a handle and a byte offset.
+    /// A byte of this rank's part: window and offset.
     using address = address_model::address;
+    /// A byte of any rank's part: window, rank and offset.
     using remote_address = remote_offset<aligned_window>::address;
-    using error = int;  // MPI's
-    static constexpr bool host_accessible = false;  // other ranks write it at any time
-    static constexpr offset_use offsets = offset_use::carried;
-    static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::ext_dev;
+    using error = int;  ///< MPI's error codes.
+    static constexpr bool host_accessible = false;                        ///< Other ranks write to it at any time.
+    static constexpr offset_use offsets = offset_use::carried;            ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = 64;                          ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                         ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = dl_device_type::ext_dev;  ///< DLPack's device type.
 
-    /// Windows of these ranks, who are the caller's to keep alive.
+    /// Allocates windows of these ranks. The communicator must outlive the object.
     window(communicator& ranks) noexcept : ranks_{&ranks} {}
 
-    /// Collective: a part of a new window on every rank, or the same code on every rank. MPI_ERR_NOT_SAME when they ask for
-    /// different things; MPI_ERR_SIZE for a size of 0, or one that all ranks together could not count; MPI_ERR_ARG for an
-    /// alignment that is no power of two; otherwise MPI's own.
+    /// Creates a window on all ranks, or returns the same error on all ranks. Collective. Fails with MPI_ERR_COMM if
+    /// there are no ranks; MPI_ERR_NOT_SAME if the ranks request different layouts; MPI_ERR_SIZE for a size of 0, or a
+    /// size whose total over all ranks overflows; MPI_ERR_ARG for an alignment that is not a power of two; otherwise
+    /// with MPI's code.
     [[nodiscard]] acquired<window> acquire(layout wanted) noexcept {
         if (ranks_->size() == 0) return refuse(MPI_ERR_COMM);
         rolling_hash asked;
@@ -123,7 +142,7 @@ public:
         return allocate(wanted.size, align, whole);
     }
 
-    /// Collective.
+    /// Frees a window. Collective. Does nothing after MPI_Finalize.
     void release(region<address> held) noexcept {
         if (!communicator::is_running()) return;
         MPI_Win gone = held.base.handle.window;
@@ -133,7 +152,7 @@ public:
         if (ours != nullptr) ::operator delete(ours, std::align_val_t{held.align});
     }
 
-    /// This rank's own byte.
+    /// Returns a pointer to a byte of this rank's part.
     [[nodiscard]] static void* local(address at) noexcept {
         void* base = nullptr;
         int found = 0;
@@ -141,13 +160,13 @@ public:
         return found == 0 ? nullptr : static_cast<std::byte*>(base) + displacement(at.handle, at.offset);
     }
 
-    /// A byte as MPI counts it, for MPI's other calls.
+    /// Returns the displacement of a byte, for direct calls of MPI.
     [[nodiscard]] static MPI_Aint displacement(aligned_window in, std::size_t offset) noexcept {
         return in.start + static_cast<MPI_Aint>(offset);
     }
 
-    /// Begins to write bytes of this rank to `to`. Returns MPI's code: MPI_ERR_RMA_RANGE where they are not all
-    /// in the window.
+    /// Starts a write of local bytes to `to`. Returns MPI's code; MPI_ERR_RMA_RANGE if the target is not inside the
+    /// window.
     [[nodiscard]] static int put(const void* from, remote_address to, std::size_t bytes) noexcept {
         if (!is_inside(to, bytes)) return MPI_ERR_RMA_RANGE;
         return in_parts(bytes, [&](std::size_t done, int some) noexcept {
@@ -156,7 +175,7 @@ public:
                              to.handle.memory.window);
         });
     }
-    /// Begins to read bytes of `from` to this rank. Returns MPI's code, as `put` does.
+    /// Starts a read of bytes at `from` into local memory. Returns MPI's code, as `put` does.
     [[nodiscard]] static int get(remote_address from, void* to, std::size_t bytes) noexcept {
         if (!is_inside(from, bytes)) return MPI_ERR_RMA_RANGE;
         return in_parts(bytes, [&](std::size_t done, int some) noexcept {
@@ -165,13 +184,13 @@ public:
                              from.handle.memory.window);
         });
     }
-    /// Whatever this rank began to that rank's part is done, on both. Returns MPI's code. Precondition: the rank exists
-    /// (`put` and `get` are refused where it does not; Open MPI does not look here).
+    /// Completes all transfers from this rank to the rank of `part`, locally and remotely. Returns MPI's code.
+    /// Precondition: the rank exists. (`put` and `get` return an error for other ranks; Open MPI does not check here.)
     [[nodiscard]] static int flush(on_rank<aligned_window> part) noexcept {
         return ::MPI_Win_flush(part.rank, part.memory.window);
     }
 
-    /// Collective: whatever any rank wrote or put before, all ranks read and get after. Returns MPI's code.
+    /// Makes all earlier local writes and puts of all ranks visible to all ranks. Collective. Returns MPI's code.
     [[nodiscard]] static int synchronize(communicator& ranks, aligned_window memory) noexcept {
         int code = ::MPI_Win_flush_all(memory.window);
         const auto then = [&code](int next) { code = code != MPI_SUCCESS ? code : next; };
@@ -184,19 +203,19 @@ public:
 private:
     [[nodiscard]] static acquired<window> refuse(int reason) noexcept { return acquired<window>::failure(reason); }
 
-    /// What all ranks make of it: MPI_SUCCESS, or why not. Their numbers are MPI's codes.
+    // The common result of all ranks: MPI_SUCCESS or an error code. The compared numbers are MPI's codes.
     [[nodiscard]] static int verdict(const comparison& all) noexcept {
         if (all.error != 0) return static_cast<int>(all.error);
         return static_cast<int>(all.greatest);
     }
-    /// Collective: what one rank answers, as all of them answer it.
+    // Collective: combines the codes of all ranks.
     [[nodiscard]] int everywhere(int code) noexcept {
         return verdict(compare_ranks(*ranks_, 0, static_cast<std::uint64_t>(code)));
     }
 
-    /// What this rank says before MPI is asked. `whole`: the bytes of one rank, in which an aligned part fits; a multiple of
-    /// the alignment, so that bases side by side are alike. (MPICH does not survive it when it has to refuse memory: what the
-    /// host has not is found out here.)
+    // Checks a request before MPI is called. Sets `whole`, the bytes of one rank: room for an aligned part, and a
+    // multiple of the alignment, so that adjacent bases have the same distance. (MPICH ends the program when it runs
+    // out of memory. Therefore the function first checks that the host has that much memory.)
     [[nodiscard]] int refusal_of(layout wanted, std::size_t align, std::size_t& whole) const noexcept {
         if (wanted.size == 0) return MPI_ERR_SIZE;
         if (!is_alignment(wanted.align)) return MPI_ERR_ARG;
@@ -222,7 +241,7 @@ private:
         return create(size, align);
     }
 
-    /// A window of memory of ours, for ranks whose bases are not alike.
+    // Creates a window over memory of allot, for ranks whose bases have different distances.
     [[nodiscard]] acquired<window> create(std::size_t size, std::size_t align) noexcept {
         void* const ours = ::operator new(size, std::align_val_t{align}, std::nothrow);
         if (const int reason = everywhere(ours == nullptr ? MPI_ERR_NO_MEM : MPI_SUCCESS); reason != MPI_SUCCESS) {
@@ -238,7 +257,7 @@ private:
         return begin({{{handle, 0}, 0}, size, align}, ours);
     }
 
-    /// Opens the window for communication, until it is released.
+    // Opens the window for communication until it is released.
     [[nodiscard]] acquired<window> begin(region<address> fresh, void* ours) noexcept {
         MPI_Win handle = fresh.base.handle.window;
         ::MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
@@ -258,7 +277,7 @@ private:
         return found != 0 && *flavor == MPI_WIN_FLAVOR_CREATE;
     }
 
-    /// Every rank's part has the size of this one's. (Where ranks share memory, Open MPI does not look.)
+    // Every rank's part has the same size. (Open MPI does not check the range where ranks share memory.)
     [[nodiscard]] static bool is_inside(remote_address at, std::size_t bytes) noexcept {
         MPI_Aint* size = nullptr;
         int found = 0;
@@ -268,7 +287,7 @@ private:
         return at.offset <= usable && bytes <= usable - at.offset;
     }
 
-    /// MPI counts in `int`.
+    // MPI's counts are of type `int`.
     template <class Begin>
     [[nodiscard]] static int in_parts(std::size_t bytes, Begin begin_part) noexcept {
         constexpr std::size_t most = std::size_t{1} << 30;

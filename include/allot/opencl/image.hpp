@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// OpenCL images: textures that the driver lays out.
+// opencl::image: OpenCL images as textures, in the driver's layout.
 //
 //     allot::opencl::image images{context, device};                                          // a shaped device
 //     auto a = *allot::alloc_texture<allot::scope::texture>(images, {8, 32, 32, 4}, allot::float16);
 //     auto copied = allot::copy_tensor(host_tensor, a, allot::opencl::queue_copy{queue});
 //     allot::opencl::set_arg(kernel, 0, a);                          // kernel void f(read_only image2d_t a, …)
 //
-// Formats: four channels (CL_RGBA) of float16, float32, and of signed and unsigned integers of 8, 16 and 32 bits, as far
-// as the driver lists them (clGetSupportedImageFormats). Formats and sizes are checked before the driver is asked, since
-// drivers answer with codes that do not say which of the two it was: PoCL with -59 for either.
+// When to use: for kernels that read through the texture cache, in the fastest layout of the driver.
+// When not to use: for many textures with short lifetimes, which share bytes in opencl/texture_pool.hpp; for
+// bytes that are already in a buffer, use opencl/image_view.hpp.
 //
-// Complexity: a driver call an image, and a few for the device object. Memory: the images'. Thread safety: as the
-// driver's, acquire and release may be called from any thread.
+// Formats have four channels (CL_RGBA) of float16, float32, or signed or unsigned integers of 8, 16 or 32 bits, if the
+// driver lists them (clGetSupportedImageFormats). `acquire` checks formats and sizes before it calls the driver,
+// because drivers' codes do not distinguish the two: PoCL returns -59 for both.
+//
+// Complexity: one driver call for each image, and several for the device object.
+// Memory: that of the images.
+// Thread safety: that of the driver. Any thread may call `acquire` and `release`.
 #pragma once
 
 #include <allot/opencl/tensor.hpp>
@@ -24,7 +29,8 @@ namespace allot {
 inline namespace v1 {
 namespace opencl {
 
-/// The image format of four channels of a dtype; CL_IMAGE_FORMAT_NOT_SUPPORTED (-10) for one that OpenCL has none for.
+/// Returns the image format with four channels of a dtype. Fails with CL_IMAGE_FORMAT_NOT_SUPPORTED (-10) if OpenCL has
+/// no such format.
 [[nodiscard]] constexpr cl_result<cl_image_format> image_format_of(dtype type) noexcept {
     struct known {
         dtype type;
@@ -39,13 +45,13 @@ namespace opencl {
     return cl_result<cl_image_format>::failure(CL_IMAGE_FORMAT_NOT_SUPPORTED);
 }
 
-/// Images of the driver's own layout. A shaped device.
+/// A shaped device whose regions are images in the driver's layout.
 class image {
 public:
-    using region = texture_region<cl_mem>;
-    using error = cl_int;
+    using region = texture_region<cl_mem>;  ///< An image with its shape and dtype.
+    using error = cl_int;                   ///< OpenCL's error codes.
 
-    /// Images of `context`, in the formats and within the limits of `device`.
+    /// Creates images of `context`, in the formats and within the limits of `device`.
     image(cl::Context context, const cl::Device& device, cl_mem_flags flags = CL_MEM_READ_WRITE) noexcept
         : context_{std::move(context)}, flags_{flags} {
         cl_bool has_images = CL_FALSE;
@@ -64,9 +70,9 @@ public:
         }
     }
 
-    /// Why there is no such image: CL_INVALID_OPERATION (-59) on a device without images, CL_IMAGE_FORMAT_NOT_SUPPORTED
-    /// (-10), CL_INVALID_IMAGE_SIZE (-40) for no pixels or more than the device's widest and highest,
-    /// CL_MEM_OBJECT_ALLOCATION_FAILURE (-4) for more bytes than it gives at once; or CL_SUCCESS.
+    /// Checks whether an image can be created. Returns CL_SUCCESS; CL_INVALID_OPERATION (-59) for a device without
+    /// images; CL_IMAGE_FORMAT_NOT_SUPPORTED (-10); CL_INVALID_IMAGE_SIZE (-40) for an empty shape or one above
+    /// `largest()`; or CL_MEM_OBJECT_ALLOCATION_FAILURE (-4) above the device's limit for one allocation.
     [[nodiscard]] cl_int check(texture_shape shape, dtype type) const noexcept {
         if (most_.width == 0) return CL_INVALID_OPERATION;
         const auto format = image_format_of(type);
@@ -77,7 +83,7 @@ public:
         return bytes && bytes->total <= largest_ ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
 
-    /// Refused as `check` says, or with the driver's code.
+    /// Creates an image. Fails like `check`, or with the driver's code.
     [[nodiscard]] cl_result<region> acquire(texture_shape shape, dtype type) noexcept {
         if (const cl_int reason = check(shape, type); reason != CL_SUCCESS) return cl_result<region>::failure(reason);
         const cl_image_format format = *image_format_of(type);
@@ -90,13 +96,14 @@ public:
         if (status != CL_SUCCESS) return cl_result<region>::failure(status);
         return region{made, shape, type};
     }
+    /// Releases the image.
     void release(region held) noexcept { ::clReleaseMemObject(held.handle); }
 
-    /// The most that the device allows, in pixels; nothing on one without images.
+    /// Returns the greatest width and height in pixels, or zeros for a device without images.
     [[nodiscard]] texture_shape largest() const noexcept { return most_; }
 
 private:
-    /// The channel types are consecutive numbers, fewer than 32.
+    // The channel types are fewer than 32 consecutive numbers.
     [[nodiscard]] static std::uint32_t bit_of(cl_image_format format) noexcept {
         return std::uint32_t{1} << ((format.image_channel_data_type - CL_SNORM_INT8) % 32);
     }
@@ -110,7 +117,7 @@ private:
 
 static_assert(shaped_device<image> && shaped_device<cached_textures<image>>);
 
-/// Sets one kernel argument, the image of a texture. Returns OpenCL's code.
+/// Sets a kernel argument to a texture's image. Returns OpenCL's code.
 template <class Device, class References>
     requires std::same_as<decltype(typename Device::region{}.handle), cl_mem>
 [[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const texture<Device, References>& image) noexcept {
@@ -124,7 +131,7 @@ namespace detail {
 
 constexpr std::size_t origin[3] = {0, 0, 0};
 
-/// Bytes of `pitch` from row to row, in host memory or a buffer, to an image.
+// Copies rows that are `pitch` bytes apart, in host memory or a buffer, to an image.
 [[nodiscard]] inline cl_int copy_rows(const cl::CommandQueue& queue, const void* from, std::size_t pitch, cl_mem to,
                                       texture_shape shape, std::size_t) noexcept {
     const std::size_t region[3] = {shape.width, shape.height, 1};
@@ -132,7 +139,7 @@ constexpr std::size_t origin[3] = {0, 0, 0};
 }
 [[nodiscard]] inline cl_int copy_rows(const cl::CommandQueue& queue, handle_offset<cl_mem>::address from,
                                       std::size_t pitch, cl_mem to, texture_shape shape, std::size_t row) noexcept {
-    // The call knows no pitch: where there is one, rows are copied one by one.
+    // The call has no pitch parameter: padded rows are copied one by one.
     const std::size_t at_once = pitch == row ? shape.height : 1;
     const std::size_t region[3] = {shape.width, at_once, 1};
     for (std::size_t y = 0; y != shape.height; y += at_once) {
@@ -144,7 +151,7 @@ constexpr std::size_t origin[3] = {0, 0, 0};
     return CL_SUCCESS;
 }
 
-/// Why a tensor and a texture cannot be copies of each other.
+// Returns the reason why a tensor and a texture cannot be copied to each other.
 template <class Tensor, class Texture>
 [[nodiscard]] tensor_refusal check_copy(const Tensor& one, const Texture& other) noexcept {
     if (!one || !other) return tensor_refusal::killed;
@@ -169,8 +176,8 @@ template <class Tensor, class Texture>
 namespace allot {
 inline namespace v1 {
 
-/// The elements of a compact tensor, in host memory or a buffer, to a texture of as many of the same dtype. From the
-/// host they have been copied when it returns, from a buffer they are in the order of the queue.
+/// Copies the elements of a compact tensor, in host memory or a buffer, to a texture of the same dtype and number of
+/// elements. Waits for a copy from the host; enqueues a copy from a buffer.
 template <class Lease, class Device, class References>
     requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
 [[nodiscard]] tensor_result<copy_path> copy_tensor(const tensor<Lease>& from, const texture<Device, References>& to,
@@ -184,8 +191,8 @@ template <class Lease, class Device, class References>
     return detail::copied_by(path, detail::copy_rows(way.queue(), from.address(), row, to.data(), to.image(), row));
 }
 
-/// The elements of a texture to a compact tensor of as many of the same dtype, in host memory or a buffer that may be
-/// written.
+/// Copies the elements of a texture to a compact, writable tensor of the same dtype and number of elements, in host
+/// memory or a buffer. Waits for a copy to the host; enqueues a copy to a buffer.
 template <class Device, class References, class Lease>
     requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
 [[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, References>& from, const tensor<Lease>& to,

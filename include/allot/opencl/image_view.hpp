@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The bytes of an OpenCL buffer as an image.
+// opencl::as_image: the bytes of an OpenCL buffer as an image.
 //
 //     auto view = allot::opencl::as_image<allot::scope::texture>(tensor, queue);
 //     if (view && !view->aliases) …                        // a copy: writes do not reach the tensor
@@ -7,16 +7,22 @@
 //     buffer   │ row 0 ······ pad │ row 1 ······ pad │ …        pitch: a multiple of CL_DEVICE_IMAGE_PITCH_ALIGNMENT,
 //     image    │ row 0 ······     │ row 1 ······     │ …        which counts pixels, not bytes
 //
-// An image over a buffer needs cl_khr_image2d_from_buffer or what OpenCL 2.0 made of it: the pitch alignment is 0 where
-// there is none. It begins where a sub-buffer may (CL_DEVICE_MEM_BASE_ADDR_ALIGN), and in bytes imported from the host
-// also at a multiple of CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT pixels. Where the tensor's bytes or the driver do not
-// allow it (PoCL and oclgrind never do), `as_image` makes an image of its own, copies the bytes, and says that it does
-// not alias. The view holds the tensor, and so its storage: drivers need not keep a buffer for the images over it.
+// When to use: for kernels that read a tensor in a buffer through the texture cache.
+// When not to use: for data that exists only as an image: opencl/image.hpp.
 //
-// A tensor with padded rows is a slice of a wider one: `slice(wide, {0, 0, 0}, {h, 60, 4})` of a `wide` of {h, 64, 4}.
+// An image over a buffer requires cl_khr_image2d_from_buffer or the equivalent feature of OpenCL 2.0: without it, the
+// pitch alignment is 0. The image begins at a valid offset of a sub-buffer (CL_DEVICE_MEM_BASE_ADDR_ALIGN), and in
+// imported host bytes also at a multiple of CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT pixels. If the tensor's bytes or the
+// driver do not allow such an image (PoCL and oclgrind never do), `as_image` creates a new image, copies the bytes, and
+// sets `aliases` to false. The view holds the tensor and therefore its storage, because a driver need not retain the
+// buffer of an image.
 //
-// Complexity: a few driver calls; a copy of padded rows is one for each. Memory: the copy's, where one is made. Thread
-// safety: the driver's.
+// A tensor with padded rows is a slice of a wider tensor: `slice(wide, {0, 0, 0}, {h, 60, 4})`, if the shape of `wide`
+// is {h, 64, 4}.
+//
+// Complexity: a few driver calls; one for each row when padded rows are copied.
+// Memory: the new image, if as_image copies.
+// Thread safety: that of the driver.
 #pragma once
 
 #include <allot/opencl/image.hpp>
@@ -25,20 +31,25 @@ namespace allot {
 inline namespace v1 {
 namespace opencl {
 
-/// A tensor's elements as an image. What lies over the tensor's bytes goes before the tensor, also when another is
-/// assigned.
+/// A tensor's elements as an image. Destruction and assignment release the image before the tensor, whose bytes it may
+/// use.
 template <class Tensor>
 struct tensor_image {
-    Tensor of{};        // which stays alive
-    cl::Buffer over{};  // the sub-buffer under the image, where one was needed
-    cl::Image2D image{};
-    bool aliases = false;  // the same bytes; otherwise a copy that does not follow the tensor, nor it the copy
+    Tensor of{};           ///< The tensor, which stays alive.
+    cl::Buffer over{};     ///< The sub-buffer under the image, if there is one.
+    cl::Image2D image{};   ///< The image.
+    bool aliases = false;  ///< True if the image has the tensor's bytes; false for an independent copy.
 
+    /// Constructs an empty object.
     tensor_image() noexcept = default;
+    /// Constructs the object from its members.
     tensor_image(Tensor tensor, cl::Buffer part, cl::Image2D made, bool same) noexcept
         : of{std::move(tensor)}, over{std::move(part)}, image{std::move(made)}, aliases{same} {}
+    /// Copies the references to the tensor and the image.
     tensor_image(const tensor_image&) noexcept = default;
+    /// Moves the references to the tensor and the image.
     tensor_image(tensor_image&&) noexcept = default;
+    /// Assigns by swapping.
     tensor_image& operator=(tensor_image other) noexcept {
         std::swap(of, other.of);
         std::swap(over, other.over);
@@ -46,25 +57,26 @@ struct tensor_image {
         std::swap(aliases, other.aliases);
         return *this;
     }
+    /// Releases the image and then the tensor.
     ~tensor_image() = default;
 };
 
 namespace detail {
 
-/// An image over bytes of a buffer, and the sub-buffer in between.
+// An image over bytes of a buffer, and its sub-buffer.
 struct image_over {
     cl::Buffer over;
     cl::Image2D image;
 };
 
-/// Pixels that rows of an image over a buffer are multiples of; 0 where the device makes none.
+// The pitch alignment for images over buffers in pixels, or 0 if the device does not support them.
 [[nodiscard]] inline std::size_t pitch_align_of(cl_device_id device) noexcept {
     cl_uint pixels = 0;
     ::clGetDeviceInfo(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof pixels, &pixels, nullptr);
     return pixels;
 }
 
-/// Whether an image may begin so far into a buffer; always, unless the buffer was imported from the host.
+// Returns true if an image may begin at this offset of a buffer. Only buffers over host bytes have a restriction.
 [[nodiscard]] inline bool is_image_base(const queue_target& target, cl_mem buffer, std::size_t offset,
                                         std::size_t pixel) noexcept {
     void* host = nullptr;
@@ -77,9 +89,9 @@ struct image_over {
     return align == 0 || (raw_pointer::position(host) + offset) % (align * pixel) == 0;
 }
 
-/// An image over the bytes from `at` on, with rows of `pitch` bytes. Refused with CL_INVALID_OPERATION (-59) on a device
-/// that makes none, CL_INVALID_IMAGE_DESCRIPTOR (-65) for a pitch that it does not take, CL_MISALIGNED_SUB_BUFFER_OFFSET
-/// (-13) where none may begin, and with the driver's code.
+// Returns an image over the bytes from `at` on, with rows of `pitch` bytes. Fails with CL_INVALID_OPERATION (-59) if
+// the device does not support such images; CL_INVALID_IMAGE_DESCRIPTOR (-65) for an unsuitable pitch;
+// CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an unsuitable offset; otherwise with the driver's code.
 [[nodiscard]] inline cl_result<image_over> make_image_over(const queue_target& target,
                                                            handle_offset<cl_mem>::address at, texture_shape shape,
                                                            dtype type, std::size_t pitch) noexcept {
@@ -113,9 +125,9 @@ struct image_over {
 
 }  // namespace detail
 
-/// A buffer tensor's elements as the image of a texture scope: over the same bytes where that is possible, otherwise a
-/// copy, made in the order of the queue, which says so. The pixels of a row lie side by side and the rows equally far
-/// apart. Refused with the shape's reason, or with the device's code in `memory.device_error`.
+/// Returns a buffer tensor's elements as the image of a texture scope: over the same bytes if possible, otherwise a
+/// copy in the order of the queue (`aliases` is false). The pixels of a row must be contiguous and the rows equally
+/// spaced. Fails with the reason of the shape, or with the device's code in `memory.device_error`.
 template <texture_scope Scope, class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] tensor_result<tensor_image<tensor<Lease>>> as_image(const tensor<Lease>& of,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Host bytes as an OpenCL buffer, without copying them: CL_MEM_USE_HOST_PTR.
+// opencl::imported: host bytes as an OpenCL buffer, without a copy (CL_MEM_USE_HOST_PTR).
 //
 //     alignas(4096) static std::byte weights[1_MiB];
 //     allot::arena<allot::opencl::imported, allot::best_fit<>> memory{{context, device, weights, sizeof weights}};
@@ -9,16 +9,21 @@
 //                 ▲ the same bytes
 //     cl_mem  │ … x at its offset …                        │
 //
-// The bytes are the caller's: they outlive the arena and everything that is enqueued, and only one buffer is made over
-// them at a time, since OpenCL leaves overlapping ones undefined. While kernels use them, the host sees what is in them
-// between clEnqueueMapBuffer and the unmap; the mapping is the pointer that was imported. (Whether the driver copied
-// behind it is its own affair: the specification lets it. PoCL and drivers for shared memory do not.)
+// When to use: for host memory that kernels read or write in place, for example the weights of a model.
+// When not to use: for memory that only kernels use: opencl/buffer.hpp. A driver may copy imported bytes.
 //
-// What is relied on: the first byte is aligned to the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN, as the base of any buffer
-// is. The library refuses others, also on drivers that would let them pass, since kernels may load vectors from the
-// base. Some drivers avoid the copy only for whole pages: give them those where you can.
+// The caller owns the bytes, which must outlive the arena and all enqueued work. Only one buffer over them exists at a
+// time, because OpenCL leaves the behavior of overlapping buffers undefined. While kernels use the bytes, the host
+// accesses them only between clEnqueueMapBuffer and the unmap; the mapped pointer is the imported one. (The
+// specification allows the driver to copy the bytes internally. PoCL and drivers for shared memory do not.)
 //
-// Complexity: one driver call. Memory: none. Thread safety: none.
+// Precondition: the first byte has the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN, like the base of any buffer. `acquire`
+// rejects other bytes, also on drivers that would accept them, because kernels may load vectors from the base. Some
+// drivers avoid the copy for whole pages only: use page-aligned bytes where possible.
+//
+// Complexity: one driver call for each `acquire` and `release`.
+// Memory: no overhead.
+// Thread safety: none.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -28,17 +33,18 @@ namespace allot {
 inline namespace v1 {
 namespace opencl {
 
+/// The device whose only region is a buffer over bytes of the host.
 class imported {
 public:
-    using address_model = buffer::address_model;
-    using error = cl_int;
-    static constexpr bool host_accessible = false;  // not while kernels use it
-    static constexpr offset_use offsets = offset_use::carried;
-    static constexpr std::size_t min_align = buffer::min_align;
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::opencl;
+    using address_model = buffer::address_model;                         ///< An address is a handle and a byte offset.
+    using error = cl_int;                                                ///< OpenCL's error codes.
+    static constexpr bool host_accessible = false;                       ///< The host may not access it while kernels do.
+    static constexpr offset_use offsets = offset_use::carried;           ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = buffer::min_align;          ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                        ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = dl_device_type::opencl;  ///< DLPack's device type.
 
-    /// The `size` bytes from `first` on, for the kernels of `context`.
+    /// Imports the `size` bytes from `first` on for the kernels of `context`.
     imported(cl::Context context, const cl::Device& device, void* first, std::size_t size,
              cl_mem_flags flags = CL_MEM_READ_WRITE)
         : context_{std::move(context)},
@@ -48,13 +54,14 @@ public:
           base_align_{detail::base_align_of(device)},
           largest_{detail::device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)} {}
 
+    /// Returns the number of imported bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of the bytes. Refused with CL_INVALID_DEVICE (-33) where there is no device; CL_INVALID_OPERATION (-59)
-    /// while a buffer over them is out; CL_INVALID_HOST_PTR (-37) for bytes that are nowhere, or begin where no buffer
-    /// may; CL_INVALID_BUFFER_SIZE (-61) for a size of 0, over theirs or over the device's limit;
-    /// CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is no power of two or beyond the device's own; and
-    /// with the driver's code.
+    /// Creates a buffer over all of the bytes. Fails with CL_INVALID_DEVICE (-33) without a device;
+    /// CL_INVALID_OPERATION (-59) while a buffer over the bytes exists; CL_INVALID_HOST_PTR (-37) for a null or
+    /// misaligned first byte; CL_INVALID_BUFFER_SIZE (-61) for a size of 0, above the number of bytes or above the
+    /// device's limit; CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is not a power of two or exceeds the
+    /// device's; otherwise with the driver's code.
     [[nodiscard]] acquired<imported> acquire(layout wanted) noexcept {
         if (base_align_ == 0) return acquired<imported>::failure(CL_INVALID_DEVICE);
         if (in_use_) return acquired<imported>::failure(CL_INVALID_OPERATION);
@@ -70,6 +77,7 @@ public:
         in_use_ = true;
         return region<address_model::address>{{handle, 0}, size_, base_align_};
     }
+    /// Releases the buffer. The bytes stay with the caller.
     void release(region<address_model::address> held) noexcept {
         ::clReleaseMemObject(held.base.handle);
         in_use_ = false;

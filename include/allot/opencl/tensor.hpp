@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors in OpenCL memory: copies on a queue, and the same bytes as a buffer object of their own.
+// opencl: copies of tensors in OpenCL memory, on a queue, and tensors as separate buffer objects.
 //
 //     allot::opencl::set_arg(kernel, 0, tensor);                       // as for a block: opencl/buffer.hpp
 //     auto copied = allot::copy_tensor(host, device, allot::opencl::queue_copy{queue});
-//     auto alone = allot::opencl::as_buffer(tensor, queue);            // for a kernel that takes no offset
+//     auto alone = allot::opencl::as_buffer(tensor, queue);            // for a kernel without an offset parameter
 //     if (alone && !alone->aliases) …                                  // a copy: writes do not reach the tensor
 //
-// A sub-buffer begins where the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN allows, inside a buffer that is no sub-buffer
-// itself; a tensor in host memory is imported (CL_MEM_USE_HOST_PTR), where its address is as aligned. Where that cannot
-// be, `as_buffer` makes a buffer of its own, copies the bytes, and says that it does not alias. All hold the tensor.
+// When to use: queue_copy for copies; import_copy before it for drivers that import host bytes without a copy;
+// as_buffer for kernels that take a buffer without an offset.
+// When not to use: as_buffer for kernels that take an offset: set_arg needs no buffer object.
 //
-// Complexity: a few driver calls each. Memory: the copy's, where one is made. Thread safety: the driver's.
+// A sub-buffer must begin at a multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN, inside a buffer that is not a
+// sub-buffer. A tensor in host memory is imported (CL_MEM_USE_HOST_PTR) if its address has this alignment. In all other
+// cases `as_buffer` creates a new buffer, copies the bytes, and sets `aliases` to false. The result holds the tensor.
+//
+// Complexity: a few driver calls for each function.
+// Memory: the new buffer, if as_buffer copies.
+// Thread safety: that of the driver.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -24,17 +30,18 @@ namespace allot {
 inline namespace v1 {
 namespace opencl {
 
+/// An address in an OpenCL buffer.
 template <class Address>
 concept buffer_address = std::same_as<Address, handle_offset<cl_mem>::address>;
 
 namespace detail {
 
-/// What a queue works for.
+// The context and the device of a queue.
 struct queue_target {
     cl_context context = nullptr;
     cl_device_id device = nullptr;
     std::size_t base_align = 1;  // of buffers and sub-buffers, in bytes
-    bool unified = false;        // the device's memory is the host's
+    bool unified = false;        // the device shares the host's memory
 
     [[nodiscard]] bool has(cl_mem object) const noexcept {
         cl_context of = nullptr;
@@ -61,21 +68,23 @@ struct queue_target {
 
 }  // namespace detail
 
-/// Memory whose bytes lie in buffers.
+/// Memory whose bytes are in OpenCL buffers.
 template <class Memory>
 concept buffer_memory = buffer_address<typename Memory::address_model::address>;
 
-/// Copies for `copy_tensor` between the host and buffers, and between buffers of the queue's context. Where a buffer lies
-/// in memory that the host has anyway (made with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or of a device with
-/// CL_DEVICE_HOST_UNIFIED_MEMORY) it is mapped, and the host copies; otherwise the driver transfers. Buffers of another
-/// context are left to the next way.
+/// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's context. If a buffer is in
+/// host memory (created with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or on a device with
+/// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies. Otherwise the driver transfers. Leaves
+/// buffers of another context to the next way.
 class queue_copy {
     using address = handle_offset<cl_mem>::address;
 
 public:
+    /// Enqueues copies in this queue.
     explicit queue_copy(cl::CommandQueue queue) noexcept
         : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
 
+    /// Copies host bytes to a buffer. A transfer is complete after `finish`.
     template <host_memory From, buffer_memory To>
     [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
         if (!target_.has(to.handle)) return copy_path::none;
@@ -85,6 +94,7 @@ public:
         return answer(copy_path::to_device, ::clEnqueueWriteBuffer(queue_(), to.handle, CL_FALSE, to.offset, bytes, from, 0,
                                                                    nullptr, nullptr));
     }
+    /// Copies bytes of a buffer to the host. A transfer is complete after `finish`.
     template <buffer_memory From, host_memory To>
     [[nodiscard]] copied copy(address from, void* to, std::size_t bytes) const noexcept {
         if (!target_.has(from.handle)) return copy_path::none;
@@ -93,16 +103,19 @@ public:
         return answer(copy_path::from_device, ::clEnqueueReadBuffer(queue_(), from.handle, CL_FALSE, from.offset, bytes, to,
                                                                     0, nullptr, nullptr));
     }
+    /// Enqueues a copy between buffers.
     template <buffer_memory From, buffer_memory To>
     [[nodiscard]] copied copy(address from, address to, std::size_t bytes) const noexcept {
         if (!target_.has(from.handle) || !target_.has(to.handle)) return copy_path::none;
         return answer(copy_path::on_device, ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset,
                                                                   bytes, 0, nullptr, nullptr));
     }
-    /// The host's bytes are free to be used again; copies between buffers are not waited for.
+    /// Waits for the queue if host memory takes part in the copy; does not wait for copies between buffers. Returns
+    /// OpenCL's code.
     [[nodiscard]] long finish(copy_path longest) const noexcept {
         return longest == copy_path::on_device ? CL_SUCCESS : ::clFinish(queue_());
     }
+    /// Returns the queue.
     [[nodiscard]] const cl::CommandQueue& queue() const noexcept { return queue_; }
 
 private:
@@ -129,16 +142,18 @@ private:
     detail::queue_target target_;
 };
 
-/// Copies for `copy_tensor` between the host and buffers, by a device that works in the host's bytes where they lie
-/// (CL_MEM_USE_HOST_PTR): for drivers that import without copying, as those of integrated GPUs do for whole pages. Bytes
-/// that do not begin where the device lets a buffer begin are left to the next way, so give `queue_copy` after it.
+/// A way for `copy_tensor` between the host and buffers. The device reads or writes the host's bytes in place
+/// (CL_MEM_USE_HOST_PTR). Use it for drivers that import without a copy, for example those of integrated GPUs for whole
+/// pages. Leaves bytes at an unsuitable alignment to the next way: pass `queue_copy` after it.
 class import_copy {
     using address = handle_offset<cl_mem>::address;
 
 public:
+    /// Enqueues copies in this queue.
     explicit import_copy(cl::CommandQueue queue) noexcept
         : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
 
+    /// Copies host bytes to a buffer, and waits.
     template <host_memory From, buffer_memory To>
     [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
         if (!target_.has(to.handle) || !can_import(from)) return copy_path::none;
@@ -148,6 +163,7 @@ public:
             status = ::clEnqueueCopyBuffer(queue_(), source(), to.handle, 0, to.offset, bytes, 0, nullptr, nullptr);
         return finish(status);
     }
+    /// Copies bytes of a buffer to the host, and waits.
     template <buffer_memory From, host_memory To>
     [[nodiscard]] copied copy(address from, void* to, std::size_t bytes) const noexcept {
         if (!target_.has(from.handle) || !can_import(to)) return copy_path::none;
@@ -157,7 +173,7 @@ public:
             status = ::clEnqueueCopyBuffer(queue_(), from.handle, target(), from.offset, 0, bytes, 0, nullptr, nullptr);
         if (status == CL_SUCCESS) status = ::clFinish(queue_());
         if (status != CL_SUCCESS) return copied::failure(status);
-        // Only what was mapped is sure to be in the host's bytes (clCreateBuffer, CL_MEM_USE_HOST_PTR).
+        // Only mapping guarantees that the host's bytes are current (clCreateBuffer, CL_MEM_USE_HOST_PTR).
         void* const mapped =
             ::clEnqueueMapBuffer(queue_(), target(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
         if (status == CL_SUCCESS) status = ::clEnqueueUnmapMemObject(queue_(), target(), mapped, 0, nullptr, nullptr);
@@ -180,31 +196,37 @@ private:
     detail::queue_target target_;
 };
 
-/// A buffer object that begins where its tensor does. What lies over the tensor's bytes goes before the tensor, also when
-/// another is assigned: member by member it would be the other way about.
+/// A buffer object that begins at its tensor's first byte. Destruction and assignment release the buffer before the
+/// tensor, whose bytes it may use; a memberwise assignment would release the tensor first.
 template <class Tensor>
 struct tensor_buffer {
-    Tensor of{};  // which stays alive
-    cl::Buffer buffer{};
-    bool aliases = false;  // the same bytes; otherwise a copy that does not follow the tensor, nor it the copy
+    Tensor of{};           ///< The tensor, which stays alive.
+    cl::Buffer buffer{};   ///< The buffer object.
+    bool aliases = false;  ///< True if the buffer has the tensor's bytes; false for an independent copy.
 
+    /// Constructs an empty object.
     tensor_buffer() noexcept = default;
+    /// Constructs the object from its members.
     tensor_buffer(Tensor tensor, cl::Buffer made, bool same) noexcept
         : of{std::move(tensor)}, buffer{std::move(made)}, aliases{same} {}
+    /// Copies the references to the tensor and the buffer.
     tensor_buffer(const tensor_buffer&) noexcept = default;
+    /// Moves the references to the tensor and the buffer.
     tensor_buffer(tensor_buffer&&) noexcept = default;
+    /// Assigns by swapping.
     tensor_buffer& operator=(tensor_buffer other) noexcept {
         std::swap(of, other.of);
         std::swap(buffer, other.buffer);
         std::swap(aliases, other.aliases);
         return *this;
     }
+    /// Releases the buffer and then the tensor.
     ~tensor_buffer() = default;
 };
 
 namespace detail {
 
-/// Why a tensor's bytes cannot be a buffer, wherever they are.
+// Returns the reason why a tensor cannot become a buffer, in any memory, or CL_SUCCESS.
 template <class Tensor>
 [[nodiscard]] cl_int check_bytes(const Tensor& of) noexcept {
     if (!of) return CL_INVALID_MEM_OBJECT;
@@ -214,9 +236,10 @@ template <class Tensor>
 
 }  // namespace detail
 
-/// The tensor's bytes as a sub-buffer. Refused with CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) where `device` allows none to
-/// begin, also on drivers that would let it pass; with CL_INVALID_MEM_OBJECT (-38) inside a sub-buffer, or for a killed
-/// tensor; with CL_INVALID_BUFFER_SIZE (-61) without elements; and with the driver's own code. The tensor is compact.
+/// Returns a sub-buffer over the bytes of a compact tensor. Fails with CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) if the
+/// offset does not have the alignment of `device`, also on drivers that would accept it; CL_INVALID_MEM_OBJECT (-38)
+/// inside a sub-buffer and for a killed tensor; CL_INVALID_BUFFER_SIZE (-61) for a tensor without elements;
+/// CL_INVALID_VALUE (-30) for a tensor that is not compact; otherwise with the driver's code.
 template <class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> sub_buffer(const tensor<Lease>& of,
@@ -237,8 +260,9 @@ template <class Lease>
     return tensor_buffer<tensor<Lease>>{of, cl::Buffer{made}, true};
 }
 
-/// The tensor's bytes as a buffer object: a sub-buffer where that is possible, otherwise a copy, which says so. The copy is
-/// made in the order of the queue. Refused with the driver's code.
+/// Returns a buffer object with the tensor's bytes: a sub-buffer if possible, otherwise a copy in the order of the
+/// queue (`aliases` is false). Fails like `sub_buffer` for an empty, killed or non-compact tensor, and with the
+/// driver's code.
 template <class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> as_buffer(const tensor<Lease>& of,
@@ -258,9 +282,9 @@ template <class Lease>
     return tensor_buffer<tensor<Lease>>{of, copy, false};
 }
 
-/// A host tensor's bytes as a buffer object: imported where the device allows a buffer to begin there, otherwise a
-/// copy, which says so. While kernels use an imported one, the host sees its bytes between clEnqueueMapBuffer and the
-/// unmap; keep it until they have. Refused as a sub-buffer is.
+/// Returns a buffer object with a host tensor's bytes: imported if the address has the device's alignment, otherwise a
+/// copy (`aliases` is false). While kernels use an imported buffer, the host accesses its bytes only between
+/// clEnqueueMapBuffer and the unmap. Keep the object until the kernels have finished. Fails like `sub_buffer`.
 template <class Lease>
     requires(tensor<Lease>::host_accessible && std::same_as<typename tensor<Lease>::address_type, void*>)
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> as_buffer(const tensor<Lease>& of,

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// texture_pool: one pool for all textures, whose bytes are reused by images of other shapes.
+// opencl::texture_pool: textures of different shapes that reuse the bytes of one arena of buffers.
 //
 //     allot::arena<allot::opencl::buffer, allot::best_fit<>> buffers{{context, device}, 64_MiB};
 //     allot::opencl::texture_pool pool{buffers, context, device};
 //     auto a = *allot::alloc_texture<allot::scope::texture>(pool, {8, 32, 32, 4}, allot::float16);
 //
-//     buffer   │ a: 32 × 256 │  b: 30 × 64  │ free │        images over the buffers of an arena, which anything
-//              └─ image ─────┴─ image ──────┘               else may share: tensors, and textures after them
+//     buffer   │ a: 32 × 256 │  b: 30 × 64  │ free │        images over the buffers of an arena, which may also contain
+//              └─ image ─────┴─ image ──────┘               tensors; later textures reuse the bytes
 //
-// Where the driver makes no image over a buffer (`shares_bytes()` is false, as on PoCL and oclgrind), images are the
-// driver's own, and released ones are kept for requests of exactly their shape and dtype (cached_textures); the arena is
-// not touched then.
+// When to use: for textures with varying shapes and lifetimes, on drivers that create images over buffers.
+// When not to use: if the driver's own image layout is faster: opencl/image.hpp.
 //
-// Bytes go back to the arena with the last reference to a texture: on one in-order queue whatever reuses them comes
-// after; otherwise wait before that.
+// If the driver does not create images over buffers (`shares_bytes()` is false, as on PoCL and oclgrind), the pool uses
+// the driver's images. It keeps released images for requests with the same shape and dtype (cached_textures), and does
+// not use the arena.
 //
-// Complexity: the arena's, and two driver calls an image. Memory: rows are padded to CL_DEVICE_IMAGE_PITCH_ALIGNMENT
-// pixels. Thread safety: none.
+// The last reference to a texture returns its bytes to the arena. On one in-order queue, work that reuses the bytes
+// executes later. With other queues, wait for the work before you drop the last reference.
+//
+// Complexity: that of the arena, plus two driver calls for each image.
+// Memory: rows are padded to CL_DEVICE_IMAGE_PITCH_ALIGNMENT pixels.
+// Thread safety: none.
 #pragma once
 
 #include <allot/opencl/image_view.hpp>
@@ -25,19 +29,20 @@ namespace allot {
 inline namespace v1 {
 namespace opencl {
 
-/// A shaped device over an allocator of buffers, which outlives it. `Kept`: how many images are kept at most, where
-/// they cannot share bytes.
+/// A shaped device over an allocator of buffers, which must outlive it. `Kept` is the maximum number of cached images
+/// on drivers whose images cannot share bytes.
 template <allocator Buffers, std::size_t Kept = 16>
     requires buffer_address<typename Buffers::address_model::address>
 class texture_pool {
 public:
-    /// An image, and the bytes it lies in: none where the driver keeps them.
+    /// An image and its bytes.
     struct region : texture_region<cl_mem> {
-        cl_mem over{};
-        block_of<Buffers> bytes{};
+        cl_mem over{};              ///< The sub-buffer under the image, or null.
+        block_of<Buffers> bytes{};  ///< The block under the image; empty for an image of the driver's.
     };
-    using error = cl_int;
+    using error = cl_int;  ///< OpenCL's error codes.
 
+    /// Places images of `context` in `buffers`, in the formats and within the limits of `device`.
     texture_pool(Buffers& buffers, cl::Context context, const cl::Device& device) noexcept
         : buffers_{&buffers}, kept_{image{context, device}}, context_{std::move(context)} {
         cl_uint bits = 0;
@@ -46,11 +51,11 @@ public:
         pitch_align_ = detail::pitch_align_of(device());
     }
 
-    /// Whether images of one shape reuse bytes of another.
+    /// Returns true if images of different shapes reuse the same bytes.
     [[nodiscard]] bool shares_bytes() const noexcept { return pitch_align_ != 0; }
 
-    /// Refused as `image::check` says; with CL_MEM_OBJECT_ALLOCATION_FAILURE (-4), or their device's code, where the
-    /// buffers have no room; and with the driver's code.
+    /// Creates an image. Fails like `image::check`; with CL_MEM_OBJECT_ALLOCATION_FAILURE (-4), or the code of the
+    /// buffers' device, if the arena has no room; otherwise with the driver's code.
     [[nodiscard]] cl_result<region> acquire(texture_shape shape, dtype type) noexcept {
         using answer = cl_result<region>;
         if (!shares_bytes()) {
@@ -79,6 +84,7 @@ public:
         fresh.over = std::exchange(made->over(), nullptr);
         return fresh;
     }
+    /// Releases the image and returns its bytes to the arena, or keeps the image for reuse.
     void release(region held) noexcept {
         if (!held.bytes) return kept_.release(held);
         ::clReleaseMemObject(held.handle);
@@ -86,7 +92,7 @@ public:
         buffers_->deallocate(held.bytes);
     }
 
-    /// Gives images that are kept back to the driver. Returns how many.
+    /// Releases the cached images. Returns their number.
     std::size_t trim() noexcept { return kept_.trim(); }
 
 private:

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors in symmetric memory (compose/symmetric.hpp): those of other ranks, and copies to and from them.
+// symmetric: tensors in symmetric memory (compose/symmetric.hpp), the tensors of other ranks, and copies between ranks.
 //
 //     auto data = *allot::alloc_storage(memory, 1_MiB);                               // every rank
 //     auto field = *allot::alloc_tensor(data, allot::anywhere, {64, 64}, allot::float32);
-//     auto everywhere = allot::agree_on(memory, field);                               // every rank, and they wait
+//     auto everywhere = allot::agree_on(memory, field);                               // every rank; waits for all
 //     auto right = *everywhere->on(1);                                                // the field of rank 1
 //     auto halo = *allot::slice(right, {0, 0}, {1, 64});
 //     auto copied = allot::copy_tensor(border, halo, allot::remote_copy<allot::mpi::window>{});
 //
-//     rank 0   storage │   field   │          a tensor of another rank is a tensor whose bytes are named by memory, rank
-//     rank 1   storage │   field   │          and offset: it has slices and views, and copy_tensor knows it
+//     rank 0   storage │   field   │          a tensor of another rank is a tensor whose address is a memory, a rank
+//     rank 1   storage │   field   │          and an offset: it has slices and views, and copy_tensor accepts it
 //
-// Where a tensor lies in its storage is the storage's business, which no other rank hears of. So tensors are agreed on by
-// name: their offset, dtype, shape and strides are compared, together with the memory's calls so far.
+// When to use: for tensors that all ranks allocate at the same offset and exchange by one-sided copies.
+// When not to use: for tensors of one rank alone; agree_on is collective.
 //
-// Complexity: an agreement is one reduction; a copy is one put or get for each run, and is waited for once. Memory: none.
-// A tensor of another rank keeps this rank's storage alive, and says nothing about the other's: no rank gives its own back
-// while others use it.
+// Allocating a tensor in a storage involves no other rank. Therefore ranks agree on tensors explicitly: agree_on
+// compares the offset, dtype, shape and strides on all ranks, and the earlier calls to the memory.
+//
+// A tensor of another rank keeps the local storage alive, but not the storage of that rank: no rank may free its
+// storage while other ranks use it.
+//
+// Complexity: one reduction for agree_on; one put or get for each contiguous run of a copy, and one wait for the copy.
+// Memory: no overhead.
 // Thread safety: none.
 #pragma once
 
@@ -30,7 +35,7 @@
 namespace allot {
 inline namespace v1 {
 
-/// What a tensor of another rank holds: this rank's claim on the same bytes.
+/// The lease of a tensor of another rank. It holds this rank's lease on the same bytes.
 template <class Lease>
 class lease_on_rank {
     struct remote_storage {
@@ -42,31 +47,41 @@ class lease_on_rank {
     };
 
 public:
+    /// The storage as the tensor sees it: its addresses contain a rank.
     using storage_type = remote_storage;
 
+    /// Constructs an empty lease.
     lease_on_rank() noexcept = default;
+    /// Holds this rank's lease.
     explicit lease_on_rank(Lease lease) noexcept : lease_{std::move(lease)} {}
+    /// Returns true if the lease is not empty.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
+    /// Returns true if the bytes must not be written.
     [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
 
 private:
     Lease lease_;
 };
 
-/// A tensor that all ranks have at the same place. `agree_on` makes it.
+/// A tensor that all ranks have at the same offset. `agree_on` returns it.
 template <class Lease>
 class symmetric_tensor {
 public:
+    /// The tensor type of this rank.
     using tensor_type = tensor<Lease>;
+    /// The tensor type of other ranks.
     using remote_type = tensor<lease_on_rank<Lease>>;
 
+    /// Constructs an empty symmetric tensor.
     symmetric_tensor() noexcept = default;
+    /// Constructs a symmetric tensor from this rank's tensor and the number of ranks.
     symmetric_tensor(tensor_type here, int ranks) noexcept : here_{std::move(here)}, ranks_{ranks} {}
 
-    /// This rank's.
+    /// Returns this rank's tensor.
     [[nodiscard]] const tensor_type& here() const noexcept { return here_; }
 
-    /// The tensor of another rank, or of this one as others see it.
+    /// Returns the tensor of any rank, also of this one, under its remote address. Fails with empty_block for a killed
+    /// or empty tensor, and with no_such_rank.
     [[nodiscard]] result<remote_type, remote_refusal> on(int rank) const noexcept {
         using answer = result<remote_type, remote_refusal>;
         if (!here_ || here_.size() == 0) return answer::failure(remote_refusal::empty_block);
@@ -82,7 +97,7 @@ private:
 };
 
 namespace detail {
-/// Where a tensor lies and what is in it, as a number.
+// A hash of a tensor's offset, dtype, shape and strides.
 template <class Lease>
 [[nodiscard]] std::uint64_t place_of(const tensor<Lease>& of) noexcept {
     rolling_hash place;
@@ -100,12 +115,12 @@ template <class Lease>
 }
 }  // namespace detail
 
-/// Collective: compares the calls to the memory so far, and the tensor. A tensor that was killed on every rank has no
-/// bytes on any.
+/// Compares the tensor, and the earlier calls to the memory, on all ranks. Collective. Returns the symmetric tensor, or
+/// the difference. A tensor that was killed on every rank yields an empty symmetric tensor.
 template <class Arena, class Ranks, class Lease>
 [[nodiscard]] auto agree_on(symmetric<Arena, Ranks>& memory, const tensor<Lease>& of) noexcept {
     static_assert(std::same_as<decltype(of.lease().body()->allocator()), symmetric<Arena, Ranks>&>,
-                  "allot: the tensor is in another kind of memory than the one whose ranks are to agree on it");
+                  "allot: call agree_on with the symmetric memory of the tensor: its memory has another type");
     using shared = std::remove_cvref_t<decltype(detail::share(of.lease()))>;
     using answer = result<symmetric_tensor<shared>, agreement>;
     const bool is_here = !of || &of.lease().body()->allocator() == &memory;
@@ -121,9 +136,9 @@ template <class Arena, class Ranks, class Lease>
                                            memory.ranks().size()}};
 }
 
-/// Copies for `copy_tensor` between ranks, and between the host and this rank's own part: of `mpi::window` or
-/// `shmem::heap`, or whatever has their `local`, `put`, `get` and `flush`. When copy_tensor returns, the bytes are where
-/// they belong; another rank finds them there after it has met this one (`synchronize` of the device).
+/// A way for `copy_tensor` between ranks, and between the host and this rank's own part. `Device` is `mpi::window`,
+/// `shmem::heap`, or a type with the same `local`, `put`, `get` and `flush`. When copy_tensor returns, the copy is
+/// complete. Another rank sees the bytes after both ranks have synchronized (`synchronize` of the device).
 template <class Device>
 class remote_copy {
     using own = typename Device::address_model;
@@ -136,6 +151,7 @@ class remote_copy {
     static constexpr bool is_here = is_own<Memory> || host_memory<Memory>;
 
 public:
+    /// Starts a put or a get, or copies on the host if both sides are local. Returns the path, or the device's error.
     template <class From, class To>
         requires(is_here<From> && is_here<To> && (is_own<From> || is_own<To>)) || (is_here<From> && is_remote<To>) ||
                 (is_remote<From> && is_here<To>)
@@ -150,6 +166,7 @@ public:
             return copy_path::host;
         }
     }
+    /// Waits for the copies that were started. Returns 0 or the device's error.
     [[nodiscard]] long finish(copy_path) const noexcept {
         return part_ ? static_cast<long>(Device::flush(*part_)) : 0;
     }
@@ -166,7 +183,7 @@ private:
         return copy_path::peer;
     }
 
-    std::optional<on_rank<handle>> part_;  // that bytes were last copied to or from: one copy_tensor has one
+    std::optional<on_rank<handle>> part_;  // the remote part of the last copy; one copy_tensor has one remote part
 };
 
 }  // namespace v1

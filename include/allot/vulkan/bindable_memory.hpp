@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: BSL-1.0
-// allocations: what the devices of Vulkan's memory have in common: the VkDeviceMemory objects that they hold, where the
-// host sees them, and the buffers and images that are bound in them.
+// vulkan_allocations: the common part of Vulkan's memory devices. It holds VkDeviceMemory objects, maps them for the
+// host, and binds buffers and images to blocks.
 //
-//     const auto wanted = memory.device().buffer_layout(buffer);       // what the buffer needs, and its neighbours
+//     const auto wanted = memory.device().buffer_layout(buffer);       // the buffer's requirements, padded
 //     const auto block = memory.allocate(*wanted);
 //     if (memory.device().bind_buffer(buffer, block) != VK_SUCCESS) …
 //
-//     std::memcpy(memory.device().host_pointer(block), from, n);       // memory that the host sees is mapped for good
-//     memory.device().flush(block);                                    // to be seen by the device: nothing where coherent
+//     std::memcpy(memory.device().host_pointer(block), from, n);       // host-visible memory is mapped permanently
+//     memory.device().flush(block);                                    // publishes to the device; free if coherent
 //
 //     VkDeviceMemory  │ buffer │ image ░░░│ buffer ░│                  ░ padding: the next block begins at a granule
 //                     0        ▲ granule  ▲         ▲
 //
-// Rules of Vulkan's that this relies on (specification 1.3, "Resource Memory Association", "Memory Allocation"):
-//   - Offset 0 of an allocation is as aligned as any resource can ask; elsewhere it is the offset that is aligned.
-//   - A linear resource (a buffer) and an optimal one (an image) must not meet in one page of bufferImageGranularity
-//     bytes. Here a block begins at a page and its size is a number of whole pages, so that no two blocks have a page in
-//     common, whatever lies in them and on whichever side. Where only one kind is ever bound, and the user says so,
-//     nothing is padded.
-//   - What is flushed or invalidated begins and ends at a multiple of nonCoherentAtomSize, or at the allocation's end. In
-//     memory that is not coherent, blocks begin and end so as well: otherwise flushing one would write back the host's
-//     old view of its neighbour over what the device wrote there.
-//   - A VkDeviceMemory is mapped once at a time, however many blocks lie in it: so all of it, from its acquisition on.
-//     The pointer to offset 0 is a multiple of minMemoryMapAlignment (at least 64), and perhaps of no more.
-//   - A resource is bound to a memory type that it names, at its alignment, with all of its bytes inside.
-// `bind_buffer` and `bind_image` refuse what breaks these, before the driver sees it: drivers need not check.
+// When to use: through vulkan.hpp, vulkan_dedicated.hpp and vulkan_import.hpp, whose devices have these members.
+// When not to use: by including this header directly.
 //
-// Complexity: a driver call each; O(regions held) to find a region. Memory: 32 bytes for each of a device's `Regions`,
-// inside the object. Thread safety: none; binding and host pointers only read.
+// The code relies on these rules of Vulkan (specification 1.3, "Resource Memory Association" and "Memory Allocation"):
+//   - Offset 0 of an allocation satisfies the alignment of every resource. Elsewhere, the offset must be aligned.
+//   - A linear resource (a buffer) and an optimal one (an image) must not share a page of bufferImageGranularity bytes.
+//     Here, a block begins at a page and its size is a multiple of the page size, so that no two blocks share a page.
+//     If the user declares that only one kind of resource is bound, blocks are not padded to pages.
+//   - A flushed or invalidated range begins and ends at a multiple of nonCoherentAtomSize, or at the end of the
+//     allocation. In memory that is not coherent, blocks also begin and end at such multiples. Otherwise, flushing a
+//     block would overwrite the device's writes to its neighbor with the host's old bytes.
+//   - A VkDeviceMemory can be mapped only once at a time, for all of its blocks. Therefore all of it is mapped from its
+//     acquisition on. The pointer to offset 0 is a multiple of minMemoryMapAlignment (at least 64); greater alignments
+//     are not guaranteed.
+//   - A resource is bound to memory of a type that it supports, at its alignment, with all of its bytes inside.
+// `bind_buffer` and `bind_image` return an error if a call would break these rules, because drivers need not check
+// them.
+//
+// Complexity: one driver call for each function; O(regions held) to find a region.
+// Memory: 32 bytes for each of the `Regions` that a device can hold, inside the object.
+// Thread safety: none. `bind_buffer`, `bind_image` and `host_pointer` only read the object.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
@@ -41,15 +46,16 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
-/// Which resources are bound in a memory, ever.
+/// The kinds of resources that a program binds to a memory.
 enum class resources : unsigned char {
-    mixed,           // buffers and images: blocks are kept apart by bufferImageGranularity
-    buffers,         // buffers alone
-    optimal_images,  // images of VK_IMAGE_TILING_OPTIMAL alone
+    mixed,           ///< Buffers and images. Blocks are padded to bufferImageGranularity.
+    buffers,         ///< Buffers only.
+    optimal_images,  ///< Images with VK_IMAGE_TILING_OPTIMAL only.
 };
 
-/// The bytes to flush or invalidate for those that the host touched: from an atom's first byte to an atom's last, or to
-/// the end of the allocation. Precondition: `touched` lies in it, and `atom` is a power of two.
+/// Returns the range to flush or invalidate for the bytes that the host touched. It begins at a multiple of `atom` and
+/// ends at a multiple of `atom` or at the end of the allocation. Precondition: `touched` is inside the allocation, and
+/// `atom` is a power of two.
 [[nodiscard]] constexpr extent whole_atoms(extent touched, std::size_t allocation, std::size_t atom) noexcept {
     const std::size_t from = align_down(touched.offset, atom), beyond = allocation - touched.end();
     const std::size_t more = (std::size_t{0} - touched.end()) & (atom - 1);
@@ -58,57 +64,64 @@ enum class resources : unsigned char {
 
 namespace detail {
 
+/// The common base class of Vulkan's memory devices. Holds at most `Regions` allocations.
 template <std::size_t Regions>
 class allocations {
-    static_assert(Regions > 0, "allot: a device of Vulkan's memory holds at least one region");
+    static_assert(Regions > 0, "allot: set Regions to 1 or more: the device holds at least one region");
 
 public:
-    using address_model = handle_offset<VkDeviceMemory>;
-    using error = VkResult;
-    using address = address_model::address;
-    static constexpr bool host_accessible = false;  // not by an address: see host_pointer
-    static constexpr offset_use offsets = offset_use::carried;
-    static constexpr std::size_t min_align = std::size_t{1} << 20;  // offset 0: no resource is known to ask for more
-    static constexpr std::size_t granularity = 1;
-    static constexpr dl_device_type dl_device = dl_device_type::vulkan;
-    /// What buffers and images that are bound here are made for, beside their uses.
+    using address_model = handle_offset<VkDeviceMemory>;  ///< An address is a handle and a byte offset.
+    using error = VkResult;  ///< Vulkan's error codes.
+    using address = address_model::address;  ///< The address of a block.
+    static constexpr bool host_accessible = false;  ///< Blocks have no pointer: see host_pointer.
+    static constexpr offset_use offsets = offset_use::carried;  ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = std::size_t{1} << 20;  ///< Of offset 0: no known resource requires more.
+    static constexpr std::size_t granularity = 1;  ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = dl_device_type::vulkan;  ///< DLPack's device type.
+    /// The external handle types that buffers and images must be created with.
     static constexpr VkExternalMemoryHandleTypeFlags external_handles = 0;
 
+    /// Moves the device with the regions that it holds.
     allocations(allocations&& other) noexcept
         : gpu_{other.gpu_}, type_{other.type_}, holds_{other.holds_}, held_{std::exchange(other.held_, 0)} {
         for (std::size_t i = 0; i != held_; ++i) entries_[i] = other.entries_[i];
     }
     allocations& operator=(allocations&&) = delete;
 
+    /// Returns the logical device.
     [[nodiscard]] logical_device& gpu() const noexcept { return *gpu_; }
+    /// Returns the index of the memory type.
     [[nodiscard]] std::uint32_t type() const noexcept { return type_; }
 
     // ── blocks for resources ─────────────────────────────────────────────────────────────────────────────────────────
 
-    /// A layout whose block keeps its distance from its neighbours: to whole granules.
+    /// Returns the layout rounded up to whole granules, so that a block of this layout shares no granule with another.
     [[nodiscard]] layout padded(layout wanted) const noexcept {
         const std::size_t unit = granule();
         if (!wanted.is_valid() || !checked_align_up(wanted.size, unit, wanted.size)) return {0, wanted.align};
         return {wanted.size, wanted.align < unit ? unit : wanted.align};
     }
-    /// What to ask an arena over this memory for. Refused with VK_ERROR_FEATURE_NOT_PRESENT (-8) where the resource
-    /// cannot lie in memory of this type, or requires a dedicated allocation.
+    /// Returns the padded layout of a buffer, to allocate from an arena over this memory. Fails with
+    /// VK_ERROR_FEATURE_NOT_PRESENT (-8) if the buffer does not support this memory type or requires a dedicated
+    /// allocation; VK_ERROR_OUT_OF_DEVICE_MEMORY (-2) if its size does not fit in std::size_t.
     [[nodiscard]] result<layout, VkResult> buffer_layout(VkBuffer buffer) const noexcept {
         return layout_of(gpu_->requirements_of_buffer(buffer));
     }
+    /// Returns the padded layout of an image that is not disjoint. Fails like `buffer_layout`.
     [[nodiscard]] result<layout, VkResult> image_layout(VkImage image) const noexcept {
         return layout_of(gpu_->requirements_of_image(image));
     }
 
-    /// Binds all of a buffer, or of an image that is not disjoint, to a block. Refused as its layout is, and with
-    /// VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for a block that is not of this memory, too small, misaligned, not
-    /// padded, or in memory for the other kind of resource; and with the driver's code.
+    /// Binds a whole buffer to a block. Fails with VK_ERROR_FEATURE_NOT_PRESENT (-8) if the buffer does not support
+    /// this memory; VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for a block that belongs to other memory, is too
+    /// small, misaligned or not padded, or is in memory for images; otherwise with the driver's code.
     template <class Block>
     [[nodiscard]] VkResult bind_buffer(VkBuffer buffer, const Block& to) const noexcept {
         const VkResult reason = admit(gpu_->requirements_of_buffer(buffer), resources::optimal_images, to.address, to.size);
         if (reason != VK_SUCCESS) return reason;
         return gpu_->calls.bind_buffer(gpu_->handle(), buffer, to.address.handle, to.address.offset);
     }
+    /// Binds a whole image, which is not disjoint, to a block. Fails like `bind_buffer`, and in memory for buffers.
     template <class Block>
     [[nodiscard]] VkResult bind_image(VkImage image, const Block& to) const noexcept {
         const VkResult reason = admit(gpu_->requirements_of_image(image), resources::buffers, to.address, to.size);
@@ -118,29 +131,33 @@ public:
 
     // ── the host's view ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Where the host sees these bytes; null where it does not, or they do not lie in one region.
+    /// Returns a host pointer to `size` bytes. Returns null if the memory is not host-visible, or if the bytes are not
+    /// inside one region.
     [[nodiscard]] void* host_pointer(address at, std::size_t size = 1) const noexcept {
         const entry* const in = find(at, size);
         return in == nullptr || in->host == nullptr ? nullptr : raw_pointer::locate(in->host, at.offset);
     }
+    /// Returns a host pointer to a block, or null.
     template <class Block>
     [[nodiscard]] void* host_pointer(const Block& block) const noexcept {
         return host_pointer(block.address, block.size);
     }
-    /// The device may see what the host wrote here, once work is submitted after it. The driver is asked only where the
-    /// memory is not coherent. VK_ERROR_MEMORY_MAP_FAILED (-5) for bytes that the host does not see.
+    /// Makes the host's writes to these bytes visible to work that is submitted later. Calls the driver only if the
+    /// memory is not coherent. Fails with VK_ERROR_MEMORY_MAP_FAILED (-5) for bytes that are not mapped.
     [[nodiscard]] VkResult flush(address at, std::size_t size) const noexcept {
         return synchronise(gpu_->calls.flush, at, size);
     }
+    /// Makes the host's writes to a block visible to work that is submitted later.
     template <class Block>
     [[nodiscard]] VkResult flush(const Block& block) const noexcept {
         return flush(block.address, block.size);
     }
-    /// The host may see what the device wrote here, once that work was waited for (a fence, and a barrier to
-    /// VK_ACCESS_HOST_READ_BIT). Otherwise as `flush`.
+    /// Makes the device's writes to these bytes visible to the host. Call it after the program has waited for that work
+    /// (a fence, and a barrier to VK_ACCESS_HOST_READ_BIT). Otherwise like `flush`.
     [[nodiscard]] VkResult invalidate(address at, std::size_t size) const noexcept {
         return synchronise(gpu_->calls.invalidate, at, size);
     }
+    /// Makes the device's writes to a block visible to the host.
     template <class Block>
     [[nodiscard]] VkResult invalidate(const Block& block) const noexcept {
         return invalidate(block.address, block.size);
@@ -150,7 +167,7 @@ protected:
     allocations(logical_device& gpu, std::uint32_t type, resources holds) noexcept
         : gpu_{&gpu}, type_{type}, holds_{holds} {}
 
-    /// Allocates, maps what the host can see, and keeps it. `dedicated`: for one resource, which may require that.
+    // Allocates, maps host-visible memory, and records the region. `dedicated`: for a resource that may require that.
     [[nodiscard]] result<region<address>, VkResult> take(layout wanted, const void* next, bool takes_from_heap = true,
                                                          bool dedicated = false) noexcept {
         using answer = result<region<address>, VkResult>;
@@ -171,6 +188,7 @@ protected:
     }
 
 public:
+    /// Frees a region, which also unmaps it.
     void release(region<address> back) noexcept {
         std::size_t index = 0;
         while (entries_[index].memory != back.base.handle) ++index;
@@ -192,7 +210,7 @@ private:
     [[nodiscard]] bool needs_flushing() const noexcept {
         return has(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !has(VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     }
-    /// What blocks begin and end at a multiple of.
+    // Blocks begin and end at multiples of this.
     [[nodiscard]] std::size_t granule() const noexcept {
         const VkDeviceSize page = holds_ == resources::mixed ? gpu_->buffer_image_granularity() : 1;
         const VkDeviceSize atom = needs_flushing() ? gpu_->non_coherent_atom_size() : 1;
@@ -205,7 +223,7 @@ private:
         }
         return nullptr;
     }
-    void give_back(const entry& gone) noexcept {  // what is freed is unmapped
+    void give_back(const entry& gone) noexcept {  // freeing also unmaps
         gpu_->free(gone.memory, type_, gone.size, gone.took_from_heap);
     }
 

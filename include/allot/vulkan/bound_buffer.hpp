@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bound_buffer: a VkBuffer over bytes of a memory, for what takes buffers and offsets: kernels and transfers.
+// vulkan::bound_buffer: a VkBuffer over bytes of a memory, for kernels and transfers that take a buffer and an offset.
 //
 //     const auto& all = memory.regions()[0];
 //     auto buffer = allot::vulkan::buffer_over(memory.device(), all.base, all.size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
@@ -7,15 +7,20 @@
 //     const std::size_t at = buffer->offset_of(tensor.address());      // in bytes, for a push constant or a VkBufferCopy
 //
 //     VkDeviceMemory  │        │ tensor │ tensor │         │
-//     VkBuffer        │◄ at ──►                            │      one over a region serves all blocks in it
+//     VkBuffer        │◄ at ──►                            │      one buffer over a region serves all its blocks
 //
-// It is destroyed with this object, before the memory goes back and once no work uses it any more. Other buffers and
-// images may lie over the same bytes; who uses which when is the program's to order.
+// When to use: for kernels that address many blocks through one storage buffer.
+// When not to use: for buffers with different uses or lifetimes: bind a VkBuffer to each block.
 //
-// Rules of Vulkan's that this relies on: those of vulkan_allocations.hpp; and a buffer's memory is as large as the
-// buffer, rounded up to its alignment. Regions of device_memory are whole multiples of 256 bytes and always suffice.
+// The destructor destroys the VkBuffer. Destroy the object before the memory is released and after all work that uses
+// it. Other buffers and images may overlap the same bytes; the program must order their accesses.
 //
-// Complexity: three driver calls. Memory: 48 bytes. Thread safety: none.
+// The code relies on the rules in vulkan_allocations.hpp and on one more rule of Vulkan: a buffer requires memory of
+// its size, rounded up to its alignment. Regions of device_memory are multiples of 256 bytes and always suffice.
+//
+// Complexity: three driver calls to create the buffer.
+// Memory: 48 bytes.
+// Thread safety: none.
 #pragma once
 
 #include <allot/vulkan/bindable_memory.hpp>
@@ -24,29 +29,37 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
+/// An owning, move-only handle of a VkBuffer that is bound to memory.
 class bound_buffer {
-    using address = handle_offset<VkDeviceMemory>::address;
+    using address = handle_offset<VkDeviceMemory>::address;  ///< The address of a block.
 
 public:
+    /// Constructs an empty object.
     bound_buffer() noexcept = default;
+    /// Takes ownership of a buffer that is bound at `first`. `gpu` must outlive the object.
     bound_buffer(const logical_device& gpu, VkBuffer made, address first, std::size_t size) noexcept
         : gpu_{&gpu}, handle_{made}, first_{first}, size_{size} {}
+    /// Moves the buffer. `other` becomes empty.
     bound_buffer(bound_buffer&& other) noexcept { swap(other); }
+    /// Swaps the buffers.
     bound_buffer& operator=(bound_buffer&& other) noexcept {
         swap(other);
         return *this;
     }
+    /// Destroys the buffer.
     ~bound_buffer() {
         if (handle_ != VkBuffer{}) gpu_->calls.destroy_buffer(gpu_->handle(), handle_, nullptr);
     }
 
+    /// Returns Vulkan's handle, or VK_NULL_HANDLE if the object is empty.
     [[nodiscard]] VkBuffer handle() const noexcept { return handle_; }
+    /// Returns the size in bytes.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// True when all of these bytes lie in the buffer.
+    /// Returns true if all of these bytes are inside the buffer.
     [[nodiscard]] bool contains(address at, std::size_t size) const noexcept {
         return at.handle == first_.handle && extent{first_.offset, size_}.contains({at.offset, size});
     }
-    /// How far behind the buffer's first byte one of its bytes lies.
+    /// Returns the distance from the buffer's first byte to one of its bytes.
     [[nodiscard]] std::size_t offset_of(address at) const noexcept { return at.offset - first_.offset; }
 
 private:
@@ -63,8 +76,8 @@ private:
     std::size_t size_ = 0;
 };
 
-/// A buffer over `size` bytes, for these uses. Refused as `bind_buffer` is, also where the driver needs more bytes for it
-/// than there are, and with the driver's code.
+/// Creates a buffer over `size` bytes with this usage. Fails like `bind_buffer`, also if the driver requires more than
+/// `size` bytes for the buffer, and with the driver's code.
 template <class Memory>
 [[nodiscard]] result<bound_buffer, VkResult> buffer_over(const Memory& memory, handle_offset<VkDeviceMemory>::address first,
                                                          std::size_t size, VkBufferUsageFlags usage) noexcept {

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// dedicated: a VkDeviceMemory for one buffer or one image, where the driver asks for that.
+// vulkan::dedicated: a VkDeviceMemory for one buffer or one image (a dedicated allocation).
 //
 //     const auto needs = gpu.requirements_of_image(image);
 //     if (needs.requires_dedicated || needs.prefers_dedicated) {
-//         allot::naive<allot::vulkan::dedicated> memory{allot::vulkan::dedicated::for_image(gpu, image, required, preferred)};
-//         const auto block = memory.allocate({memory.device().capacity(), 1});
-//         memory.device().bind_image(image, block);
+//         using memory = allot::naive<allot::vulkan::dedicated>;
+//         memory images{allot::vulkan::dedicated::for_image(gpu, image, required, preferred)};
+//         const auto block = images.allocate({images.device().capacity(), 1});
+//         images.device().bind_image(image, block);
 //     }
 //
-//     VkDeviceMemory  │ image │        its size is what the image needs, to the byte: Vulkan wants it so
+//     VkDeviceMemory  │ image │        exactly the size that the image requires, as Vulkan demands
 //
-// Drivers ask for it where it is faster (large images, render targets) and where memory is shared with others. Every one
-// is an allocation of its own, and counts. The resource outlives the memory's acquisition, not the memory; the memory
-// type is the best of those that the resource names (memory_type). All else: vulkan_allocations.hpp.
+// When to use: if the driver prefers or requires a dedicated allocation. It does so where that is faster (large images,
+// render targets), and for memory that is shared with other APIs.
+// When not to use: for all other resources, because each dedicated allocation counts against the driver's limit.
 //
-// Complexity: two driver calls, three where the host sees the memory. Memory: one region's 32 bytes. Thread safety: as
-// device_memory.
+// The resource must exist when the memory is acquired, and may be destroyed before the memory is released. The memory
+// type is the best type that the resource supports (see `memory_type`). vulkan_allocations.hpp describes everything
+// else.
+//
+// Complexity: two driver calls, three for host-visible memory.
+// Memory: 32 bytes for the region.
+// Thread safety: none for one object. Several objects on one logical_device need no lock.
 #pragma once
 
 #include <allot/vulkan/bindable_memory.hpp>
@@ -24,24 +30,27 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
+/// The device whose only region is a dedicated allocation.
 class dedicated : public detail::allocations<1> {
 public:
+    /// Returns a device for the memory of `buffer`. `required` and `preferred` select the memory type.
     [[nodiscard]] static dedicated for_buffer(logical_device& gpu, VkBuffer buffer, VkMemoryPropertyFlags required,
                                               VkMemoryPropertyFlags preferred = 0,
                                               VkMemoryAllocateFlags flags = 0) noexcept {
         return {gpu, buffer, VK_NULL_HANDLE, gpu.requirements_of_buffer(buffer), required, preferred, flags};
     }
+    /// Returns a device for the memory of `image`. `required` and `preferred` select the memory type.
     [[nodiscard]] static dedicated for_image(logical_device& gpu, VkImage image, VkMemoryPropertyFlags required,
                                              VkMemoryPropertyFlags preferred = 0) noexcept {
         return {gpu, VK_NULL_HANDLE, image, gpu.requirements_of_image(image), required, preferred, 0};
     }
 
-    /// What the resource needs.
+    /// Returns the size that the resource requires.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of it. Refused as `device_memory` is: with VK_ERROR_FEATURE_NOT_PRESENT (-8) where no type serves,
-    /// VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout or more than the capacity, and
-    /// VK_ERROR_TOO_MANY_OBJECTS (-10) while it is out.
+    /// Allocates the memory of the resource. Fails like `device_memory`: with VK_ERROR_FEATURE_NOT_PRESENT (-8) if no
+    /// memory type is suitable; VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout or a size above the
+    /// capacity; VK_ERROR_TOO_MANY_OBJECTS (-10) while the region is held.
     [[nodiscard]] acquired<dedicated> acquire(layout wanted) noexcept {
         if (!wanted.is_valid() || (size_ != 0 && wanted.size > size_))
             return acquired<dedicated>::failure(VK_ERROR_VALIDATION_FAILED_EXT);
@@ -53,14 +62,16 @@ public:
         of.pNext = flags_ == 0 ? nullptr : &with;
         of.buffer = buffer_;
         of.image = image_;
-        return take({size_ == 0 ? wanted.size : size_, wanted.align}, &of, true, true);  // without a size, no type
+        // Without a suitable type, `size_` is 0 and `take` fails.
+        return take({size_ == 0 ? wanted.size : size_, wanted.align}, &of, true, true);
     }
 
-    /// As in all memory, and refused for any resource but the one.
+    /// Binds the buffer. Fails like `bind_buffer` of other memory, and for any buffer other than that of `for_buffer`.
     template <class Block>
     [[nodiscard]] VkResult bind_buffer(VkBuffer buffer, const Block& to) const noexcept {
         return buffer == buffer_ ? allocations::bind_buffer(buffer, to) : VK_ERROR_VALIDATION_FAILED_EXT;
     }
+    /// Binds the image. Fails like `bind_image` of other memory, and for any image other than that of `for_image`.
     template <class Block>
     [[nodiscard]] VkResult bind_image(VkImage image, const Block& to) const noexcept {
         return image == image_ ? allocations::bind_image(image, to) : VK_ERROR_VALIDATION_FAILED_EXT;

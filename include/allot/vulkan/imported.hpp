@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// imported: bytes of the host as a VkDeviceMemory, without copying them (VK_EXT_external_memory_host).
+// vulkan::imported: host bytes as a VkDeviceMemory, without a copy (VK_EXT_external_memory_host).
 //
 //     alignas(4096) static std::byte weights[1_MiB];
 //     allot::arena<allot::vulkan::imported, allot::best_fit<>> memory{{gpu, weights, sizeof weights}};
@@ -9,16 +9,22 @@
 //                         ▲ the same bytes
 //     VkDeviceMemory  │ … block at its offset …                    │
 //
-// The bytes are the caller's: they outlive the arena and all work on them. A buffer that is bound in them was made with a
-// VkExternalMemoryBufferCreateInfo of handle type VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, as buffer_over
-// (vulkan_buffer.hpp) makes it; an image likewise. While the device works on them the host keeps away, as with any mapped
-// memory, and says flush and invalidate: where the memory is coherent, which is preferred, they cost nothing.
+// When to use: for host memory that the device reads or writes in place, for example the weights of a model.
+// When not to use: for memory that only the device uses: vulkan.hpp.
 //
-// Rules of Vulkan's that this relies on (VK_EXT_external_memory_host): the first byte and the size are multiples of
-// minImportedHostPointerAlignment (4096, as a rule), and the memory type is one of those that
-// vkGetMemoryHostPointerPropertiesEXT names for these bytes. The extension is enabled on the VkDevice.
+// The caller owns the bytes, which must outlive the arena and all work on them. A buffer that is bound to them must be
+// created with a VkExternalMemoryBufferCreateInfo of handle type
+// VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT; buffer_over (vulkan_buffer.hpp) does this. The same applies
+// to images. While the device works on the bytes, the host must not access them, as with any mapped memory. The program
+// must call `flush` and `invalidate`, which cost nothing in coherent memory; the device prefers a coherent type.
 //
-// Complexity: three driver calls. Memory: one region's 32 bytes. Thread safety: as device_memory.
+// The code relies on these rules of Vulkan (VK_EXT_external_memory_host). The first byte and the size are multiples of
+// minImportedHostPointerAlignment (usually 4096). The memory type is one of the types that
+// vkGetMemoryHostPointerPropertiesEXT reports for the bytes. The extension is enabled on the VkDevice.
+//
+// Complexity: three driver calls.
+// Memory: 32 bytes for the region.
+// Thread safety: none for one object. Several objects on one logical_device need no lock.
 #pragma once
 
 #include <allot/vulkan/bindable_memory.hpp>
@@ -27,22 +33,26 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
+/// The device whose only region is imported bytes of the host.
 class imported : public detail::allocations<1> {
 public:
+    /// The handle type that resources in this memory must be created with.
     static constexpr VkExternalMemoryHandleTypeFlags external_handles =
         VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
-    /// The `size` bytes from `first` on.
+    /// Imports the `size` bytes from `first` on.
     imported(logical_device& gpu, void* first, std::size_t size, resources holds = resources::mixed) noexcept
         : imported{gpu, first, size, holds, import(gpu, first, size)} {}
 
+    /// Returns the number of imported bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
 
-    /// All of the bytes. Refused with VK_ERROR_EXTENSION_NOT_PRESENT (-7) where the VkDevice has not the extension;
-    /// VK_ERROR_INVALID_EXTERNAL_HANDLE (-1000072003) for bytes that are nowhere, or do not begin and end where they
-    /// have to; VK_ERROR_FEATURE_NOT_PRESENT (-8) where no memory type takes them;
-    /// VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout or more than there are;
-    /// VK_ERROR_TOO_MANY_OBJECTS (-10) while they are out; and as `logical_device::allocate` and the driver refuse.
+    /// Imports all of the bytes. Fails with VK_ERROR_EXTENSION_NOT_PRESENT (-7) if the VkDevice does not have the
+    /// extension; VK_ERROR_INVALID_EXTERNAL_HANDLE (-1000072003) for null, or for an unsuitable alignment of the first
+    /// byte or the size; VK_ERROR_FEATURE_NOT_PRESENT (-8) if no memory type is suitable;
+    /// VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout or a size above the capacity;
+    /// VK_ERROR_TOO_MANY_OBJECTS (-10) while the region is held; otherwise like `logical_device::allocate`, or with the
+    /// driver's code.
     [[nodiscard]] acquired<imported> acquire(layout wanted) noexcept {
         if (why_not_ != VK_SUCCESS) return acquired<imported>::failure(why_not_);
         if (!wanted.is_valid() || wanted.size > size_)
@@ -59,7 +69,7 @@ private:
         std::uint32_t type = no_type;
         VkResult why_not = VK_SUCCESS;
     };
-    /// The memory type that these bytes can be, or why they cannot.
+    // The memory type for the bytes, or the reason why there is no such type.
     [[nodiscard]] static importing import(const logical_device& gpu, const void* first, std::size_t size) noexcept {
         if (!gpu) return {no_type, VK_ERROR_INITIALIZATION_FAILED};
         if (gpu.calls.of_host_pointer == nullptr) return {no_type, VK_ERROR_EXTENSION_NOT_PRESENT};

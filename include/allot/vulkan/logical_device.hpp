@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// logical_device: what allot knows of a VkDevice, and counts on it, for all memory that it takes there.
+// vulkan::logical_device: the functions, the limits and the allocation counts of one VkDevice.
 //
 //     allot::vulkan::logical_device gpu{vkGetInstanceProcAddr, instance, physical, device};
-//     const auto type = allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT),
-//                                                  VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+//     const auto types = gpu.types_for_buffers(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+//     const auto type = allot::vulkan::memory_type(gpu.memory(), types, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+//                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 //     allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 64_MiB};
 //
 //     arena ──► device_memory ──┐
 //     arena ──► dedicated ──────┼──► logical_device ──► VkDevice       one count of allocations, one sum for each heap
 //     arena ──► imported ───────┘
 //
-// Vulkan limits how many allocations a VkDevice has at a time (maxMemoryAllocationCount, often 4096), whoever makes
-// them: one logical_device for each VkDevice, which outlives every arena on it. A program that allocates by itself as
-// well says how many are left to allot.
+// When to use: create one logical_device for each VkDevice. It must outlive every arena on that VkDevice.
+// When not to use: two objects for one VkDevice, because Vulkan limits the number of a VkDevice's allocations
+// (maxMemoryAllocationCount, often 4096). A program that also allocates without allot passes the number that allot may
+// use.
 //
-// Rules of Vulkan's that this relies on (specification 1.3, "Device Memory"):
-//   - Among the types that serve, the first is to be preferred: they are ordered so that one with fewer flags, or the
-//     faster one, comes before the other.
-//   - vkAllocateMemory may be refused above maxMemoryAllocationSize. A heap's size is a promise of the driver's that
-//     some break (lavapipe accepts 8 GiB in a heap of 2 GiB, and memory is committed when it is touched): allot asks
-//     for no more than is in it. What others took from a heap is the driver's to know.
-//   - A resource says by VkMemoryDedicatedRequirements that it wants, or has to have, an allocation of its own.
+// The code relies on these rules of Vulkan (specification 1.3, "Device Memory"):
+//   - The first of several suitable memory types is preferable: types are ordered so that a type with fewer flags, or a
+//     faster one, precedes the others.
+//   - vkAllocateMemory may fail above maxMemoryAllocationSize. Some drivers do not enforce a heap's size: lavapipe
+//     accepts 8 GiB in a heap of 2 GiB and commits memory when it is touched. Therefore allot never allocates more than
+//     a heap's size in total. Only the driver knows the allocations of other code in a heap.
+//   - VkMemoryDedicatedRequirements reports whether a resource prefers or requires a dedicated allocation.
 //
-// Every call goes through the pointers that vkGetInstanceProcAddr gives, whether the loader's, volk's or a layer's:
-// nothing is linked. Needs Vulkan 1.1 of instance and device; without it, everything is refused with
+// All calls use pointers from vkGetInstanceProcAddr, which may belong to the loader, to volk or to a layer: nothing is
+// linked. The instance and the device must support Vulkan 1.1; otherwise every call fails with
 // VK_ERROR_INITIALIZATION_FAILED.
 //
-// Complexity: O(1). Memory: this object. Thread safety: the counts are atomic; any thread may use it.
+// Complexity: O(1), plus the driver's calls.
+// Memory: the object, which holds the function pointers, the memory properties and the counts.
+// Thread safety: the counts are atomic. Any thread may use the object.
 #pragma once
 
 #include <allot/core/result.hpp>
@@ -42,12 +46,13 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
-/// No memory type: memory of it is refused with VK_ERROR_FEATURE_NOT_PRESENT.
+/// Means "no memory type". Allocations with it fail with VK_ERROR_FEATURE_NOT_PRESENT.
 inline constexpr std::uint32_t no_type = VK_MAX_MEMORY_TYPES;
 
-/// The memory type to allocate from: of those in `types` (a resource's memoryTypeBits) that have all `required`
-/// properties, one with the most of the `preferred` ones, and of these the first. Types with properties that a program
-/// has to be written for (protected, lazily allocated, and the vendors' own) are taken only where it names them.
+/// Returns the index of the memory type to allocate from. Considers the types in `types` (a resource's memoryTypeBits)
+/// that have all `required` properties, and returns the first of those with the most `preferred` properties, or
+/// `no_type`. Types with special properties (protected, lazily allocated, and those of vendors) are considered only if
+/// `required` or `preferred` names these properties.
 [[nodiscard]] constexpr std::uint32_t memory_type(const VkPhysicalDeviceMemoryProperties& of, std::uint32_t types,
                                                   VkMemoryPropertyFlags required,
                                                   VkMemoryPropertyFlags preferred = 0) noexcept {
@@ -68,17 +73,17 @@ inline constexpr std::uint32_t no_type = VK_MAX_MEMORY_TYPES;
     return best;
 }
 
-/// What a buffer or an image asks of the memory that it is bound to. Without a size where it could not be asked.
+/// The memory requirements of a buffer or an image. The size is 0 if Vulkan's functions are missing.
 struct requirements {
-    VkDeviceSize size = 0, align = 1;
-    std::uint32_t types = 0;          // which memory types it can be bound to
-    bool prefers_dedicated = false;   // it works better in an allocation of its own
-    bool requires_dedicated = false;  // and nowhere else
+    VkDeviceSize size = 0, align = 1;  ///< Size and alignment in bytes.
+    std::uint32_t types = 0;           ///< A bit for each memory type that the resource supports.
+    bool prefers_dedicated = false;    ///< The resource works better in a dedicated allocation.
+    bool requires_dedicated = false;   ///< The resource requires a dedicated allocation.
 };
 
 namespace detail {
 
-/// A sum that never exceeds its limit, whoever adds to it.
+// An atomic sum that never exceeds a limit.
 class bounded_sum {
 public:
     [[nodiscard]] bool add(std::uint64_t amount, std::uint64_t limit) noexcept {
@@ -95,7 +100,7 @@ private:
     std::atomic<std::uint64_t> sum_ = 0;
 };
 
-/// Vulkan's functions that allot calls; null where there is none of that name.
+// The functions of Vulkan that allot calls. Null for each function that does not exist.
 struct functions {
     PFN_vkGetPhysicalDeviceProperties2 get_properties = nullptr;
     PFN_vkGetPhysicalDeviceMemoryProperties get_memory_properties = nullptr;
@@ -148,9 +153,11 @@ struct functions {
 
 }  // namespace detail
 
+/// A VkDevice as allot's memory uses it.
 class logical_device {
 public:
-    /// `most_allocations`: how many of them allot may have at a time, where that is less than the driver allows.
+    /// Looks up the functions and the limits. `most_allocations` limits the number of allot's allocations, if it is
+    /// below the driver's limit. The object does not own the Vulkan handles.
     logical_device(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysicalDevice physical, VkDevice device,
                    std::uint32_t most_allocations = std::numeric_limits<std::uint32_t>::max()) noexcept
         : calls{get, instance, device}, handle_{device}, physical_{physical} {
@@ -172,24 +179,30 @@ public:
     logical_device(const logical_device&) = delete;
     logical_device& operator=(const logical_device&) = delete;
 
-    /// False where Vulkan's functions are not there.
+    /// Returns true if all required functions of Vulkan exist.
     [[nodiscard]] explicit operator bool() const noexcept { return memory_.memoryTypeCount != 0; }
+    /// Returns the VkDevice.
     [[nodiscard]] VkDevice handle() const noexcept { return handle_; }
+    /// Returns the physical device.
     [[nodiscard]] VkPhysicalDevice physical() const noexcept { return physical_; }
+    /// Returns the memory types and heaps.
     [[nodiscard]] const VkPhysicalDeviceMemoryProperties& memory() const noexcept { return memory_; }
+    /// Returns the driver's bufferImageGranularity in bytes.
     [[nodiscard]] VkDeviceSize buffer_image_granularity() const noexcept { return buffer_image_granularity_; }
+    /// Returns the driver's nonCoherentAtomSize in bytes.
     [[nodiscard]] VkDeviceSize non_coherent_atom_size() const noexcept { return non_coherent_atom_size_; }
 
-    /// Allocations that there are now, of all memory on this device that allot took.
+    /// Returns the number of allot's current allocations on this VkDevice.
     [[nodiscard]] std::uint64_t allocations() const noexcept { return count_.value(); }
 
+    /// Returns the memory requirements of a buffer.
     [[nodiscard]] requirements requirements_of_buffer(VkBuffer buffer) const noexcept {
         VkBufferMemoryRequirementsInfo2 of{};
         of.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2;
         of.buffer = buffer;
         return requirements_by(calls.of_buffer, of);
     }
-    /// Of an image that is not disjoint.
+    /// Returns the memory requirements of an image that is not disjoint.
     [[nodiscard]] requirements requirements_of_image(VkImage image) const noexcept {
         VkImageMemoryRequirementsInfo2 of{};
         of.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2;
@@ -197,8 +210,8 @@ public:
         return requirements_by(calls.of_image, of);
     }
 
-    /// The memory types that buffers of these uses can be bound to, the same ones whatever their sizes; none where the
-    /// driver makes no such buffer.
+    /// Returns a bit for each memory type that buffers of this usage support, which does not depend on their size.
+    /// Returns 0 if the driver does not create such a buffer.
     [[nodiscard]] std::uint32_t types_for_buffers(VkBufferUsageFlags usage) const noexcept {
         if (!*this) return 0;
         VkBufferCreateInfo any{};
@@ -212,11 +225,11 @@ public:
         return types;
     }
 
-    /// An allocation, with the extensions of VkMemoryAllocateInfo that `next` begins. Refused, before the driver is asked,
-    /// with VK_ERROR_INITIALIZATION_FAILED (-3) without functions, VK_ERROR_FEATURE_NOT_PRESENT (-8) for a type that is
-    /// not there, VK_ERROR_OUT_OF_DEVICE_MEMORY (-2) for more than the driver allows at once or than is left of the heap,
-    /// and VK_ERROR_TOO_MANY_OBJECTS (-10) for one allocation too many. Bytes that are the host's already
-    /// (`takes_from_heap` is false) come out of no heap.
+    /// Allocates memory. `next` is the pNext chain of VkMemoryAllocateInfo. Fails without a driver call with
+    /// VK_ERROR_INITIALIZATION_FAILED (-3) if functions are missing; VK_ERROR_FEATURE_NOT_PRESENT (-8) for an invalid
+    /// type; VK_ERROR_OUT_OF_DEVICE_MEMORY (-2) for a size above maxMemoryAllocationSize or the rest of the heap;
+    /// VK_ERROR_TOO_MANY_OBJECTS (-10) at the limit of allocations. Otherwise fails with the driver's code. Imported
+    /// host bytes (`takes_from_heap` is false) do not count against the heap.
     [[nodiscard]] result<VkDeviceMemory, VkResult> allocate(std::uint32_t type, VkDeviceSize size, const void* next,
                                                             bool takes_from_heap = true) noexcept {
         using answer = result<VkDeviceMemory, VkResult>;
@@ -241,12 +254,14 @@ public:
         held_[heap].subtract(from_heap);
         return answer::failure(status);
     }
+    /// Frees an allocation of `allocate`, with the same type, size and `took_from_heap`.
     void free(VkDeviceMemory memory, std::uint32_t type, VkDeviceSize size, bool took_from_heap = true) noexcept {
         calls.free(handle_, memory, nullptr);
         count_.subtract(1);
         if (took_from_heap) held_[memory_.memoryTypes[type].heapIndex].subtract(size);
     }
 
+    /// The functions of Vulkan.
     const detail::functions calls;
 
 private:

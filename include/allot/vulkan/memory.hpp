@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Vulkan's device memory: a VkDeviceMemory and a byte offset, in which buffers and images are bound.
+// vulkan::device_memory: Vulkan's device memory. A block is a VkDeviceMemory and a byte offset, to which buffers and
+// images are bound.
 //
 //     allot::vulkan::logical_device gpu{vkGetInstanceProcAddr, instance, physical, device};
 //     const auto type = allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(usage),
@@ -8,19 +9,22 @@
 //
 //     const auto wanted = memory.device().buffer_layout(buffer);       // VkMemoryRequirements, padded: see
 //     const auto block = memory.allocate(*wanted);                     // vulkan_allocations.hpp
-//     memory.device().bind_buffer(buffer, block);                      // refused here where it would be undefined there
+//     memory.device().bind_buffer(buffer, block);                      // returns an error where Vulkan would not
 //
-//     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: a driver has few (often 4096)
+//     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: their number is limited
 //
-// One buffer over a whole region, for kernels that take offsets, is made by vulkan_buffer.hpp. A resource that prefers an
-// allocation of its own, or requires one, gets it from vulkan_dedicated.hpp; bytes of the host become device memory by
-// vulkan_import.hpp. Memory of a type that the host sees is mapped from the start.
+// When to use: for buffers and images that share allocations. Memory of a host-visible type is mapped permanently.
+// When not to use: for a resource that prefers or requires a dedicated allocation, use vulkan_dedicated.hpp; for
+// existing host bytes, vulkan_import.hpp. vulkan_buffer.hpp creates one buffer over a whole region, for kernels that
+// take offsets.
 //
-// Refusals, limits, padding, mapping: vulkan_logical_device.hpp and vulkan_allocations.hpp. The logical_device, and the
-// VkDevice, outlive the arena; what is bound to a block is destroyed, or used no more, before the block goes back.
+// vulkan_logical_device.hpp and vulkan_allocations.hpp describe errors, limits, padding and mapping. The logical_device
+// and the VkDevice must outlive the arena. Destroy the resources that are bound to a block, or stop using them, before
+// you deallocate the block.
 //
-// Complexity: a driver call, two where the host sees the memory. Memory: 32 bytes a region that can be held.
-// Thread safety: none for one object; several on one logical_device need no lock.
+// Complexity: one driver call for each `acquire`, two for host-visible memory.
+// Memory: 32 bytes for each of the `Regions` that the device can hold.
+// Thread safety: none for one object. Several objects on one logical_device need no lock.
 #pragma once
 
 #include <allot/vulkan/bindable_memory.hpp>
@@ -29,21 +33,24 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
+/// The device whose regions are VkDeviceMemory objects, at most `Regions` of them at a time.
 template <std::size_t Regions = 16>
 class basic_device_memory : public detail::allocations<Regions> {
     using allocations = detail::allocations<Regions>;
 
 public:
-    static constexpr std::size_t granularity = 256;  // no driver has larger atoms, or rounds a buffer up to more
+    // The largest atom of all known drivers, and the largest unit to which they round a buffer's size.
+    static constexpr std::size_t granularity = 256;  ///< Every size is a multiple of this.
 
-    /// Memory of a type, by its index. `flags` as VkMemoryAllocateFlagsInfo has them: for buffers whose addresses are
-    /// asked for, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
+    /// Allocates memory of the type with index `type`. `flags` are those of VkMemoryAllocateFlagsInfo: for buffers with
+    /// device addresses, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
     basic_device_memory(logical_device& gpu, std::uint32_t type, resources holds = resources::mixed,
                         VkMemoryAllocateFlags flags = 0) noexcept
         : allocations{gpu, type, holds}, flags_{flags} {}
 
-    /// Refused with VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout, with VK_ERROR_TOO_MANY_OBJECTS
-    /// (-10) when `Regions` are held, as `logical_device::allocate` refuses, and with the driver's code.
+    /// Allocates memory. Fails with VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an invalid layout;
+    /// VK_ERROR_TOO_MANY_OBJECTS (-10) if the device holds `Regions` regions; otherwise like
+    /// `logical_device::allocate`, or with the driver's code.
     [[nodiscard]] acquired<basic_device_memory> acquire(layout wanted) noexcept {
         VkMemoryAllocateFlagsInfo with{};
         with.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
@@ -57,6 +64,7 @@ private:
     VkMemoryAllocateFlags flags_;
 };
 
+/// Device memory with at most 16 regions.
 using device_memory = basic_device_memory<>;
 
 static_assert(device<device_memory> && !bounded_device<device_memory>);

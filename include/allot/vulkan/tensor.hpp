@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copies of tensors in Vulkan's memory: by the host where it sees the memory, and by commands of the caller's.
+// vulkan: copies of tensors in Vulkan's memory, by the host in mapped memory or by commands that the caller submits.
 //
 //     allot::copy_tensor(host, visible, allot::vulkan::mapped_copy{memory.device()});
 //     …                                                                  // vkBeginCommandBuffer(commands, …)
 //     allot::copy_tensor(visible, local, allot::vulkan::command_copy{gpu, commands, buffers});
 //     …                                                                  // barrier, end, submit, wait
 //
-//     host bytes ◄── mapped_copy ──► memory that the host sees ◄── command_copy ──► memory that it does not see
+//     host bytes ◄── mapped_copy ──► host-visible memory ◄── command_copy ──► other device memory
 //
-// mapped_copy copies at once, and flushes or invalidates where the memory is not coherent: work on the memory was waited
-// for before, and later work is submitted after it. Atoms that hold bytes of other tensors too are invalidated before
-// they are written, so that flushing them gives back what the device had there; what the host wrote by itself was flushed.
-// command_copy only records (vkCmdCopyBuffer): nothing is copied before
-// the commands are submitted, in their order, with the barriers that the caller puts around them. Its buffers, made by
-// buffer_over for transfers, cover the tensors; bytes that none covers are left to the next way.
+// When to use: mapped_copy for host-visible memory; command_copy for memory of one VkDevice.
+// When not to use: for images, record vkCmdCopyBufferToImage.
 //
-// Complexity: one call a run. Memory: none. Thread safety: that of the command buffer.
+// mapped_copy copies immediately, and calls flush or invalidate if the memory is not coherent. Before the copy, the
+// program must wait for earlier work on the memory; later work must be submitted after it. An atom may contain bytes of
+// other tensors. Therefore mapped_copy invalidates atoms before it writes to them, so that a flush preserves the
+// device's bytes. The program must flush its own earlier writes to such atoms.
+//
+// command_copy only records vkCmdCopyBuffer. The copy happens when the caller submits the commands, in their order and
+// with the caller's barriers. The `buffers`, created by buffer_over with transfer usage, must cover the tensors; other
+// bytes are left to the next way.
+//
+// Complexity: one call for each contiguous run.
+// Memory: no overhead.
+// Thread safety: that of the command buffer.
 #pragma once
 
 #include <allot/tensor/copy.hpp>
@@ -28,20 +35,21 @@ namespace allot {
 inline namespace v1 {
 namespace vulkan {
 
-/// Memory whose bytes lie in a VkDeviceMemory.
+/// Memory whose bytes are in a VkDeviceMemory.
 template <class Memory>
 concept vulkan_memory = std::same_as<typename Memory::address_model, handle_offset<VkDeviceMemory>>;
 
-/// Copies for `copy_tensor` between the host and a device's memory, where that is mapped. Other memory is left to the
-/// next way.
+/// A way for `copy_tensor` between the host and mapped memory of `Device`. Leaves other memory to the next way.
 template <class Device>
 class mapped_copy {
     using address = handle_offset<VkDeviceMemory>::address;
 
 public:
-    /// `device` outlives it: `memory.device()` of an arena.
+    /// Copies to and from memory of `device`, for example `memory.device()` of an arena. `device` must outlive the
+    /// object.
     explicit mapped_copy(const Device& device) noexcept : device_{&device} {}
 
+    /// Copies host bytes to mapped memory.
     template <host_memory From, vulkan_memory To>
     [[nodiscard]] copied copy(const void* from, address to, std::size_t bytes) const noexcept {
         void* const mapped = device_->host_pointer(to, bytes);
@@ -50,6 +58,7 @@ public:
         std::memcpy(mapped, from, bytes);
         return answer(device_->flush(to, bytes));
     }
+    /// Copies bytes of mapped memory to the host.
     template <vulkan_memory From, host_memory To>
     [[nodiscard]] copied copy(address from, void* to, std::size_t bytes) const noexcept {
         const void* const mapped = device_->host_pointer(from, bytes);
@@ -67,15 +76,17 @@ private:
     const Device* device_;
 };
 
-/// Records copies for `copy_tensor` between memories of one VkDevice.
+/// A way for `copy_tensor` between memories of one VkDevice. Records commands.
 class command_copy {
     using address = handle_offset<VkDeviceMemory>::address;
 
 public:
-    /// `commands` are being recorded; the buffers stay until they were executed.
+    /// Records to `commands`, which must be in the recording state. The buffers must live until the commands are
+    /// executed.
     command_copy(const logical_device& gpu, VkCommandBuffer commands, std::span<const bound_buffer> buffers) noexcept
         : gpu_{&gpu}, commands_{commands}, buffers_{buffers} {}
 
+    /// Records a copy. Leaves bytes that no buffer covers to the next way.
     template <vulkan_memory From, vulkan_memory To>
     [[nodiscard]] copied copy(address from, address to, std::size_t bytes) const noexcept {
         const bound_buffer *const source = over(from, bytes), *const target = over(to, bytes);

@@ -1,5 +1,5 @@
-// A Vulkan driver without devices. Like real ones it allocates memory once, and keeps it until the process ends: where the
-// driver is unloaded before that, no pointer to the memory is left.
+// A Vulkan driver without devices. Like real drivers, it allocates memory once and keeps it until the process ends. If
+// the driver is unloaded before that, no pointer to the memory is left.
 #include <vulkan/vulkan.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@ void* kept = nullptr;
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo*, const VkAllocationCallbacks*,
                                                VkInstance* instance) {
-    static void* dispatch_table = nullptr;  // an instance begins with a pointer that belongs to the loader
+    static void* dispatch_table = nullptr;  // an instance begins with a pointer of the loader
     if (kept == nullptr) kept = std::malloc(128);
     *instance = reinterpret_cast<VkInstance>(&dispatch_table);
     return VK_SUCCESS;
@@ -48,7 +48,7 @@ extern "C" {
     if (is("vkEnumerateInstanceExtensionProperties")) return any(no_extensions);
     if (is("vkEnumeratePhysicalDevices")) return any(no_devices);
     if (std::strncmp(name, "vkEnumerateInstance", 19) == 0 || std::strncmp(name, "vk_icd", 6) == 0) return nullptr;
-    return any(never_called);  // the loader wants to find all of Vulkan 1.0
+    return any(never_called);  // the loader requires all functions of Vulkan 1.0
 }
 
 }  // extern "C"

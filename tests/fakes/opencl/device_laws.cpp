@@ -1,5 +1,5 @@
-// The laws of a device on OpenCL's buffers and imported bytes, over the driver here, which counts what was not released
-// and what no program may do: see driver.hpp.
+// The device laws on OpenCL buffers and imported bytes, over the fake driver. It counts unreleased objects and invalid
+// calls: see driver.hpp.
 #include "../../laws/device_laws.hpp"
 #include "../../laws/opencl_bytes.hpp"
 #include "driver.hpp"
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Buffers that live, in the place of descriptors.
+/// The number of live buffers, in place of open descriptors.
 struct live_buffers {
     [[nodiscard]] laws::held_resources operator()() const {
         CHECK(fake::book().buffers == 0);
@@ -20,7 +20,7 @@ struct live_buffers {
 
 }  // namespace
 
-TEST_CASE("on a strict driver OpenCL's buffers keep the laws of a device, at the driver's alignment") {
+TEST_CASE("opencl, strict driver: buffers satisfy the device laws at the driver's alignment") {
     for (const cl_uint align : {64U, 128U, 4096U}) {
         fake::start();
         fake::rule().base_align = align;
@@ -29,7 +29,7 @@ TEST_CASE("on a strict driver OpenCL's buffers keep the laws of a device, at the
     }
 }
 
-TEST_CASE("on a strict driver imported bytes keep the laws of a device") {
+TEST_CASE("opencl, strict driver: imported bytes satisfy the device laws") {
     fake::start();
     alignas(4096) static std::byte bytes[2][4096];
     std::size_t turn = 0;
@@ -37,7 +37,7 @@ TEST_CASE("on a strict driver imported bytes keep the laws of a device") {
                        {.align = 128}, laws::buffer_bytes{fake::queue()()}, live_buffers{});
 }
 
-TEST_CASE("a driver without memory for one buffer more: an answer, a trim, a retry, and its code") {
+TEST_CASE("opencl, strict driver: exhausted memory yields an error, a trim, a retry, and the code") {
     fake::start();
     fake::rule().buffers_left = 1;
     allot::naive<allot::cached<allot::opencl::buffer>> memory{
@@ -45,9 +45,9 @@ TEST_CASE("a driver without memory for one buffer more: an answer, a trim, a ret
     const auto block = memory.allocate({1000, 64});
     REQUIRE(block);
     memory.deallocate(block);
-    CHECK(fake::book().buffers == 1);  // kept
+    CHECK(fake::book().buffers == 1);  // cached
     CHECK_FALSE(memory.allocate({9000, 64}));
-    CHECK(fake::book().buffers == 0);  // it made way, and that was not enough
+    CHECK(fake::book().buffers == 0);  // freed by the retry, which was not enough
     CHECK(memory.diagnose({9000, 64}) ==
           allot::diagnosis{allot::refusal::device_refused, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE});
     fake::rule().buffers_left = 1;

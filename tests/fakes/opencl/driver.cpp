@@ -29,7 +29,7 @@ namespace {
 struct state {
     fake::rules rules;
     fake::journal journal;
-    std::vector<std::unique_ptr<_cl_mem>> all;  // also those that ended: a handle stays a handle
+    std::vector<std::unique_ptr<_cl_mem>> all;  // also released ones: a handle stays valid
 };
 state& now() {
     static state one;
@@ -52,7 +52,7 @@ cl_mem add(std::unique_ptr<_cl_mem> fresh, cl_int* status) {
     return now().all.back().get();
 }
 
-/// Bytes of a pixel of four channels; 0 for a format that is not there: those of one byte are not.
+/// Bytes of a pixel of four channels; 0 for an unsupported format, which includes those with one byte per channel.
 std::size_t pixel_of(const cl_image_format& format) {
     if (format.image_channel_order != CL_RGBA) return 0;
     switch (format.image_channel_data_type) {
@@ -70,7 +70,7 @@ bool is_usable(cl_mem of) {
     if (of == nullptr) return false;
     for (cl_mem each = of; each != nullptr; each = each->parent) {
         if (!each->is_live()) {
-            violation("memory was used whose end had come");
+            violation("memory was used after its destruction");
             return false;
         }
     }
@@ -84,7 +84,7 @@ cl_int answer(std::size_t room, void* to, Value value) {
     return CL_SUCCESS;
 }
 
-/// Calls `copy(pixels in the image, row from 0 on)` for each row of a part of an image.
+/// Calls `copy(pixels in the image, row number)` for each row of a part of an image.
 template <class Copy>
 cl_int for_rows(cl_mem image, const std::size_t* origin, const std::size_t* region, Copy&& copy) {
     if (!is_usable(image)) return CL_INVALID_MEM_OBJECT;
@@ -229,13 +229,13 @@ cl_int clRetainMemObject(cl_mem of) {
 }
 cl_int clReleaseMemObject(cl_mem of) {
     if (of == nullptr || !of->is_live()) {
-        violation("memory was released that had ended");
+        violation("memory was released after its destruction");
         return CL_INVALID_MEM_OBJECT;
     }
     if (--of->references != 0) return CL_SUCCESS;
-    if (of->mapped != 0) violation("memory ended while it was mapped");
+    if (of->mapped != 0) violation("memory was destroyed while it was mapped");
     for (const auto& each : now().all) {
-        if (each->parent == of && each->is_live()) violation("a buffer ended before what lies over it");
+        if (each->parent == of && each->is_live()) violation("a buffer was destroyed before an object over it");
     }
     --(of->kind == _cl_mem::buffer ? now().journal.buffers : now().journal.images);
     if (of->own != nullptr && of->kind == _cl_mem::buffer) std::memset(of->bytes, 0xDD, of->size);

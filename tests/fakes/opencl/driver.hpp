@@ -1,6 +1,7 @@
-// An OpenCL driver of ours, linked in place of the real one: just the entry points that allot uses for memory, over host
-// bytes. It makes 2-D images over buffers, as PoCL and oclgrind do not, and is as strict as a driver may be: pitches in
-// pixels, origins at the base alignment, and buffers that end with their last reference, whatever lies over them.
+// A fake OpenCL driver that is linked in place of the real one: the functions that allot uses for memory, over bytes of
+// the host. It creates 2-D images over buffers, which PoCL and oclgrind do not, and is as strict as the specification
+// allows: pitches in pixels, origins at the base alignment, and buffers that are destroyed with their last reference,
+// even with objects over them.
 #pragma once
 
 #include <CL/opencl.hpp>
@@ -10,30 +11,30 @@
 
 namespace fake {
 
-/// What the driver allows, and what it is to do wrong.
+/// The driver's limits and failures.
 struct rules {
     cl_uint base_align = 128;           // bytes
     cl_uint pitch_align = 64;           // pixels; 0: no images over buffers
-    cl_uint image_base_align = 64;      // pixels, of imported bytes
-    bool any_origin = false;            // sub-buffers begin anywhere, as some drivers let them
-    bool unified = false;               // the device's memory is the host's
-    std::size_t largest = 4096;         // pixels, wide or high
+    cl_uint image_base_align = 64;      // pixels, for imported bytes
+    bool any_origin = false;            // sub-buffers begin anywhere, as on some drivers
+    bool unified = false;               // the device shares the host's memory
+    std::size_t largest = 4096;         // pixels, width or height
     std::size_t most_bytes = 1 << 24;   // of one buffer
-    cl_int refuse_image_over = CL_SUCCESS;  // what it answers instead of making an image over a buffer
+    cl_int refuse_image_over = CL_SUCCESS;  // the error for an image over a buffer
     std::size_t buffers_left = ~std::size_t{0};
 };
 
-/// What happened.
+/// A record of calls.
 struct journal {
-    std::vector<std::string> violations;   // what no program may do
-    std::size_t buffers = 0, images = 0;   // that live, sub-buffers among the buffers
-    std::size_t made_over = 0;             // images over buffers, so far
-    std::size_t refused_over = 0;          // refused for their pitch, size or base
-    std::size_t transfers = 0;             // of buffers, to the host and from it
+    std::vector<std::string> violations;   // invalid calls
+    std::size_t buffers = 0, images = 0;   // live objects; buffers include sub-buffers
+    std::size_t made_over = 0;             // images over buffers in total
+    std::size_t refused_over = 0;          // rejected for their pitch, size or base
+    std::size_t transfers = 0;             // of buffers, to and from the host
     std::size_t maps = 0, waits = 0;
 };
 
-/// As they are now; `start` puts them back to the beginning.
+/// The current limits and record; `start` resets them.
 rules& rule();
 journal& book();
 void start();

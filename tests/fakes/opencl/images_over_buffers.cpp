@@ -1,4 +1,5 @@
-// Images over the bytes of buffers, on a driver that makes them and is as strict as a driver may be: see driver.hpp.
+// Images over the bytes of buffers, on a driver that creates them and is as strict as the specification allows: see
+// driver.hpp.
 #include "driver.hpp"
 
 #include <allot/allot.hpp>
@@ -31,7 +32,7 @@ using numbers = std::vector<std::uint16_t>;
 
 buffers device() { return {fake::context(), fake::device()}; }
 
-/// Every case begins with a driver that nothing has happened to, and ends with one that has nothing left.
+/// Every case begins with a fresh driver and ends without live objects.
 struct strict {
     strict() { fake::start(); }
     strict(const strict&) = delete;
@@ -40,7 +41,7 @@ struct strict {
         CHECK(fake::book().violations.empty());
         CHECK(fake::book().buffers == 0);
         CHECK(fake::book().images == 0);
-        CHECK(fake::book().refused_over == 0);  // the library knows by itself what the driver does not take
+        CHECK(fake::book().refused_over == 0);  // the library checks before it calls the driver
     }
 };
 
@@ -72,7 +73,7 @@ void write(const cl::Image2D& to, std::size_t width, std::size_t height, const n
 
 }  // namespace
 
-TEST_CASE("the fake driver tells on a buffer that ends before what lies over it, and on its use") {
+TEST_CASE("fake OpenCL driver: reports a buffer that ends before an image over it, and its use") {
     fake::start();
     const cl::Context context = fake::context();
     cl_int status = CL_SUCCESS;
@@ -86,7 +87,7 @@ TEST_CASE("the fake driver tells on a buffer that ends before what lies over it,
     wanted.buffer = buffer;
     const cl_mem image = ::clCreateImage(context(), 0, &format, &wanted, nullptr, &status);
     REQUIRE(status == CL_SUCCESS);
-    wanted.image_row_pitch = 480;  // a multiple of 64 bytes would be another matter
+    wanted.image_row_pitch = 480;  // 480 is not a multiple of 64 pixels
     CHECK(::clCreateImage(context(), 0, &format, &wanted, nullptr, &status) == nullptr);
     CHECK(status == CL_INVALID_IMAGE_DESCRIPTOR);
     ::clReleaseMemObject(buffer);
@@ -95,7 +96,7 @@ TEST_CASE("the fake driver tells on a buffer that ends before what lies over it,
     CHECK(fake::book().violations.size() == 2);
 }
 
-TEST_CASE("an image over a buffer is the tensor's bytes, both ways, wherever in the buffer they lie") {
+TEST_CASE("image over a buffer: has the tensor's bytes in both directions, at every offset") {
     const strict driver;
     arena memory{device(), 1 << 16};
     const auto data = *allot::alloc_storage(memory, 1 << 15, 128);
@@ -113,11 +114,11 @@ TEST_CASE("an image over a buffer is the tensor's bytes, both ways, wherever in 
     CHECK(fake::book().images == 0);
 }
 
-TEST_CASE("a row pitch is counted in pixels: what is a multiple in bytes alone is copied") {
+TEST_CASE("image over a buffer: the row pitch counts pixels; a pitch aligned in bytes only is copied") {
     const strict driver;
     arena memory{device(), 1 << 16};
     const auto data = *allot::alloc_storage(memory, 1 << 15, 128);
-    // 32 pixels of 8 bytes are 256 bytes, four times 64: and yet half of 64 pixels.
+    // 32 pixels of 8 bytes are 256 bytes, a multiple of 64 bytes but not of 64 pixels.
     const auto narrow = *allot::alloc_tensor(data, 0, {8, 32, 4}, float16);
     write(narrow, counted(1024, 1));
     const auto copy = as_image<scope::texture>(narrow, fake::queue());
@@ -127,7 +128,7 @@ TEST_CASE("a row pitch is counted in pixels: what is a multiple in bytes alone i
     write(copy->image, 32, 8, counted(1024, 900));
     CHECK(read(narrow, 1024) == counted(1024, 1));
     CHECK(fake::book().made_over == 0);
-    // The same bytes with twice as many pixels in a row.
+    // The same bytes with twice as many pixels per row.
     const auto wide = *allot::view(narrow, float16, {4, 64, 4});
     const auto same = as_image<scope::texture>(wide, fake::queue());
     REQUIRE(same);
@@ -135,7 +136,7 @@ TEST_CASE("a row pitch is counted in pixels: what is a multiple in bytes alone i
     CHECK(read(same->image, 64, 4) == counted(1024, 1));
 }
 
-TEST_CASE("padded rows: a slice of a wider tensor is an image with a pitch") {
+TEST_CASE("image over a buffer: a slice of a wider tensor is an image with a pitch") {
     const strict driver;
     arena memory{device(), 1 << 16};
     const auto data = *allot::alloc_storage(memory, 1 << 15, 128);
@@ -149,7 +150,7 @@ TEST_CASE("padded rows: a slice of a wider tensor is an image with a pitch") {
     write(view->image, 60, 8, numbers(1920, 0xAAAA));
     const auto after = read(wide, 2048);
     for (std::size_t i = 0; i != after.size(); ++i) REQUIRE(after[i] == (i % 256 < 240 ? 0xAAAA : i));
-    // Three rows further on it begins at a multiple of the base alignment as well; one pixel further on it does not.
+    // Three rows later the slice begins at a multiple of the base alignment; one pixel later it does not.
     const auto lower = as_image<scope::texture>(*allot::slice(wide, {3, 0, 0}, {5, 60, 4}), fake::queue());
     const auto right = as_image<scope::texture>(*allot::slice(wide, {0, 1, 0}, {7, 60, 4}), fake::queue());
     REQUIRE((lower && right));
@@ -159,7 +160,7 @@ TEST_CASE("padded rows: a slice of a wider tensor is an image with a pitch") {
     CHECK(read(right->image, 60, 7)[4 * 59] == 4 * 60);
 }
 
-TEST_CASE("an image begins where a sub-buffer may, also on drivers that would let it begin elsewhere") {
+TEST_CASE("image over a buffer: begins at a valid sub-buffer offset, also on tolerant drivers") {
     const strict driver;
     fake::rule().any_origin = true;
     arena memory{device(), 1 << 16};
@@ -172,9 +173,9 @@ TEST_CASE("an image begins where a sub-buffer may, also on drivers that would le
     CHECK(read(copy->image, 64, 8) == counted(2048, 3));
 }
 
-TEST_CASE("an image over a buffer that outlives its parent") {
+TEST_CASE("image over a buffer: outlives its tensor and storage") {
     const strict driver;
-    SUBCASE("tensor, view and storage killed: the buffer stays until the image goes") {
+    SUBCASE("killed tensor, view and storage: the image keeps the buffer") {
         allot::naive<buffers> memory{device()};
         auto data = *allot::alloc_storage(memory, 1 << 14, 128);
         auto tensor = *allot::alloc_tensor(data, 512, {8, 64, 4}, uint16);
@@ -183,7 +184,7 @@ TEST_CASE("an image over a buffer that outlives its parent") {
         REQUIRE((view && view->aliases));
         tensor.kill();
         data.kill();
-        CHECK(fake::book().buffers == 2);  // the storage's, and the part of it under the image
+        CHECK(fake::book().buffers == 2);  // the storage's buffer, and the sub-buffer under the image
         CHECK(read(view->image, 64, 8) == counted(2048, 3));
         auto moved = *std::move(view);
         view = allot::tensor_result<decltype(moved)>::failure({});
@@ -191,7 +192,7 @@ TEST_CASE("an image over a buffer that outlives its parent") {
         moved = {};
         CHECK(fake::book().buffers == 0);
     }
-    SUBCASE("in an arena, nobody gets the bytes before") {
+    SUBCASE("in an arena, the bytes are not reused before") {
         arena memory{device(), 8192};
         auto data = *allot::alloc_storage(memory, 8192, 128);
         auto tensor = *allot::alloc_tensor(data, 0, {8, 64, 4}, uint16);
@@ -209,13 +210,13 @@ TEST_CASE("an image over a buffer that outlives its parent") {
     }
 }
 
-TEST_CASE("bytes imported from the host: the base counts in pixels, too") {
+TEST_CASE("image over imported bytes: the base alignment counts pixels, too") {
     const strict driver;
     alignas(4096) std::byte bytes[1 << 15];
     allot::arena<allot::opencl::imported, allot::best_fit<>> memory{{fake::context(), fake::device(), bytes, sizeof bytes}};
     const auto data = *allot::alloc_storage(memory, 1 << 14, 128);
     const auto aligned = *allot::alloc_tensor(data, 1024, {4, 64, 4}, uint16);
-    const auto between = *allot::alloc_tensor(data, 4096 + 128, {4, 64, 4}, uint16);  // 128 bytes are no 64 pixels
+    const auto between = *allot::alloc_tensor(data, 4096 + 128, {4, 64, 4}, uint16);  // 128 bytes are not 64 pixels
     const auto same = as_image<scope::texture>(aligned, fake::queue());
     const auto copy = as_image<scope::texture>(between, fake::queue());
     REQUIRE((same && copy));
@@ -225,7 +226,7 @@ TEST_CASE("bytes imported from the host: the base counts in pixels, too") {
     CHECK(std::memcmp(bytes + aligned.byte_offset(), counted(1024, 9).data(), 2048) == 0);
 }
 
-TEST_CASE("where the driver makes no image over a buffer, or says so only when asked, there is a copy that says so") {
+TEST_CASE("as_image: reports a copy where the driver creates no image over a buffer") {
     const strict driver;
     arena memory{device(), 1 << 16};
     const auto data = *allot::alloc_storage(memory, 1 << 15, 128);
@@ -247,12 +248,12 @@ TEST_CASE("where the driver makes no image over a buffer, or says so only when a
     CHECK(fake::book().made_over == 0);
 }
 
-TEST_CASE("inside a sub-buffer, an image lies over it from its start, and is a copy from elsewhere") {
+TEST_CASE("as_image: aliases a sub-buffer from its start, and copies elsewhere") {
     const strict driver;
     const cl::Context context = fake::context();
     cl_int status = CL_SUCCESS;
     const cl::Buffer whole{::clCreateBuffer(context(), CL_MEM_READ_WRITE, 1 << 15, nullptr, &status)};
-    /// Sub-buffers of it, as a driver's own suballocator would hand them up.
+    /// Sub-buffers of one buffer, as a driver's suballocator returns them.
     struct windows : allot::traits_of<buffers> {
         using error = cl_int;
         cl_mem parent;
@@ -278,7 +279,7 @@ TEST_CASE("inside a sub-buffer, an image lies over it from its start, and is a c
     CHECK(read(copy->image, 64, 4) == counted(1024, 5));
 }
 
-TEST_CASE("formats and sizes that the driver lacks are refused, aliasing or not") {
+TEST_CASE("as_image: unsupported formats and sizes are rejected, with and without aliasing") {
     const strict driver;
     arena memory{device(), 1 << 20};
     const auto data = *allot::alloc_storage(memory, 1 << 19, 128);
@@ -286,15 +287,15 @@ TEST_CASE("formats and sizes that the driver lacks are refused, aliasing or not"
         const auto tensor = *allot::alloc_tensor(data, offset, shape, type);
         return as_image<scope::texture>(tensor, fake::queue()).error().memory.device_error;
     };
-    CHECK(reason(0, {4, 64, 4}, allot::int8) == CL_IMAGE_FORMAT_NOT_SUPPORTED);   // not among this driver's
-    CHECK(reason(4096, {4, 64, 4}, allot::int64) == CL_IMAGE_FORMAT_NOT_SUPPORTED);  // not among anyone's
+    CHECK(reason(0, {4, 64, 4}, allot::int8) == CL_IMAGE_FORMAT_NOT_SUPPORTED);   // not supported by this driver
+    CHECK(reason(4096, {4, 64, 4}, allot::int64) == CL_IMAGE_FORMAT_NOT_SUPPORTED);  // not supported by any driver
     CHECK(reason(0, {4097, 1, 4}, uint16) == CL_INVALID_IMAGE_SIZE);
     CHECK(reason(0, {1, 4160, 4}, uint16) == CL_INVALID_IMAGE_SIZE);
 }
 
 // ── the pool ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("the pool's bytes are reused by images of other shapes and dtypes") {
+TEST_CASE("texture pool: images of other shapes and dtypes reuse the bytes") {
     const strict driver;
     arena memory{device(), 8192};
     allot::opencl::texture_pool pool{memory, fake::context(), fake::device()};
@@ -315,12 +316,12 @@ TEST_CASE("the pool's bytes are reused by images of other shapes and dtypes") {
     }
     CHECK(fake::book().images == 0);
     CHECK(fake::book().buffers == 1);  // all the time: the arena's
-    const auto bytes = memory.allocate({8192, 128});  // tensors may have them now
+    const auto bytes = memory.allocate({8192, 128});  // the bytes are available to tensors
     CHECK(bytes);
     memory.deallocate(bytes);
 }
 
-TEST_CASE("the pool: textures live at once share no byte, in any order of release") {
+TEST_CASE("texture pool: live textures share no byte, in any order of release") {
     const strict driver;
     arena memory{device(), 1 << 16};
     allot::opencl::texture_pool pool{memory, fake::context(), fake::device()};
@@ -366,7 +367,7 @@ TEST_CASE("the pool: textures live at once share no byte, in any order of releas
     CHECK(memory.allocate({1 << 16, 128}));
 }
 
-TEST_CASE("the pool: refusals of the driver and of the buffers come with their codes, and take nothing") {
+TEST_CASE("texture pool: errors of the driver and the buffers keep their codes and take nothing") {
     const strict driver;
     arena memory{device(), 8192};
     allot::opencl::texture_pool pool{memory, fake::context(), fake::device()};
@@ -374,13 +375,13 @@ TEST_CASE("the pool: refusals of the driver and of the buffers come with their c
     CHECK(pool.acquire({64, 8}, uint16).error() == CL_OUT_OF_RESOURCES);
     fake::rule().refuse_image_over = CL_SUCCESS;
     fake::rule().buffers_left = 0;
-    const auto whole = pool.acquire({128, 8}, uint16);  // nothing was kept, and no buffer is needed
+    const auto whole = pool.acquire({128, 8}, uint16);  // nothing is cached, and no buffer is needed
     REQUIRE(whole);
     pool.release(*whole);
 
     using growing = allot::arena<buffers, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 8192}>>;
     growing more{device()};
-    allot::opencl::texture_pool second{more, fake::context(), fake::device()};  // two at once
+    allot::opencl::texture_pool second{more, fake::context(), fake::device()};  // two pools
     CHECK(second.acquire({64, 8}, uint16).error() == CL_MEM_OBJECT_ALLOCATION_FAILURE);
     fake::rule().buffers_left = 1;
     const auto image = second.acquire({64, 8}, uint16);
@@ -390,10 +391,10 @@ TEST_CASE("the pool: refusals of the driver and of the buffers come with their c
     pool.release(*other);
     CHECK(second.acquire({64, 8}, allot::int8).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
     CHECK(second.acquire({4097, 8}, uint16).error() == CL_INVALID_IMAGE_SIZE);
-    CHECK(second.acquire({4096, 4096}, float32).error() == CL_MEM_OBJECT_ALLOCATION_FAILURE);  // over the largest buffer
+    CHECK(second.acquire({4096, 4096}, float32).error() == CL_MEM_OBJECT_ALLOCATION_FAILURE);  // above a buffer's limit
 }
 
-TEST_CASE("the pool asks again after its buffers were trimmed") {
+TEST_CASE("texture pool: retries after a trim of its buffers") {
     const strict driver;
     /// One buffer at a time.
     struct few : allot::traits_of<buffers> {
@@ -420,12 +421,12 @@ TEST_CASE("the pool asks again after its buffers were trimmed") {
     REQUIRE(small);
     CHECK(pool.acquire({64, 64}, uint16).error() == CL_OUT_OF_RESOURCES);
     pool.release(*small);
-    const auto large = pool.acquire({64, 64}, uint16);  // the small buffer, empty now, made way
+    const auto large = pool.acquire({64, 64}, uint16);  // the empty small buffer was released
     REQUIRE(large);
     pool.release(*large);
 }
 
-TEST_CASE("the pool on a driver without images over buffers keeps images of exactly the same shape") {
+TEST_CASE("texture pool: without images over buffers, caches images of the same shape") {
     const strict driver;
     fake::rule().pitch_align = 0;
     arena memory{device(), 8192};
@@ -442,6 +443,6 @@ TEST_CASE("the pool on a driver without images over buffers keeps images of exac
     const auto again = *pool.acquire({64, 8}, uint16);
     CHECK(again.handle == a.handle);
     for (const auto& each : {again, b, c, higher, other}) pool.release(each);
-    CHECK(fake::book().images == 2);  // as many as it keeps
+    CHECK(fake::book().images == 2);  // the maximum number of cached images
     CHECK(pool.trim() == 2);
 }

@@ -1,4 +1,4 @@
-// Copies to and from a device that has memory of its own: transferred, unless the host has the buffer anyway.
+// Copies to and from a device with separate memory: transferred, unless the buffer is in host memory.
 #include "driver.hpp"
 
 #include <allot/allot.hpp>
@@ -34,7 +34,7 @@ auto numbers(host_arena& memory, allot::shape shape) {
 
 }  // namespace
 
-TEST_CASE("a buffer of the device is transferred, one that the host has is mapped") {
+TEST_CASE("queue_copy: transfers buffers of the device, maps buffers in host memory") {
     const machine running;
     host_arena host{{}, 1 << 20};
     for (const cl_mem_flags flags : {cl_mem_flags{0}, cl_mem_flags{CL_MEM_ALLOC_HOST_PTR}}) {
@@ -56,7 +56,7 @@ TEST_CASE("a buffer of the device is transferred, one that the host has is mappe
     }
 }
 
-TEST_CASE("all memory of a unified device is mapped, but for what its owner keeps the host from") {
+TEST_CASE("queue_copy: maps all buffers of a unified device unless the host has no access") {
     const machine running;
     fake::rule().unified = true;
     host_arena host{{}, 1 << 20};
@@ -70,7 +70,7 @@ TEST_CASE("all memory of a unified device is mapped, but for what its owner keep
     }
 }
 
-TEST_CASE("rows are transferred one behind the other, and waited for once") {
+TEST_CASE("queue_copy: transfers rows one after the other and waits once") {
     const machine running;
     host_arena host{{}, 1 << 20};
     buffer_arena memory{allot::opencl::buffer{fake::context(), fake::device()}, 1 << 16};
@@ -87,10 +87,10 @@ TEST_CASE("rows are transferred one behind the other, and waited for once") {
     const auto on_device = allot::copy_tensor(there, again, queue_copy{fake::queue()});
     REQUIRE(on_device);
     CHECK(*on_device == copy_path::on_device);
-    CHECK(fake::book().waits == 1);  // nobody waited for the device
+    CHECK(fake::book().waits == 1);  // the copy did not wait for the device
 }
 
-TEST_CASE("bytes that begin where no buffer may are not imported but left to the next way") {
+TEST_CASE("import_copy: leaves misaligned bytes to the next way") {
     const machine running;
     host_arena host{{}, 1 << 20};
     buffer_arena memory{allot::opencl::buffer{fake::context(), fake::device()}, 1 << 16};
@@ -105,7 +105,7 @@ TEST_CASE("bytes that begin where no buffer may are not imported but left to the
     CHECK(*aligned == copy_path::imported);
     CHECK(*misaligned == copy_path::to_device);
     CHECK(allot::copy_tensor(shifted, there, import).error().reason == allot::tensor_refusal::no_way);
-    CHECK(fake::book().buffers == 1);  // what was imported is gone
+    CHECK(fake::book().buffers == 1);  // the imported buffer is released
     fake::rule().buffers_left = 0;
     const auto refused = allot::copy_tensor(whole, there, import);
     CHECK(refused.error().reason == allot::tensor_refusal::copy_failed);

@@ -1,10 +1,9 @@
-// A Vulkan driver of the test's own, behind a vkGetInstanceProcAddr: what lavapipe has not, namely memory that is not
-// coherent, pages that buffers and images must not share, few allocations, and resources that require one of their own.
+// A fake Vulkan driver behind a vkGetInstanceProcAddr, with features that lavapipe does not have: memory that is not
+// coherent, pages that buffers and images must not share, few allocations, and resources that require a dedicated one.
 //
-//     host's view  │ … │  flush ──►  ◄── invalidate  │ … │  device's view       of each mapped memory that is not coherent
+//     host's view  │ … │  flush ──►  ◄── invalidate  │ … │  device's view       of mapped memory that is not coherent
 //
-// It is as strict as the specification lets a driver be, and writes down every rule that is broken. Nothing of the real
-// loader is called.
+// It is as strict as the specification allows and records every broken rule. It calls no function of the real loader.
 #pragma once
 
 #include <allot/vulkan/memory.hpp>
@@ -38,19 +37,19 @@ struct resource {
     VkDeviceSize at = 0;
 };
 
-/// All that the driver knows, and what it was to do.
+/// The driver's state and its requested failures.
 struct machine {
     std::uint32_t most_allocations = 4;
     VkDeviceSize heap = 1 << 20, largest = 1 << 19;
-    VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS;  // with this, the next time
-    const char* lacks = "";                                            // a function that is not there
+    VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS;  // the next call fails with this
+    const char* lacks = "";                                            // a missing function
 
     std::map<VkDeviceMemory, allocation> memory{};
     std::map<std::uint64_t, resource> resources{};
     std::uint64_t names = 0x1000;
     std::size_t allocations_asked = 0, flushes = 0, invalidations = 0;
     VkMappedMemoryRange last_range{};
-    std::vector<std::string> broken{};  // rules
+    std::vector<std::string> broken{};  // the broken rules
 
     void check(bool is_kept, const char* rule) {
         if (!is_kept) broken.emplace_back(rule);
@@ -127,9 +126,9 @@ inline VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory memory, VkDev
                                           VkMemoryMapFlags, void** to) {
     if (now.refuse_map != VK_SUCCESS) return std::exchange(now.refuse_map, VK_SUCCESS);
     allocation& what = now.memory.at(memory);
-    now.check(what.type == visible || what.type == coherent, "mapped is what the host sees");
+    now.check(what.type == visible || what.type == coherent, "mapped memory is host-visible");
     now.check(!std::exchange(what.is_mapped, true), "mapped once");
-    now.check(offset == 0 && size == VK_WHOLE_SIZE, "mapped whole");
+    now.check(offset == 0 && size == VK_WHOLE_SIZE, "mapped as a whole");
     if (what.type == coherent) return *to = what.of_device.data(), VK_SUCCESS;
     what.of_host = what.of_device;
     *to = what.of_host.data();
@@ -139,10 +138,10 @@ inline void move_range(const VkMappedMemoryRange& range, bool to_device) {
     allocation& what = now.memory.at(range.memory);
     const VkDeviceSize all = what.of_device.size();
     now.last_range = range;
-    now.check(what.is_mapped, "flushed is what is mapped");
+    now.check(what.is_mapped, "flushed memory is mapped");
     now.check(range.offset % atom == 0, "a range begins at an atom");
-    now.check(range.offset <= all && range.size <= all - range.offset, "a range lies inside");
-    now.check(range.size % atom == 0 || range.offset + range.size == all, "a range ends at an atom, or at the end");
+    now.check(range.offset <= all && range.size <= all - range.offset, "a range is inside its memory");
+    now.check(range.size % atom == 0 || range.offset + range.size == all, "a range ends at an atom or at the end of its memory");
     if (what.type == coherent || !now.broken.empty()) return;
     auto& from = to_device ? what.of_host : what.of_device;
     auto& to = to_device ? what.of_device : what.of_host;
@@ -169,9 +168,9 @@ inline VKAPI_ATTR void VKAPI_CALL of_image(VkDevice, const VkImageMemoryRequirem
 inline VkResult bind(resource& what, VkDeviceMemory memory, VkDeviceSize at) {
     const allocation& in = now.memory.at(memory);
     now.check(at % resource_align == 0, "bound at its alignment");
-    now.check(at <= in.of_device.size() && what.size <= in.of_device.size() - at, "bound inside");
-    now.check((what.fits_types >> in.type & 1) != 0, "bound to a type that it names");
-    now.check(!what.requires_dedicated || in.is_dedicated, "dedicated where it is required");
+    now.check(at <= in.of_device.size() && what.size <= in.of_device.size() - at, "bound inside the memory");
+    now.check((what.fits_types >> in.type & 1) != 0, "bound to a supported memory type");
+    now.check(!what.requires_dedicated || in.is_dedicated, "dedicated if required");
     for (const auto& [name, other] : now.resources) {
         if (other.bound_to != memory || other.is_image == what.is_image) continue;
         const VkDeviceSize from = at / page, to = (at + what.size - 1) / page;
@@ -197,7 +196,7 @@ inline VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice, VkBuffer what, const 
 }
 
 inline VKAPI_ATTR void VKAPI_CALL copy_buffer(VkCommandBuffer, VkBuffer, VkBuffer, std::uint32_t, const VkBufferCopy*) {
-    now.broken.emplace_back("nothing is copied here");
+    now.broken.emplace_back("no copy is expected");
 }
 
 inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name);
@@ -226,7 +225,7 @@ inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
     return found == all.end() ? nullptr : found->second;
 }
 
-/// A fresh machine for one test, which has broken no rule in the end and holds no memory.
+/// A fresh machine for one test. At the end, checks that no rule is broken and no memory is held.
 struct driven {
     driven() { now = {}; }
     driven(const driven&) = delete;

@@ -1,4 +1,5 @@
-// Vulkan's rules on a driver that keeps them strictly: memory types, padding, flushing, limits, dedicated allocations.
+// Vulkan's rules, on a driver that enforces them strictly: memory types, padding, flushing, limits, dedicated
+// allocations.
 #include "driver.hpp"
 
 #include <allot/allot.hpp>
@@ -39,7 +40,7 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, vis
                                 coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
                                 lazy = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
 
-/// As desktop GPUs have them.
+/// The types of a desktop GPU.
 constexpr VkPhysicalDeviceMemoryProperties desktop() {
     VkPhysicalDeviceMemoryProperties all{};
     for (const VkMemoryPropertyFlags each :
@@ -51,18 +52,18 @@ constexpr VkPhysicalDeviceMemoryProperties desktop() {
 }
 constexpr std::uint32_t any = ~0u;
 
-static_assert(memory_type(desktop(), any, local) == 2);                       // the first, and not the lazy one
-static_assert(memory_type(desktop(), any, 0) == 1);                           // nothing wanted: the first ordinary one
+static_assert(memory_type(desktop(), any, local) == 2);                       // the first that is not lazy
+static_assert(memory_type(desktop(), any, 0) == 1);                           // the first ordinary one
 static_assert(memory_type(desktop(), any, visible) == 3);
-static_assert(memory_type(desktop(), any, visible, cached) == 4);             // more wishes come true
-static_assert(memory_type(desktop(), any, visible, local | cached) == 4);     // as many: the first of them
+static_assert(memory_type(desktop(), any, visible, cached) == 4);             // more preferred properties
+static_assert(memory_type(desktop(), any, visible, local | cached) == 4);     // equally many: the first one
 static_assert(memory_type(desktop(), any, visible, local) == 5);
 static_assert(memory_type(desktop(), any, visible | local) == 5);
-static_assert(memory_type(desktop(), 1u << 3, visible, cached) == 3);         // wishes give way
-static_assert(memory_type(desktop(), 1u << 3, visible | cached) == no_type);  // demands do not
+static_assert(memory_type(desktop(), 1u << 3, visible, cached) == 3);         // preferences are optional
+static_assert(memory_type(desktop(), 1u << 3, visible | cached) == no_type);  // requirements are not
 static_assert(memory_type(desktop(), 0, 0) == no_type);
 static_assert(memory_type(desktop(), 1u << 31, 0) == no_type);
-static_assert(memory_type(desktop(), any, lazy) == 0);                        // by name
+static_assert(memory_type(desktop(), any, lazy) == 0);                        // named explicitly
 static_assert(memory_type(desktop(), any, 0, lazy) == 0);
 static_assert(memory_type(desktop(), 1u << 6, local) == no_type);
 static_assert(memory_type(VkPhysicalDeviceMemoryProperties{}, any, 0) == no_type);
@@ -73,7 +74,7 @@ using allot::extent;
 static_assert(whole_atoms({0, 1}, 1000, 64) == extent{0, 64});
 static_assert(whole_atoms({63, 2}, 1000, 64) == extent{0, 128});
 static_assert(whole_atoms({64, 64}, 1000, 64) == extent{64, 64});
-static_assert(whole_atoms({999, 1}, 1000, 64) == extent{960, 40});   // to the end, which is no multiple
+static_assert(whole_atoms({999, 1}, 1000, 64) == extent{960, 40});   // to the end, which is not a multiple
 static_assert(whole_atoms({0, 1000}, 1000, 64) == extent{0, 1000});
 static_assert(whole_atoms({5, 0}, 1000, 64) == extent{0, 64});
 static_assert(whole_atoms({7, 3}, 1000, 1) == extent{7, 3});
@@ -81,7 +82,7 @@ static_assert(whole_atoms({~std::size_t{0} - 9, 4}, ~std::size_t{0}, 64) == exte
 
 }  // namespace
 
-TEST_CASE("vulkan: whole atoms hold what was touched, begin and end as Vulkan wants, and are the fewest that do") {
+TEST_CASE("vulkan whole_atoms: returns the smallest valid range around the touched bytes") {
     for (std::size_t atom = 1; atom <= 32; atom *= 2) {
         for (std::size_t all = 1; all != 70; ++all) {
             for (std::size_t from = 0; from != all; ++from) {
@@ -97,11 +98,11 @@ TEST_CASE("vulkan: whole atoms hold what was touched, begin and end as Vulkan wa
     }
 }
 
-TEST_CASE("vulkan: a sum that threads add to never exceeds its limit, and what is refused is not in it") {
+TEST_CASE("vulkan bounded_sum: never exceeds its limit, and failed additions do not count") {
     allot::vulkan::detail::bounded_sum sum;
     CHECK(sum.add(~std::uint64_t{0}, ~std::uint64_t{0}));
     CHECK_FALSE(sum.add(1, ~std::uint64_t{0}));
-    CHECK_FALSE(sum.add(0, 5));  // a limit that is exceeded already
+    CHECK_FALSE(sum.add(0, 5));  // the limit is already exceeded
     sum.subtract(~std::uint64_t{0});
     std::atomic<bool> exceeded = false;
     std::latch all_there{4};
@@ -121,7 +122,7 @@ TEST_CASE("vulkan: a sum that threads add to never exceeds its limit, and what i
     CHECK(sum.value() == 0);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: buffers and images never share a page, whatever was given back in between") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: buffers and images never share a page, also after deallocations") {
     arena memory{{gpu, fake::local}, 256 << 10};
     CHECK(memory.device().padded({1, 1}) == allot::layout{1024, 1024});
     CHECK(memory.device().padded({1025, 4096}) == allot::layout{2048, 4096});
@@ -161,7 +162,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: buffers and images never share a page, whatev
     CHECK(placed > 800);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to nothing, unless one kind alone lies there") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: a block that ends inside a page is only bound in memory of one kind") {
     arena mixed{{gpu, fake::local}, 9472}, buffers{{gpu, fake::local, resources::buffers}, 64 << 10},
         images{{gpu, fake::local, resources::optimal_images}, 64 << 10};
     const VkBuffer buffer = fake::buffer(64);
@@ -172,7 +173,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to n
     REQUIRE(begins_inside);
     if (begins_inside.address.offset % 1024 != 0) CHECK(mixed.device().bind_image(image, begins_inside) == invalid);
     CHECK(mixed.device().bind_image(image, mixed.allocate_at({8192, 1000})) == invalid);
-    const auto at_end = mixed.allocate_at({9216, 256});  // the region's last page is not a whole one
+    const auto at_end = mixed.allocate_at({9216, 256});  // the region's last page is incomplete
     REQUIRE(at_end);
     CHECK(mixed.device().bind_image(image, at_end) == VK_SUCCESS);
 
@@ -181,7 +182,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: a block that ends inside a page is bound to n
     CHECK(images.device().bind_image(image, images.allocate({100, 64})) == VK_SUCCESS);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: what is not coherent is flushed in whole atoms, and a block's neighbours keep what they have") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: flushes whole atoms, and neighbors of a block keep their bytes") {
     arena memory{{gpu, fake::visible, resources::buffers}, 5120};
     const device_memory& device = memory.device();
     const VkBuffer small = fake::buffer(100);
@@ -215,10 +216,10 @@ TEST_CASE_FIXTURE(driven, "vulkan: what is not coherent is flushed in whole atom
     CHECK(now.flushes == 3);
 
     arena both{{gpu, fake::visible}, 8192};
-    CHECK(both.device().padded({1, 1}) == allot::layout{1024, 1024});  // the larger of page and atom
+    CHECK(both.device().padded({1, 1}) == allot::layout{1024, 1024});  // the greater of page and atom
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: a copy by the host keeps what the device wrote beside it, in the same atom") {
+TEST_CASE_FIXTURE(driven, "vulkan mapped_copy: keeps the device's writes in the same atom") {
     arena memory{{gpu, fake::visible, resources::buffers}, 4096};
     allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 4096};
     const auto data = *allot::alloc_storage(memory, 1024, 64);
@@ -241,7 +242,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: a copy by the host keeps what the device wrot
           allot::tensor_refusal::no_way);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: coherent memory is not flushed, and memory that the host does not see is not mapped") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: coherent memory is not flushed, other device memory is not mapped") {
     arena seen{{gpu, fake::coherent}, 4096}, unseen{{gpu, fake::local}, 4096};
     const auto a = seen.allocate({100, 4}), b = unseen.allocate({100, 4});
     REQUIRE((a && b));
@@ -254,7 +255,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: coherent memory is not flushed, and memory th
     CHECK_FALSE(now.memory.at(b.address.handle).is_mapped);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: what the driver does not allow is refused, and nothing of it is counted") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: requests above the limits fail and are not counted") {
     device_memory memory{gpu, fake::coherent}, other{gpu, fake::coherent}, elsewhere{gpu, fake::local};
     const auto code = [](device_memory& from, std::size_t size) {
         const auto answer = from.acquire({size, 1});
@@ -266,8 +267,8 @@ TEST_CASE_FIXTURE(driven, "vulkan: what the driver does not allow is refused, an
     const auto a = memory.acquire({now.largest, 1});
     const auto b = other.acquire({now.largest - 256, 1});
     REQUIRE((a && b));
-    CHECK(code(other, 257) == VK_ERROR_OUT_OF_DEVICE_MEMORY);  // both of one heap
-    CHECK(code(elsewhere, 257) == VK_SUCCESS);                 // which is another's
+    CHECK(code(other, 257) == VK_ERROR_OUT_OF_DEVICE_MEMORY);  // both in one heap
+    CHECK(code(elsewhere, 257) == VK_SUCCESS);                 // another heap
     CHECK(code(other, 100) == VK_SUCCESS);
     const auto c = elsewhere.acquire({1, 1}), d = elsewhere.acquire({1, 1});
     REQUIRE((c && d));
@@ -282,7 +283,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: what the driver does not allow is refused, an
     CHECK(code(other, 100) == VK_ERROR_MEMORY_MAP_FAILED);
     CHECK(gpu.allocations() == 3);
     CHECK(now.memory.size() == 3);
-    CHECK(code(other, 100) == VK_SUCCESS);  // what was refused is not missing
+    CHECK(code(other, 100) == VK_SUCCESS);  // the failed requests are not counted
 
     for (const allot::layout wanted : {allot::layout{0, 1}, {100, 0}, {100, 3}})
         CHECK(memory.acquire(wanted).error() == invalid);
@@ -292,7 +293,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: what the driver does not allow is refused, an
     CHECK(gpu.allocations() == 0);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: a resource that requires a dedicated allocation gets no other") {
+TEST_CASE_FIXTURE(driven, "vulkan dedicated: a resource that requires it gets no other allocation") {
     const VkImage image = fake::image(5000);
     const VkBuffer buffer = fake::buffer(3000);
     fake::of(image).requires_dedicated = fake::of(buffer).requires_dedicated = true;
@@ -322,7 +323,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: a resource that requires a dedicated allocati
     CHECK(memory.device().bind_buffer(of_one_type, memory.allocate({1024, 1024})) == VK_ERROR_FEATURE_NOT_PRESENT);
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: a buffer over bytes of a memory is bound to them, and goes with its object") {
+TEST_CASE_FIXTURE(driven, "vulkan buffer_over: binds the buffer to the bytes and destroys it with its object") {
     arena memory{{gpu, fake::local}, 5000};
     const auto& all = memory.regions()[0];
     CHECK(all.size == 5120);
@@ -352,10 +353,10 @@ TEST_CASE_FIXTURE(driven, "vulkan: a buffer over bytes of a memory is bound to t
     CHECK(refused(0, 5121) == invalid);
     CHECK(refused(512, 1024) == invalid);
     CHECK(refused(0, 1000) == invalid);
-    CHECK(now.resources.size() == before);  // what was made for nothing is gone
+    CHECK(now.resources.size() == before);  // the unused buffer is destroyed
 }
 
-TEST_CASE_FIXTURE(driven, "vulkan: memory for buffers that have addresses is allocated for that") {
+TEST_CASE_FIXTURE(driven, "vulkan memory: memory for buffers with addresses is allocated with the flag") {
     constexpr VkMemoryAllocateFlags addresses = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     const VkBuffer buffer = fake::buffer(100);
     arena plain{{gpu, fake::local}, 4096}, memory{{gpu, fake::local, resources::mixed, addresses}, 4096};
@@ -367,7 +368,7 @@ TEST_CASE_FIXTURE(driven, "vulkan: memory for buffers that have addresses is all
     CHECK(now.memory.at(alone.regions()[0].base.handle).is_dedicated);
 }
 
-TEST_CASE_FIXTURE(fake::driven, "vulkan: a driver that lacks a function is none, and one without imports says so") {
+TEST_CASE_FIXTURE(fake::driven, "vulkan: a driver that lacks a function is unusable; one without imports reports it") {
     for (const char* const name : {"vkGetDeviceProcAddr", "vkGetPhysicalDeviceProperties2", "vkAllocateMemory",
                                    "vkBindImageMemory", "vkFlushMappedMemoryRanges", "vkDestroyBuffer"}) {
         now.lacks = name;

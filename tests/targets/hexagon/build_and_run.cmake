@@ -1,4 +1,5 @@
-# Builds program/ for a Hexagon and runs it in qemu-hexagon. Run by CTest with what ../freestanding/cross.cmake wants.
+# Builds program/ for a Hexagon and runs it in qemu-hexagon. CTest runs this script with the variables of
+# ../freestanding/cross.cmake.
 cmake_minimum_required(VERSION 3.25)
 
 include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
@@ -6,7 +7,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
 find_program(CLANG NAMES clang++-14 clang++)
 find_program(LINKER NAMES ld.lld-14 ld.lld)
 find_program(QEMU qemu-hexagon)
-# The headers of a C++ library for bare machines: Debian's for ARM. Nothing in those that are used depends on the machine.
+# The headers of a C++ library for bare machines: Debian's for ARM. The used headers do not depend on the machine.
 file(GLOB libraries /usr/include/newlib/c++/*)
 foreach(tool CLANG LINKER QEMU)
     if(NOT ${tool})

@@ -1,5 +1,5 @@
-// A DMA engine that takes linear descriptors as a Hexagon's does, and refuses what it could not do: addresses and sizes
-// that are not whole vectors, and more than 24 bits of length. It copies when it is waited for, and not before.
+// A fake DMA engine with a Hexagon's linear descriptors. It rejects addresses and sizes that are not whole vectors, and
+// lengths above 24 bits. It copies when the program waits for it.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -18,7 +18,7 @@ public:
         std::size_t bytes;
     };
 
-    /// What `copy_tensor` calls for each run.
+    /// The function that `copy_tensor` calls for each run.
     [[nodiscard]] long enqueue(const void* from, void* to, std::size_t bytes) noexcept {
         const auto position = [](const void* at) { return allot::raw_pointer::position(const_cast<void*>(at)); };
         if ((position(from) | position(to) | bytes) % vector != 0) return misaligned;

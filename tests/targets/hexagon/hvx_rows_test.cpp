@@ -1,6 +1,6 @@
 // Vector code that reads rows through a table of pointers, as kernels on a Hexagon do. Its loads are vmem instructions,
-// which drop the low bits of an address instead of faulting: that is how these tests see that it was vmem which ran, and
-// why rows in VTCM are aligned.
+// which ignore the low bits of an address and do not fault. The tests use this to check that vmem was executed; it is
+// also the reason why rows in VTCM are aligned.
 #include "fake_vtcm.hpp"
 
 #include <allot/allot.hpp>
@@ -29,7 +29,8 @@ using window_arena =
 }
 void store(void* at, HVX_Vector what) noexcept { asm volatile("vmem(%0+#0) = %1" : : "r"(at), "v"(what) : "memory"); }
 
-/// c = a + b for rows of 32-bit integers, as a kernel takes them: three tables, how many rows, and vectors in a row.
+/// c = a + b for rows of 32-bit integers, with the arguments of a kernel: three tables, the number of rows, and vectors
+/// per row.
 void add_rows(const void* const* a, const void* const* b, void* const* c, std::size_t rows, std::size_t vectors) noexcept {
     for (std::size_t row = 0; row != rows; ++row) {
         for (std::size_t i = 0; i != vectors; ++i) {
@@ -50,7 +51,7 @@ struct memories {
 
 }  // namespace
 
-TEST_CASE("a table of rows is what a kernel takes: pointers of four bytes") {
+TEST_CASE("pointer table: its entries are pointers of four bytes, as kernels need") {
     using allot::raw_pointer;
     static_assert(sizeof(void*) == 4 && sizeof(std::size_t) == 4);
     static_assert(sizeof(allot::pointer_table<256>::value) == 4);
@@ -58,7 +59,7 @@ TEST_CASE("a table of rows is what a kernel takes: pointers of four bytes") {
     fake_vtcm::reset();
     memories in;
     const auto rows = *allot::alloc_discontiguous_tensor(in.tables, 0, in.data, {512, 0, 2048}, {3, 64}, int32);
-    // The bytes of the table, read as whatever code reads them.
+    // The bytes of the table, as a kernel reads them.
     std::uint32_t entries[3];
     std::memcpy(entries, rows.table().entries, sizeof entries);
     const auto base = static_cast<std::uint32_t>(raw_pointer::position(in.data.base()));
@@ -67,10 +68,10 @@ TEST_CASE("a table of rows is what a kernel takes: pointers of four bytes") {
     CHECK(entries[2] == base + 2048);
 }
 
-TEST_CASE("vectors: rows of three tensors, none of them contiguous, added through their tables") {
+TEST_CASE("HVX vectors: adds non-contiguous rows of three tensors through their tables") {
     fake_vtcm::reset();
     memories in;
-    constexpr std::size_t row_count = 4, columns = 96;  // three vectors in a row
+    constexpr std::size_t row_count = 4, columns = 96;  // three vectors per row
     const auto make = [&](allot::row_offsets at) {
         const auto made =
             allot::alloc_discontiguous_tensor(in.tables, allot::anywhere, in.data, at, {row_count, columns}, int32);
@@ -94,7 +95,7 @@ TEST_CASE("vectors: rows of three tensors, none of them contiguous, added throug
     CHECK(right);
 }
 
-TEST_CASE("vectors: rows that a paged allocator found, through its table") {
+TEST_CASE("HVX vectors: adds rows of a paged allocator through its table") {
     fake_vtcm::reset();
     memories in;
     allot::paged<window_arena&, decltype(in.beside)&, allot::pointer_table<128>> rows{in.window, in.beside};
@@ -112,15 +113,15 @@ TEST_CASE("vectors: rows that a paged allocator found, through its table") {
                 FAIL_CHECK("a wrong sum");
 }
 
-TEST_CASE("vectors: a misaligned row would be read from elsewhere, so it is refused") {
+TEST_CASE("HVX vectors: a misaligned row would be read from another address and is rejected") {
     fake_vtcm::reset();
     memories in;
     const auto bytes = *allot::alloc_tensor(in.data, 0, {64}, int32);
     auto* const numbers = static_cast<std::int32_t*>(bytes.data());
     for (std::int32_t i = 0; i != 64; ++i) numbers[i] = i;
     alignas(128) std::int32_t seen[32];
-    store(seen, load(numbers + 5));  // 20 bytes behind a vector
-    CHECK(seen[0] == 0);             // a scalar load, or a compiler's own copy, would give 5
+    store(seen, load(numbers + 5));  // 20 bytes after a vector
+    CHECK(seen[0] == 0);             // a scalar load, or a copy by the compiler, would return 5
     CHECK(seen[31] == 31);
     CHECK(allot::alloc_tensor(in.data, 1044, {32}, int32).error().reason == allot::tensor_refusal::misaligned);
     CHECK(in.window.allocate({.size = 20, .align = 128}));

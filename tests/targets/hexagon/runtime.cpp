@@ -1,5 +1,5 @@
-// What a C++ program needs of its surroundings, for tests on a bare Hexagon under qemu-hexagon: a start, two calls to
-// Linux, a heap, and the functions that compilers take for granted.
+// The environment of a C++ program for tests on a bare Hexagon under qemu-hexagon: startup code, two system calls of
+// Linux, a heap, and the functions that compilers assume.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ long call_system(long number, long first, long second = 0, long third = 0) noexc
     asm volatile("trap0(#1)" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r6) : "memory");
     return r0;
 }
-/// Blocks are never taken back: a program of tests ends before it has used all this.
+/// Blocks are never reused: a test program ends before it has used the whole heap.
 [[nodiscard]] void* from_heap(std::size_t size, std::size_t align) noexcept {
     using namespace allot::literals;
     static allot::arena<allot::host::static_storage<64_MiB>, allot::bump<>> heap;
@@ -28,7 +28,7 @@ long call_system(long number, long first, long second = 0, long third = 0) noexc
 }
 [[nodiscard]] void* from_heap_or_stop(std::size_t size, std::size_t align) noexcept {
     void* const fresh = from_heap(size, align);
-    if (fresh == nullptr) freestanding::stop("the heap is used up");
+    if (fresh == nullptr) freestanding::stop("the heap is exhausted");
     return fresh;
 }
 
@@ -41,11 +41,11 @@ void freestanding::end_program(int status) noexcept {
     for (;;) call_system(system_exit, status);
 }
 
-// ── the start ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── startup ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 asm(".globl _start\n"
     "_start:\n"
-    "    r29 = and(r29, #-128)\n"  // a vector can be kept on the stack
+    "    r29 = and(r29, #-128)\n"  // vectors on the stack are aligned
     "    call run_all_tests\n");
 
 extern "C" {
@@ -58,7 +58,7 @@ extern constructor __init_array_start[], __init_array_end[];
     freestanding::end_program(freestanding::run_all());
 }
 
-// ── what compilers call ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── functions that compilers call ────────────────────────────────────────────────────────────────────────────────────
 
 [[noreturn]] void __cxa_pure_virtual() { freestanding::stop("a pure virtual function was called"); }
 void __assert_func(const char* file, int, const char*, const char* what) {
@@ -70,9 +70,9 @@ void* __hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void* to, const void
 }
 }  // extern "C"
 
-// Prologues and epilogues that are shared where size counts, as the ABI has them: registers from r16 to the named one, in
-// pairs below the frame pointer (r30), r17:16 highest. Both forms of __restore leave the frame; "_before_tailcall" returns
-// to the function that called it, and the other returns from that function.
+// Shared prologues and epilogues for small code, as the ABI defines them: registers from r16 to the named one, in pairs
+// below the frame pointer (r30), r17:16 highest. Both forms of __restore leave the frame; "_before_tailcall" returns to
+// the calling function, and the other form returns from that function.
 #define RESTORE(LAST, SUFFIX, LOAD)                                                                                    \
     ".globl __restore_r16_through_r" #LAST "_and_deallocframe" SUFFIX "\n"                                             \
     "__restore_r16_through_r" #LAST "_and_deallocframe" SUFFIX ":\n" LOAD
@@ -97,7 +97,7 @@ asm(".text\n"
 #undef RESTORE_ALL
 #undef SAVE
 
-// ── division, which the processor has not ────────────────────────────────────────────────────────────────────────────
+// ── division, which the processor does not have ──────────────────────────────────────────────────────────────────────
 
 namespace {
 template <class Unsigned>
@@ -148,7 +148,7 @@ i64 __hexagon_moddi3(i64 a, i64 b) {
 }
 }
 
-// ── what the C++ library would have ──────────────────────────────────────────────────────────────────────────────────
+// ── functions of the C++ library ─────────────────────────────────────────────────────────────────────────────────────
 
 const std::nothrow_t std::nothrow{};
 

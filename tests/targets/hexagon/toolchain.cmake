@@ -1,6 +1,6 @@
-# A bare Hexagon v66 with HVX vectors of 128 bytes, with clang, lld and the headers of newlib and its C++ library. There is
-# no library to link: what a program calls is in runtime.cpp and ../freestanding. Given with it: HEXAGON_LINKER,
-# HEXAGON_LIBRARY.
+# A bare Hexagon v66 with HVX vectors of 128 bytes, with clang, lld and the headers of newlib and its C++ library. No
+# library is linked: runtime.cpp and ../freestanding define the functions that a program calls. Requires the variables
+# HEXAGON_LINKER and HEXAGON_LIBRARY.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR hexagon)
 set(CMAKE_CXX_COMPILER_TARGET hexagon-unknown-elf)

@@ -1,5 +1,5 @@
-// libcudart without a GPU: CUDA's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules. CUDA's
-// own: an address that is nobody's is no error to ask about, and an error stays until it is taken.
+// libcudart without a GPU: CUDA's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules.
+// Rules of CUDA alone: querying an unknown address is not an error, and an error stays until it is cleared.
 #include "../gpu/fake_gpu.hpp"
 
 using fake_gpu::answered;

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-/// A primary context is its device.
+/// A primary context is represented by its device.
 struct CUctx_st {
     int device = 0;
     std::size_t retained = 0;
@@ -24,7 +24,7 @@ constexpr int most_devices = 8;
 struct memory {
     std::size_t size = 0;
     int device = 0;
-    std::size_t at = 0;  // where its bytes are in the file
+    std::size_t at = 0;  // offset of its bytes in the file
     bool has_handle = true;
     std::size_t mappings = 0;
 };
@@ -32,7 +32,7 @@ struct memory {
 struct mapping {
     std::size_t size = 0;
     CUmemGenericAllocationHandle of = 0;
-    unsigned devices = 0;  // that have access, a bit for each
+    unsigned devices = 0;  // one bit for each device with access
 };
 
 struct kernel {
@@ -46,7 +46,7 @@ struct refusal {
     std::size_t countdown = 0;
     CUresult error = CUDA_SUCCESS;
 
-    /// The answer to a call that is to be counted.
+    /// Returns the result of a counted call.
     CUresult count() { return countdown != 0 && --countdown == 0 ? error : CUDA_SUCCESS; }
 };
 
@@ -75,7 +75,7 @@ CUresult wrong(CUresult error) {
     ++here().wrong_calls;
     return error;
 }
-/// What every call answers that gives something.
+/// The result of every call that acquires a resource.
 CUresult counted() {
     if (!here().is_initialised) return wrong(CUDA_ERROR_NOT_INITIALIZED);
     return here().calls.count();
@@ -85,7 +85,7 @@ bool is_device(int device) { return device >= 0 && device < here().settings.devi
 bool is_in_granules(std::size_t number) { return number % here().settings.granularity == 0; }
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
 
-/// The mapping in which an address lies; the end when there is none.
+/// The mapping that contains an address, or the end.
 std::map<CUdeviceptr, mapping>::iterator mapping_of(CUdeviceptr address) {
     auto& all = here().mappings;
     auto found = all.upper_bound(address);
@@ -94,7 +94,7 @@ std::map<CUdeviceptr, mapping>::iterator mapping_of(CUdeviceptr address) {
     return address - found->first < found->second.size ? found : all.end();
 }
 
-/// The range in which all of these addresses lie.
+/// The range that contains all of these addresses.
 bool is_reserved(CUdeviceptr address, std::size_t size) {
     auto& all = here().ranges;
     auto found = all.upper_bound(address);
@@ -112,7 +112,7 @@ void end_when_unused(CUmemGenericAllocationHandle handle) {
     here().memories.erase(found);
 }
 
-/// Calls `use(byte of the file, bytes)` for each part of these bytes, if a device has access to them all.
+/// Calls `use(byte of the file, bytes)` for each part of the range if a device can access all of it.
 template <class Use>
 bool access(int device, CUdeviceptr address, std::size_t size, Use&& use) {
     for (CUdeviceptr at = address; at < address + size;) {
@@ -270,7 +270,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size, size_t align, CU
         return wrong(CUDA_ERROR_INVALID_VALUE);
     align = std::max(align, page);
     if (size > (std::size_t{1} << 46) || align > (std::size_t{1} << 40)) return CUDA_ERROR_OUT_OF_MEMORY;
-    // More than that, and what is too much on either side goes back at once.
+    // Reserves more than that, and frees the excess on both sides immediately.
     const std::size_t whole = size + align + here().settings.misalign;
     void* const taken = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (taken == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;

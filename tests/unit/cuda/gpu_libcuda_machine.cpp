@@ -19,7 +19,7 @@ virtual_memory_machine::virtual_memory_machine() {
 }
 virtual_memory_machine::~virtual_memory_machine() {
     const allot::cuda::current_context first{driver, 0};
-    CHECK(driver.synchronize() == CUDA_SUCCESS);  // no kernel met a fault
+    CHECK(driver.synchronize() == CUDA_SUCCESS);  // no kernel has faulted
 }
 int virtual_memory_machine::devices() const {
     int count = 0;

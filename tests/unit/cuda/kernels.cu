@@ -1,5 +1,5 @@
-// Kernels write into blocks of arenas, and nowhere else. Compiled by nvcc; without a GPU it has been compiled, and ends
-// as skipped. No test framework here: its headers take nvcc longer than all the rest.
+// Kernels write into blocks of arenas, and only there. Compiled by nvcc; without a GPU, the program is compiled and
+// then skipped. It uses no test framework, because the headers would dominate nvcc's time.
 #include <allot/allot.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/memory_resource.hpp>
@@ -21,7 +21,7 @@ bool failed(const char* what) {
     return false;
 }
 
-/// Fills blocks by kernels on `stream` and looks at every byte of the region.
+/// Fills blocks by kernels on `stream` and checks every byte of the region.
 template <class Arena>
 bool writes_apart(Arena&& memory, cudaStream_t stream) {
     auto* const base = static_cast<unsigned char*>(memory.regions()[0].base);
@@ -51,7 +51,7 @@ int main() {
         return 77;
     }
     namespace cuda = allot::cuda;
-    constexpr allot::best_fit_options beside{.store = allot::node_store::side_table};  // every byte is the kernels'
+    constexpr allot::best_fit_options beside{.store = allot::node_store::side_table};  // all bytes are the kernels'
     using outside = allot::best_fit<beside>;
     cudaStream_t stream = nullptr;
     bool good = cudaStreamCreate(&stream) == cudaSuccess;

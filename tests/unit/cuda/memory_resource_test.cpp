@@ -1,4 +1,4 @@
-// Arenas as memory resources in CUDA's terms, on the fake runtime and on a GPU.
+// Arenas as CUDA memory resources, on the fake runtime and on a GPU.
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
@@ -47,13 +47,13 @@ static_assert(is_resource<memory_resource<device_bump>, device_accessible>);
 static_assert(is_resource<memory_resource<pinned_arena>, device_accessible, host_accessible>);
 static_assert(is_resource<memory_resource<managed_arena>, device_accessible, host_accessible>);
 static_assert(is_resource<memory_resource<host_arena>, host_accessible>);
-// A resource has no property that its memory has not.
+// A resource has only the properties of its memory.
 static_assert(!is_resource<memory_resource<device_pool>, host_accessible>);
 static_assert(!is_resource<memory_resource<host_arena>, device_accessible>);
 
 }  // namespace
 
-TEST_CASE("cuda: a pool of device memory as a resource") {
+TEST_CASE("cuda memory_resource: a pool of device memory") {
     const tests::machine machine;
     device_pool memory{device_memory{0}, 16 * kib};
     memory_resource resource{memory};
@@ -78,7 +78,7 @@ TEST_CASE("cuda: a pool of device memory as a resource") {
     give_back(any, again, 1000, 256);
 }
 
-TEST_CASE_TEMPLATE("cuda: best fit in memory that both reach as a resource", Arena, pinned_arena, managed_arena) {
+TEST_CASE_TEMPLATE("cuda memory_resource: best fit in memory of host and device", Arena, pinned_arena, managed_arena) {
     const tests::machine machine;
     Arena memory{typename Arena::device_type{}, 64 * kib};
     memory_resource<Arena> resource{memory};
@@ -94,13 +94,13 @@ TEST_CASE_TEMPLATE("cuda: best fit in memory that both reach as a resource", Are
         CHECK(bytes[held[i].second - 1] == i);
         give_back(any, held[i].first, held[i].second, 64);
     }
-    // All of it has come back: what an empty arena gives, this one gives.
+    // All memory is free: the arena serves the same request as an empty one.
     const std::size_t most = memory.diagnose({1024 * kib, 16}).largest_hole;
     void* const whole = take(any, most, 16);
     give_back(any, whole, most, 16);
 }
 
-TEST_CASE("cuda: a resource that has no memory throws what diagnose says") {
+TEST_CASE("cuda memory_resource: without memory, throws with the text of diagnose") {
     const tests::machine machine;
     device_bump memory{device_memory{0}, 4 * kib};
     memory_resource resource{memory};
@@ -122,7 +122,7 @@ TEST_CASE("cuda: a resource that has no memory throws what diagnose says") {
     CHECK(thrown(empty, 100, 16) == allot::diagnosis{allot::refusal::device_refused, 0, cudaErrorInvalidDevice});
 }
 
-TEST_CASE("cuda: zero bytes and null pointers are served as a resource has to") {
+TEST_CASE("cuda memory_resource: zero bytes and null pointers follow the requirements") {
     const tests::machine machine;
     device_pool memory{device_memory{0}, 16 * kib};
     memory_resource resource{memory};
@@ -135,7 +135,7 @@ TEST_CASE("cuda: zero bytes and null pointers are served as a resource has to") 
     for (int i = 0; i != 16; ++i) CHECK(take(resource, 1024, 256) != nullptr);
 }
 
-TEST_CASE("cuda: resources are equal when they refer to one arena, and copies do") {
+TEST_CASE("cuda memory_resource: resources of one arena, and copies, are equal") {
     const tests::machine machine;
     device_bump one{device_memory{0}, 4 * kib}, two{device_memory{0}, 4 * kib};
     const memory_resource a{one}, b{two}, c{a};

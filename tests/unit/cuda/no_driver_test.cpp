@@ -1,4 +1,4 @@
-// Virtual memory where there is no driver: it is refused, and nothing breaks. (The runtime: ../gpu_runtime.)
+// Virtual memory without a driver: it fails without further harm. ../gpu_runtime tests the runtime.
 #include <allot/allot.hpp>
 #include <allot/cuda/virtual_memory.hpp>
 
@@ -6,11 +6,11 @@
 
 #include <cstdio>
 
-TEST_CASE("cuda: without a driver virtual memory is refused, and the program has started") {
+TEST_CASE("cuda: without a driver, virtual memory fails and the program starts") {
     const allot::cuda::driver_functions driver;
     CUresult status = driver.error;
     if (status == CUDA_SUCCESS) {
-        status = driver.init(0);  // a driver, but no device
+        status = driver.init(0);  // a driver without a device
     } else {
         CHECK(status == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     }

@@ -1,5 +1,5 @@
-# Compiles SOURCE with nvcc to PROGRAM and runs it, which skips what needs a GPU. Run by CTest with NVCC, COMPILER, INCLUDES,
-# IMPLICIT_INCLUDES, SOURCE, PROGRAM.
+# Compiles SOURCE with nvcc to PROGRAM and runs it; the program skips the parts that need a GPU. CTest runs this script
+# with NVCC, COMPILER, INCLUDES, IMPLICIT_INCLUDES, SOURCE, PROGRAM.
 cmake_minimum_required(VERSION 3.25)
 if(NOT NVCC)
     message("skipped: there is no nvcc")
@@ -7,7 +7,8 @@ if(NOT NVCC)
 endif()
 list(REMOVE_ITEM INCLUDES ${IMPLICIT_INCLUDES})
 list(TRANSFORM INCLUDES PREPEND -I)
-# CUDA 13 knows no device below sm_75, and 12 all of these: one image for sm_80, and later devices compile it anew.
+# CUDA 13 supports sm_75 and later, CUDA 12 also earlier devices. The image for sm_80 also serves later devices, which
+# recompile it.
 execute_process(COMMAND ${NVCC} -std=c++20 -ccbin ${COMPILER} -arch=sm_80 -Werror all-warnings ${INCLUDES} ${SOURCE}
                         -o ${PROGRAM}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,2 +1,2 @@
-// A driver from before virtual memory management: a library of libcuda.so.1's name, with less in it.
+// A driver from before virtual memory management: a library with the name libcuda.so.1 and fewer functions.
 extern "C" int cuInit(unsigned int) { return 0; }

@@ -1,4 +1,4 @@
-// CUDA, for the tests of tests/unit/gpu: calls and codes beyond those of its table, under names that HIP's have too.
+// CUDA for the tests in tests/unit/gpu: calls and codes beyond the table, under names that HIP's file has too.
 #pragma once
 
 #include <allot/cuda/memory.hpp>
@@ -18,7 +18,7 @@ struct gpu : vendor::runtime {
     static constexpr error illegal_address = cudaErrorIllegalAddress;
     static constexpr error launch_out_of_resources = cudaErrorLaunchOutOfResources;
     static constexpr error no_driver[] = {cudaErrorInsufficientDriver, cudaErrorNoDevice};
-    static constexpr error wrong_free_device = cudaErrorInvalidValue;  // an address that free_device must not get
+    static constexpr error wrong_free_device = cudaErrorInvalidValue;  // for an address that free_device must reject
     static constexpr bool success_clears_the_last_error = false;
 
     static error peek_at_last_error() { return ::cudaPeekAtLastError(); }
@@ -48,7 +48,7 @@ struct gpu : vendor::runtime {
         return status;
     }
 
-    /// Of the first device; empty when it does not say.
+    /// The name of the first device, or an empty string if it is unknown.
     static std::string name_and_version() {
         cudaDeviceProp about{};
         int version = 0;

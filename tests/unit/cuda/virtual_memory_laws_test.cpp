@@ -1,4 +1,4 @@
-// The laws on cuda::virtual_memory, over the fake driver: the host must not touch it, any touch is a fault.
+// The laws on cuda::virtual_memory, over the fake driver. Any access by the host is a fault.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 #include "fake_libcuda.hpp"
@@ -7,7 +7,7 @@
 namespace {
 
 using namespace allot::literals;
-using small = allot::cuda::basic_virtual_memory<4_KiB>;  // so that a few blocks make an arena grow
+using small = allot::cuda::basic_virtual_memory<4_KiB>;  // small, so that a few blocks make an arena grow
 using usual = allot::cuda::virtual_memory;
 
 }  // namespace
@@ -49,7 +49,7 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over CUDA's virtual memory keep the laws") {
+TEST_CASE("cuda virtual_memory: arenas satisfy the laws") {
     CHECK(std::size(table) == 8);
     const tests::virtual_memory_machine machine;
     fake_libcuda::start({.granularity = 4_KiB});

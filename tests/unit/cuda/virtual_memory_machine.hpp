@@ -1,6 +1,5 @@
-// The machine that a test of cuda::virtual_memory runs on: a fake driver (fake_libcuda.hpp), or the GPU that is
-// installed, without which the program ends as skipped. What is tested on both is written once, with the driver's own
-// functions.
+// The machine of a test of cuda::virtual_memory: a fake driver (fake_libcuda.hpp) or the installed GPU. Without a GPU,
+// the program is skipped. Tests for both are written once, with the driver's functions.
 #pragma once
 
 #include <allot/cuda/virtual_memory.hpp>
@@ -12,24 +11,24 @@
 
 namespace tests {
 
-/// Begins with nothing held. At the end, everything has to be given back.
+/// Begins without resources. At the end, checks that all resources are freed.
 struct virtual_memory_machine {
     virtual_memory_machine();
     ~virtual_memory_machine();
     virtual_memory_machine(const virtual_memory_machine&) = delete;
     virtual_memory_machine& operator=(const virtual_memory_machine&) = delete;
 
-    /// How many devices there are.
+    /// Returns the number of devices.
     [[nodiscard]] int devices() const;
-    /// Bytes of a device that nobody has.
+    /// Returns the free bytes of a device.
     [[nodiscard]] std::size_t left(int device) const;
-    /// For the README's table of devices.
+    /// Prints a line for the README's table of devices.
     void seen(const char* device) const;
 
     allot::cuda::driver_functions driver;
 };
 
-/// A function of the driver's that only tests call.
+/// Returns a function of the driver that only tests call.
 template <class Function>
 [[nodiscard]] Function find(const char* name) {
     void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
@@ -39,7 +38,7 @@ template <class Function>
     return reinterpret_cast<Function>(found);
 }
 
-/// Fills bytes by the device, and looks at them. A device that cannot reach them has a code instead.
+/// Fills and checks bytes on the device. Returns an error for a device without access.
 class bytes_of {
 public:
     explicit bytes_of(const allot::cuda::driver_functions& driver, int device = 0) : context_{driver, device} {

@@ -1,5 +1,5 @@
-// What a driver does not do when asked to: refusals half-way, odd granularities, kernels that are still at work. On the
-// fake driver only.
+// Failures of a driver: calls that fail halfway, unusual granularities, kernels that are still running. On the fake
+// driver only.
 #include "fake_libcuda.hpp"
 #include "virtual_memory_machine.hpp"
 
@@ -21,7 +21,7 @@ using tests::virtual_memory_machine;
 
 using growing = allot::arena<virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
 
-/// Whether the host can read this byte; finding out does no harm.
+/// Returns true if the host can read this byte. The test is harmless.
 bool host_can_read(const void* address) {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
@@ -34,14 +34,14 @@ bool host_can_read(const void* address) {
 
 }  // namespace
 
-TEST_CASE("cuda: whichever call is refused, a region that is acquired leaves nothing behind") {
+TEST_CASE("cuda virtual_memory: a failed acquire leaves nothing behind, whichever call fails") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB};
     std::size_t call = 1;
     for (;; ++call) {
         fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
         const auto answer = device.acquire({9_MiB, 1});
-        if (fake_libcuda::is_refusal_pending()) {  // there are fewer calls
+        if (fake_libcuda::is_refusal_pending()) {  // fewer calls were made
             fake_libcuda::refuse_call(0, CUDA_SUCCESS);
             REQUIRE(answer);
             device.release(*answer);
@@ -51,10 +51,10 @@ TEST_CASE("cuda: whichever call is refused, a region that is acquired leaves not
         CHECK(answer.error() == CUDA_ERROR_UNKNOWN);
         CHECK(fake_libcuda::held() == 0);
     }
-    CHECK(call == 1 + 7 + 2 * 5 + 1);  // the seven that come first, two for each granule, and access
+    CHECK(call == 1 + 7 + 2 * 5 + 1);  // seven calls first, two for each granule, and one for access
 }
 
-TEST_CASE("cuda: whichever call is refused, an arena that grows keeps what it has, and goes on") {
+TEST_CASE("cuda virtual_memory: a failed growth keeps the arena usable, whichever call fails") {
     const virtual_memory_machine machine;
     const bytes_of bytes{machine.driver};
     for (std::size_t call = 1;; ++call) {
@@ -66,7 +66,7 @@ TEST_CASE("cuda: whichever call is refused, an arena that grows keeps what it ha
         const auto more = memory.allocate({.size = 9_MiB});
         if (fake_libcuda::is_refusal_pending()) {
             CHECK(more);
-            CHECK(call == 1 + 4 + 2 * 4 + 1);  // a granule of the five is there
+            CHECK(call == 1 + 4 + 2 * 4 + 1);  // one of the five granules exists
             fake_libcuda::refuse_call(0, CUDA_SUCCESS);
             break;
         }
@@ -75,11 +75,11 @@ TEST_CASE("cuda: whichever call is refused, an arena that grows keeps what it ha
         CHECK(fake_libcuda::held() == held);
         CHECK(memory.size() == 2_MiB);
         CHECK(bytes.are(first.address, first.size, 1));
-        CHECK(memory.allocate({.size = 9_MiB}));  // it was refused once
+        CHECK(memory.allocate({.size = 9_MiB}));  // only one call fails
     }
 }
 
-TEST_CASE("cuda: whichever call is refused, an arena that is trimmed stays whole, and can be trimmed later") {
+TEST_CASE("cuda virtual_memory: a failed trim keeps the arena whole, whichever call fails") {
     const virtual_memory_machine machine;
     const bytes_of bytes{machine.driver};
     for (std::size_t call = 1;; ++call) {
@@ -88,7 +88,7 @@ TEST_CASE("cuda: whichever call is refused, an arena that is trimmed stays whole
         REQUIRE(bytes.fill(first.address, first.size, 1) == CUDA_SUCCESS);
         memory.deallocate(last);
         const std::size_t size = memory.size(), held = fake_libcuda::held();
-        // The calls before anything is unmapped, and then the four granules.
+        // The calls before the first unmap, and then the four granules.
         constexpr std::size_t before = 5, granules = 4;
         if (call <= before) {
             fake_libcuda::refuse_call(call, CUDA_ERROR_UNKNOWN);
@@ -107,29 +107,29 @@ TEST_CASE("cuda: whichever call is refused, an arena that is trimmed stays whole
         CHECK(memory.size() == size);
         CHECK(fake_libcuda::held() == held);
         CHECK(bytes.are(first.address, first.size, 1));
-        CHECK(bytes.fill(memory.regions()[0].base, size, 2) == CUDA_SUCCESS);  // access to all of it
+        CHECK(bytes.fill(memory.regions()[0].base, size, 2) == CUDA_SUCCESS);  // all of it is accessible
         CHECK(memory.trim() == size - 2_MiB);
         CHECK(memory.allocate({.size = 9_MiB}));
     }
 }
 
-TEST_CASE("cuda: a region that could not be made whole again is released as far as it is there") {
+TEST_CASE("cuda virtual_memory: a region that could not be restored is released as far as it exists") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB};
     const auto held = device.acquire({8_MiB, 1});
     REQUIRE(held);
     fake_libcuda::refuse_unmap(3, CUDA_ERROR_UNKNOWN);
-    fake_libcuda::refuse_call(6, CUDA_ERROR_OUT_OF_MEMORY);  // behind the context's and the wait: memory for the fourth
+    fake_libcuda::refuse_call(6, CUDA_ERROR_OUT_OF_MEMORY);  // for the fourth granule's memory
     CHECK(device.resize(*held, 2_MiB).error() == CUDA_ERROR_UNKNOWN);
     CHECK_FALSE(fake_libcuda::is_refusal_pending());
     CHECK(fake_libcuda::in_use(0) == 4_MiB);
     device.release(*held);
     CHECK(fake_libcuda::held() == 0);
-    CHECK(fake_libcuda::wrong_calls() == 2);  // for the two that were gone
+    CHECK(fake_libcuda::wrong_calls() == 2);  // for the two missing granules
     fake_libcuda::start();
 }
 
-TEST_CASE("cuda: memory is unmapped when the kernels that were given it have ended") {
+TEST_CASE("cuda virtual_memory: memory is unmapped after the kernels that use it") {
     const virtual_memory_machine machine;
     const bytes_of bytes{machine.driver};
     growing memory{virtual_memory{64_MiB}};
@@ -146,7 +146,7 @@ TEST_CASE("cuda: memory is unmapped when the kernels that were given it have end
     CHECK(fake_libcuda::wrong_calls() == 0);
 }
 
-TEST_CASE("cuda: nobody but the device has access, and nobody behind the end of a region") {
+TEST_CASE("cuda virtual_memory: only the device has access, and only inside the region") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB, 1};
     auto held = *device.acquire({4_MiB, 1});
@@ -167,7 +167,7 @@ TEST_CASE("cuda: nobody but the device has access, and nobody behind the end of 
     device.release(held);
 }
 
-TEST_CASE("cuda: granularities that divide ours are served, others refused") {
+TEST_CASE("cuda virtual_memory: only granularities that divide the device's are accepted") {
     const virtual_memory_machine machine;
     for (const std::size_t granularity : {64_KiB, 2_MiB}) {
         fake_libcuda::start({.granularity = granularity});
@@ -191,7 +191,7 @@ TEST_CASE("cuda: granularities that divide ours are served, others refused") {
     device.release(*held);
 }
 
-TEST_CASE("cuda: ranges of another alignment than was asked for are given back") {
+TEST_CASE("cuda virtual_memory: ranges with another alignment are freed") {
     const virtual_memory_machine machine;
     fake_libcuda::start({.granularity = 64_KiB, .misalign = 1_MiB});
     virtual_memory device{64_MiB};
@@ -206,7 +206,7 @@ TEST_CASE("cuda: ranges of another alignment than was asked for are given back")
     device.release(*held);
 }
 
-TEST_CASE("cuda: what the driver says when it starts is in diagnose") {
+TEST_CASE("cuda virtual_memory: diagnose reports the driver's error at startup") {
     const virtual_memory_machine machine;
     const auto is_refused = [](const fake_libcuda::settings& there, CUresult code) {
         fake_libcuda::start(there);
@@ -224,10 +224,10 @@ TEST_CASE("cuda: what the driver says when it starts is in diagnose") {
     is_refused({.virtual_memory = false}, CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("cuda: a region that is released is given up, also without a context to wait in") {
+TEST_CASE("cuda virtual_memory: release frees a region also without a context") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB};
-    for (std::size_t call = 1; call != 6; ++call) {  // the context's four, and the wait
+    for (std::size_t call = 1; call != 6; ++call) {  // four calls for the context, and the wait
         fake_libcuda::start();
         const auto held = device.acquire({9_MiB, 1});
         REQUIRE(held);

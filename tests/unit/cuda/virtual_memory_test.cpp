@@ -1,4 +1,4 @@
-// What cuda::virtual_memory promises, on the fake driver and on a GPU.
+// The behavior of cuda::virtual_memory, on the fake driver and on a GPU.
 #include "virtual_memory_machine.hpp"
 
 #include <allot/allot.hpp>
@@ -31,9 +31,9 @@ using growing = allot::arena<Device, Strategy, allot::growth::contiguous<>>;
 
 static_assert(allot::extensible_device<virtual_memory> && !virtual_memory::host_accessible);
 static_assert(virtual_memory::dl_device == allot::dl_device_type::cuda);
-static_assert(!growing<best_fit>::strategy_type::in_band);  // records are beside memory that the host cannot touch
+static_assert(!growing<best_fit>::strategy_type::in_band);  // in a side table
 
-TEST_CASE_TEMPLATE("cuda: blocks stay where they are, and keep their bytes, while their region grows", Strategy,
+TEST_CASE_TEMPLATE("cuda virtual_memory: blocks keep their addresses and bytes while the region grows", Strategy,
                    best_fit, up) {
     const virtual_memory_machine machine;
     {
@@ -58,7 +58,7 @@ TEST_CASE_TEMPLATE("cuda: blocks stay where they are, and keep their bytes, whil
     }
 }
 
-TEST_CASE("cuda: a trim gives memory back behind the last block, and a region without blocks") {
+TEST_CASE("cuda virtual_memory: a trim frees memory after the last block, and empty regions") {
     const virtual_memory_machine machine;
     {
         const bytes_of bytes{machine.driver};
@@ -89,7 +89,7 @@ TEST_CASE("cuda: a trim gives memory back behind the last block, and a region wi
     }
 }
 
-TEST_CASE("cuda: regions are reserved and mapped as asked, and resized by any number of granules") {
+TEST_CASE("cuda virtual_memory: regions are reserved, mapped and resized as requested") {
     const virtual_memory_machine machine;
     virtual_memory device{64_MiB};
     {
@@ -121,7 +121,7 @@ TEST_CASE("cuda: regions are reserved and mapped as asked, and resized by any nu
     machine.seen("cuda::virtual_memory");
 }
 
-TEST_CASE("cuda: layouts that are none, and more than is reserved, are refused with the driver's codes") {
+TEST_CASE("cuda virtual_memory: invalid layouts and too large sizes return the driver's codes") {
     const virtual_memory_machine machine;
     virtual_memory device{3_MiB};
     for (const allot::layout wrong : wrong_layouts) CHECK(device.acquire(wrong).error() == CUDA_ERROR_INVALID_VALUE);
@@ -144,9 +144,9 @@ TEST_CASE("cuda: layouts that are none, and more than is reserved, are refused w
     CHECK(memory.allocate({.size = 2'000'000}));
 }
 
-TEST_CASE("cuda: virtual memory that is used up is refused, and there again after a trim") {
+TEST_CASE("cuda virtual_memory: exhausted memory is rejected and available after a trim") {
     const virtual_memory_machine machine;
-    using device = allot::cuda::basic_virtual_memory<32_MiB>;  // a whole GPU in few calls
+    using device = allot::cuda::basic_virtual_memory<32_MiB>;  // so that few calls take a whole GPU
     {
         const std::size_t part = allot::align_down(machine.left(0) / 4, device::granularity);
         growing<best_fit, device> memory{device{8 * part}};
@@ -170,7 +170,7 @@ TEST_CASE("cuda: virtual memory that is used up is refused, and there again afte
     }
 }
 
-TEST_CASE("cuda: two arenas of virtual memory, of two devices where there are two") {
+TEST_CASE("cuda virtual_memory: two arenas, on two devices if there are two") {
     const virtual_memory_machine machine;
     const int other = machine.devices() > 1 ? 1 : 0;
     {
@@ -180,7 +180,7 @@ TEST_CASE("cuda: two arenas of virtual memory, of two devices where there are tw
         REQUIRE((a && b));
         CHECK_FALSE(first.owns(b));
         CHECK_FALSE(second.owns(a));
-        const bytes_of on_first{machine.driver, 0}, on_second{machine.driver, other};  // which is current
+        const bytes_of on_first{machine.driver, 0}, on_second{machine.driver, other};  // current on this thread
         CHECK(on_second.fill(b.address, b.size, 2) == CUDA_SUCCESS);
         {
             const bytes_of again{machine.driver, 0};
@@ -194,7 +194,7 @@ TEST_CASE("cuda: two arenas of virtual memory, of two devices where there are tw
     }
 }
 
-TEST_CASE("cuda: the thread's context stays what it was") {
+TEST_CASE("cuda virtual_memory: the thread's context is preserved") {
     const virtual_memory_machine machine;
     const auto get_current = tests::find<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent");
     const auto current = [get_current] {
@@ -223,7 +223,7 @@ TEST_CASE("cuda: the thread's context stays what it was") {
     use();
 }
 
-TEST_CASE("cuda: greater granules, and alignments above them, which are reached by growing further") {
+TEST_CASE("cuda virtual_memory: greater granules, and alignments above them") {
     const virtual_memory_machine machine;
     {
         const bytes_of bytes{machine.driver};
@@ -241,7 +241,7 @@ TEST_CASE("cuda: greater granules, and alignments above them, which are reached 
     }
 }
 
-TEST_CASE("cuda: virtual memory in arenas of one region, and without an arena") {
+TEST_CASE("cuda virtual_memory: arenas of one region, and use without an arena") {
     const virtual_memory_machine machine;
     {
         const bytes_of bytes{machine.driver};
@@ -258,7 +258,7 @@ TEST_CASE("cuda: virtual memory in arenas of one region, and without an arena") 
     }
 }
 
-TEST_CASE("cuda: storages in virtual memory that grows never move") {
+TEST_CASE("cuda virtual_memory: storages in a growing arena do not move") {
     const virtual_memory_machine machine;
     {
         const bytes_of bytes{machine.driver};

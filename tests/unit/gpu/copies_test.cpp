@@ -1,4 +1,5 @@
-// Copies between every two memories of a vendor's and the host's, in one piece and in rows, on the fake runtime and on a GPU.
+// Copies between every two memories of a vendor and of the host, contiguous and by rows, on the fake runtime and on a
+// GPU.
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
@@ -29,7 +30,7 @@ template <class Device>
     else return arena_of<Device>{tests::make<Device>(), room};
 }
 
-/// A memory, and the tensors in it that copies are tried on.
+/// A memory, and the tensors in it that the tests copy.
 template <class Device>
 struct place {
     arena_of<Device> of = memory<Device>();
@@ -72,7 +73,7 @@ void check_all(copy_path expected) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE(VENDOR " copies: a device's memory and the host's", Device, device_memory, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR " copies: between device and host memory", Device, device_memory, managed, async_memory) {
     const tests::machine machine;
     check_all<heap, Device>(copy_path::to_device);
     check_all<pinned, Device>(copy_path::to_device);
@@ -81,14 +82,14 @@ TEST_CASE_TEMPLATE(VENDOR " copies: a device's memory and the host's", Device, d
     check_all<Device, Device>(copy_path::on_device);
 }
 
-TEST_CASE(VENDOR " copies: two kinds of one device's memory") {
+TEST_CASE(VENDOR " copies: between two kinds of memory of one device") {
     const tests::machine machine;
     check_all<device_memory, managed>(copy_path::on_device);
     check_all<managed, async_memory>(copy_path::on_device);
     check_all<async_memory, device_memory>(copy_path::on_device);
 }
 
-TEST_CASE(VENDOR " copies: pinned memory is the host's, with a stream at hand or without") {
+TEST_CASE(VENDOR " copies: pinned memory is host memory, with and without a stream") {
     const tests::machine machine;
     check_all<pinned, heap>(copy_path::host);
     check_all<heap, pinned>(copy_path::host);

@@ -1,11 +1,11 @@
-// The demo's memory for GPUs: a network's digest is the one that it has in the host's memory, wherever its tensors lie.
+// The demo's memory for GPUs: a network has the same digest as in host memory, wherever its tensors are.
 #include "../../../examples/apps/network_demo/host_memory.hpp"
 #include "../../../examples/apps/network_demo/staged_memory.hpp"
 #include "machine.hpp"
 
 #include <filesystem>
 
-TEST_CASE("a network of the demo, in the memory of a device") {
+TEST_CASE("demo: a network has the same digest in device memory") {
     const tests::machine there;
     const auto file = std::filesystem::path{__FILE__}.parent_path() / "../../examples/networks/squeezenet.network";
     const demo::network net = demo::load(file.string());

@@ -1,4 +1,4 @@
-// What every memory of CUDA's and of HIP's promises, on the fake runtime and on a GPU.
+// The behavior of every memory of CUDA and HIP, on the fake runtime and on a GPU.
 #include "../../laws/device_laws.hpp"
 #include "machine.hpp"
 
@@ -23,7 +23,7 @@ using region = allot::region<void*>;
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 constexpr allot::layout wrong_layouts[] = {{0, 256}, {100, 0}, {100, 3}, {0, 0}};
 
-/// Writes all of it and reads the ends again.
+/// Writes all bytes and reads the first and the last.
 void use(const region& all, unsigned char value) {
     REQUIRE(gpu::memset(all.base, value, all.size) == gpu::success);
     unsigned char ends[2] = {};
@@ -33,7 +33,7 @@ void use(const region& all, unsigned char value) {
     CHECK(ends[1] == value);
 }
 
-/// All of a region by the runtime, and again on this host.
+/// Accesses a whole region through the runtime, and also on the host if that is possible.
 struct gpu_bytes {
     static void fill(const region& all, unsigned char value) {
         REQUIRE(gpu::memset(all.base, value, all.size) == gpu::success);
@@ -55,13 +55,13 @@ gpu::place place_of(const void* address) {
 
 static_assert(!device_memory::host_accessible && !async_memory::host_accessible);
 static_assert(pinned::host_accessible && managed::host_accessible);
-// Records go into memory that the host can touch, and nowhere else.
+// In-band records require memory that the host can access.
 static_assert(!allot::arena<device_memory, allot::best_fit<>>::strategy_type::in_band);
 static_assert(!allot::arena<async_memory, allot::best_fit<>>::strategy_type::in_band);
 static_assert(allot::arena<pinned, allot::best_fit<>>::strategy_type::in_band);
 static_assert(allot::arena<managed, allot::best_fit<>>::strategy_type::in_band);
 
-TEST_CASE_TEMPLATE(VENDOR ": devices keep the laws of a device, regions at 256 or more", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": devices satisfy the laws; regions are aligned to 256", Device, device_memory, pinned,
                    managed, async_memory) {
     const tests::machine machine;
     static_assert(Device::min_align == 256);
@@ -72,19 +72,19 @@ TEST_CASE_TEMPLATE(VENDOR ": devices keep the laws of a device, regions at 256 o
                                                      : VENDOR "::async_memory");
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": zero bytes and alignments that are none are refused", Device, device_memory, pinned, managed,
+TEST_CASE_TEMPLATE(VENDOR ": zero sizes and invalid alignments are rejected", Device, device_memory, pinned, managed,
                    async_memory) {
     const tests::machine machine;
     Device device = tests::make<Device>();
     for (const allot::layout wrong : wrong_layouts)
         CHECK(device.acquire(wrong).error() == gpu::invalid_value);
-    // No size is left for the bytes that would be skipped.
+    // The size overflows when the skipped bytes are added.
     CHECK(device.acquire({largest, 4 * kib}).error() == gpu::out_of_memory);
     CHECK(device.acquire({largest - 4 * kib, 4 * kib}).error() == gpu::out_of_memory);
     CHECK(device.acquire({1, largest / 2 + 1}).error() == gpu::out_of_memory);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": memory is of the kind that it says", Device, device_memory, pinned, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": memory is of the declared kind", Device, device_memory, pinned, managed, async_memory) {
     const tests::machine machine;
     allot::arena<Device, allot::best_fit<>> memory{tests::make<Device>(), 64 * kib};
     const auto block = memory.allocate({1000, 64});
@@ -105,7 +105,7 @@ TEST_CASE_TEMPLATE(VENDOR ": memory is of the kind that it says", Device, device
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": blocks of an arena are apart, at every alignment", Device, device_memory, pinned, managed,
+TEST_CASE_TEMPLATE(VENDOR ": an arena's blocks do not overlap at any alignment", Device, device_memory, pinned, managed,
                    async_memory) {
     const tests::machine machine;
     using growth = allot::growth::fixed<allot::growth_options{.step = 16 * kib, .regions = 16}>;
@@ -127,7 +127,7 @@ TEST_CASE_TEMPLATE(VENDOR ": blocks of an arena are apart, at every alignment", 
     CHECK(memory.size() == 0);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": memory that is used up is refused with the runtime's code, and there again when it is released",
+TEST_CASE_TEMPLATE(VENDOR ": exhausted memory returns the runtime's code and is available after a release",
                    Device, device_memory, async_memory) {
     const tests::machine machine;
     std::size_t left = 0, total = 0;
@@ -139,7 +139,7 @@ TEST_CASE_TEMPLATE(VENDOR ": memory that is used up is refused with the runtime'
     CHECK(blocks.size() >= 4);
     CHECK(blocks.size() <= 8);
     CHECK(memory.diagnose(part) == allot::diagnosis{refusal::device_refused, 0, gpu::out_of_memory});
-    CHECK(gpu::get_last_error() == gpu::success);  // nobody will take it for a kernel's
+    CHECK(gpu::get_last_error() == gpu::success);  // later code does not take it for a kernel's error
 
     memory.deallocate(blocks[1]);
     blocks[1] = memory.allocate(part);
@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE(VENDOR ": memory that is used up is refused with the runtime'
     CHECK(too_large.diagnose({1, 1}) == allot::diagnosis{refusal::device_refused, 0, gpu::out_of_memory});
 }
 
-TEST_CASE(VENDOR ": two arenas, of two devices where there are two, and the thread's device stays what it was") {
+TEST_CASE(VENDOR ": two arenas, on two devices if there are two, keep the thread's device") {
     const tests::machine machine;
     int devices = 0, before = -1, after = -1;
     REQUIRE(gpu::get_device_count(&devices) == gpu::success);
@@ -177,7 +177,7 @@ TEST_CASE(VENDOR ": two arenas, of two devices where there are two, and the thre
     CHECK(after == before);
 }
 
-TEST_CASE(VENDOR ": a cached device keeps regions, also those inside what the runtime gave") {
+TEST_CASE(VENDOR ": a cached device keeps regions, also those with skipped bytes") {
     const tests::machine machine;
     allot::naive<allot::cached<device_memory>> memory{allot::cached<device_memory>{device_memory{0}}};
     const auto first = memory.allocate({10'000, 4 * kib});
@@ -194,17 +194,17 @@ TEST_CASE(VENDOR ": a cached device keeps regions, also those inside what the ru
     CHECK(memory.trim() >= 20'000);
 }
 
-TEST_CASE(VENDOR ": a cached block is never handed to another device, or at a lesser alignment") {
+TEST_CASE(VENDOR ": a cached block is not reused for another device or a greater alignment") {
     const tests::machine machine;
     int devices = 0;
     REQUIRE(gpu::get_device_count(&devices) == gpu::success);
     const int second = devices > 1 ? 1 : 0;
-    if (second == 0) MESSAGE("skipped in part: there is one device only");
+    if (second == 0) MESSAGE("skipped in part: there is only one device");
     using pooled = allot::naive<allot::cached<device_memory>>;
     pooled one{allot::cached<device_memory>{device_memory{0}}}, other{allot::cached<device_memory>{device_memory{second}}};
     const auto first = one.allocate({10'000, 256});
     REQUIRE(first);
-    one.deallocate(first);  // kept, for device 0 alone
+    one.deallocate(first);  // cached, for device 0 only
     const auto there = other.allocate({10'000, 256});
     REQUIRE(there);
     CHECK(there.address != first.address);
@@ -221,7 +221,7 @@ TEST_CASE(VENDOR ": a cached block is never handed to another device, or at a le
     one.deallocate(again);
 }
 
-TEST_CASE(VENDOR ": tensors are addresses: the offset is added, and none is left") {
+TEST_CASE(VENDOR ": tensors are addresses that include the offset") {
     const tests::machine machine;
     allot::arena<device_memory, allot::best_fit<>> memory{device_memory{0}, 64 * kib};
     const auto data = *allot::alloc_storage(memory, 16 * kib, 256);

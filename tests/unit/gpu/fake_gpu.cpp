@@ -17,7 +17,7 @@ using fake_gpu::error;
 using fake_gpu::kind;
 using fake_gpu::stream;
 
-/// A stream is the work that waits in it. Programs have its address, as the vendor's handle.
+/// A stream holds its pending work. Its address is the vendor's handle.
 struct stream_work {
     int device = 0;
     std::deque<std::function<void()>> work;
@@ -30,15 +30,15 @@ struct allocation {
     std::size_t size = 0;
     int device = host;
     fake_gpu::kind kind = kind::device;
-    stream freed_on = nullptr;   // async: where its free was asked for
-    bool held = true;            // by the program; an async one that is not waits for its free to happen
-    bool there = true;           // for kernels
-    std::size_t generation = 0;  // how often it was handed out
+    stream freed_on = nullptr;   // async: the stream of its free
+    bool held = true;            // by the program; after the free, an async one waits for it to execute
+    bool there = true;           // accessible to kernels
+    std::size_t generation = 0;  // number of times it was allocated
 };
 
 struct machine {
     fake_gpu::settings settings;
-    std::byte* front = nullptr;  // what programs see
+    std::byte* front = nullptr;  // the program's mapping
     std::byte* back = nullptr;   // the same pages, for kernels
     std::map<std::uintptr_t, allocation> all;
     std::map<int, std::size_t> used;
@@ -78,7 +78,7 @@ thread_local int current = 0;
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 std::byte* kernel_side(std::uintptr_t at) { return here().back + (at - number(here().front)); }
 
-/// What is wrong with the machine, whatever is asked of it.
+/// The error that every call of the machine returns, if any.
 error trouble() { return here().settings.driver != gpu::success ? here().settings.driver : here().fault; }
 
 stream_work& stream_of(stream order) {
@@ -97,7 +97,7 @@ void run_all() {
     for (stream_work* const each : here().streams) run(*each);
 }
 
-/// The allocation in which all of these bytes lie.
+/// The allocation that contains all of these bytes.
 allocation* holder(std::uintptr_t at, std::size_t size) {
     auto& all = here().all;
     auto found = all.upper_bound(at);
@@ -116,7 +116,7 @@ void protect(std::uintptr_t at, const allocation& what, int access) {
 bool is_for_the_host(kind what) { return what == kind::pinned || what == kind::managed; }
 std::size_t charged(std::size_t size) { return (size + unit - 1) / unit * unit; }
 
-/// The first room between two others, a page apart from either.
+/// The first gap between two allocations with room for a page on both sides.
 error take(void** address, std::size_t size, int device, kind what) {
     machine& m = here();
     if (const error reason = trouble(); reason != gpu::success) return reason;
@@ -166,7 +166,7 @@ error free_now(void* address, error wrong, Allowed&& allowed) {
     return gpu::success;
 }
 
-/// Bytes to copy from or to, where the host reaches them: its own, or those of an allocation.
+/// A host pointer to bytes to copy: of the host, or of an allocation.
 std::byte* copy_side(const void* address, std::size_t size) {
     const std::uintptr_t at = number(address);
     if (at < number(here().front) || at >= number(here().front) + address_bytes)

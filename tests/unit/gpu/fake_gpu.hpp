@@ -1,19 +1,19 @@
-// A GPU's runtime without a GPU: what the fakes of libcudart and of libamdhip64 have in common, with the rules enforced.
-// Each vendor's fake (../cuda/fake_cudart.cpp, ../hip/fake_amdhip64.cpp) gives these functions its vendor's names; a
-// program links that in place of the library.
+// A GPU runtime without a GPU: the common part of the fakes of libcudart and libamdhip64. It enforces the rules. Each
+// vendor's fake (../cuda/fake_cudart.cpp, ../hip/fake_amdhip64.cpp) gives these functions its vendor's names. A program
+// links the fake in place of the library.
 //
-//     device memory      pages that the host must not touch: any touch is a fault. "Kernels" and copies reach them
-//                        through a second mapping of the same pages
-//     bases              multiples of 256 and, unless `phase` says otherwise, of a page; each has pages of its own
-//     copies             of a stream wait like its other work, also those out of the host's bytes
-//     a wrong free       is refused with the vendor's code, and it is counted
+//     device memory      pages that the host must not touch: any access is a fault. "Kernels" and copies use a second
+//                        mapping of the same pages
+//     bases              multiples of 256 and, unless `phase` is set, of a page; each allocation has its own pages
+//     copies             of a stream wait like its other work, also copies from host memory
+//     a wrong free       fails with the vendor's code and is counted
 //     out of memory      out_of_memory, by a limit for each device and one for the host
-//     no driver          every call answers with the driver's code
-//     last error         kept by thread until get_last_error takes it, or, where the vendor has it so, until a call
-//                        succeeds; after a fault, all calls fail with it
-//     streams            work waits until someone waits for it. Memory of malloc_async is there, for a kernel, only
-//                        between its allocation and its free in the order of work; a kernel elsewhere is a fault.
-//                        What a stream freed may be had again on that stream at once, on others when that has happened
+//     no driver          every call returns the driver's code
+//     last error         kept for each thread until get_last_error or, with some vendors, until a call succeeds; after
+//                        a fault, all calls fail with it
+//     streams            work executes when the program waits for it. Kernels may use memory of malloc_async only
+//                        between its allocation and its free in the order of work; other use is a fault. Freed memory is
+//                        available immediately to the same stream, and to other streams after the free has executed
 #pragma once
 
 #include "vendor.hpp"
@@ -26,37 +26,37 @@ namespace fake_gpu {
 using error = gpu::error;
 using stream = gpu::stream;
 
-// ── what tests say to the machine, and ask it ────────────────────────────────────────────────────────────────────────
+// ── control and inspection by tests ──────────────────────────────────────────────────────────────────────────────────
 
 struct settings {
     int devices = 2;
     std::size_t memory = std::size_t{64} << 20;  // bytes of each device, and of the host
     std::size_t phase = 0;                       // bytes between a page boundary and every base
-    error driver = gpu::success;                 // what every call answers when it is not this
-    bool peers = true;                           // devices reach each other's memory
+    error driver = gpu::success;                 // the result of every call, unless it is `success`
+    bool peers = true;                           // devices can access each other's memory
 };
 
-/// A new process on a machine like that. Nothing is live, and nothing waits.
+/// Starts a new process on such a machine. No allocation exists and no work is pending.
 void start(const settings& machine = {});
 
-/// The next allocation fails with this.
+/// Makes the next allocation fail with this error.
 void refuse_next(error reason);
 
-/// A kernel that works on `size` bytes at `address`. It runs when someone waits for the stream.
+/// Enqueues a kernel that works on `size` bytes at `address`. It runs when the program waits for the stream.
 void launch(stream order, void* address, std::size_t size, std::function<void(std::byte*)> kernel);
 
-/// Allocations that were not freed.
+/// Returns the number of allocations that are not freed.
 [[nodiscard]] std::size_t live();
-/// Calls that freed what they must not.
+/// Returns the number of invalid frees.
 [[nodiscard]] std::size_t wrong_frees();
-/// Bytes of a device that are in use.
+/// Returns the bytes of a device that are in use.
 [[nodiscard]] std::size_t in_use(int device);
-/// Whether something made a context on this device.
+/// Returns true if this device has a context.
 [[nodiscard]] bool has_context(int device);
 
 // ── the runtime's functions ──────────────────────────────────────────────────────────────────────────────────────────
 
-/// The last error, from now on, is what a call of the runtime's answers here.
+/// Makes this the last error of all later calls in this thread.
 error answered(error what);
 error get_last_error();
 error peek_at_last_error();
@@ -85,7 +85,7 @@ error memset(void* to, int value, std::size_t size);
 error mem_get_info(std::size_t* left, std::size_t* total);
 error can_access_peer(int* can, int device, int peer);
 
-/// Whose memory an address is of; `found` is false where it is nobody's.
+/// The device of an address; `found` is false for an unknown address.
 struct owner {
     bool found = false;
     fake_gpu::kind kind = kind::device;

@@ -1,4 +1,4 @@
-// The laws on CUDA's and HIP's memories, over the fake runtime: where the host must not touch, any touch is a fault.
+// The laws on CUDA's and HIP's memories, over the fake runtime. Any access by the host to device memory is a fault.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 #include "fake_gpu.hpp"
@@ -69,13 +69,13 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE(VENDOR ": arenas keep the laws") {
+TEST_CASE(VENDOR ": arenas satisfy the laws") {
     CHECK(std::size(table) == 17);
     const tests::machine machine;
     laws::judge(table);
 }
 
-TEST_CASE(VENDOR ": arenas keep the laws, also where bases lie between pages") {
+TEST_CASE(VENDOR ": arenas satisfy the laws when bases are not aligned to pages") {
     const tests::machine machine;
     fake_gpu::start({.phase = 768});
     laws::judge(table);

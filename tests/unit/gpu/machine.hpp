@@ -1,5 +1,5 @@
-// The machine that a test of a GPU's memory runs on: a fake one (fake_machine.cpp), or the GPU that is installed
-// (gpu_machine.cpp), without which the program ends as skipped. What is tested on both is written once.
+// The machine of a test of GPU memory: a fake one (fake_machine.cpp) or the installed GPU (gpu_machine.cpp). Without a
+// GPU, the second program is skipped. Tests for both are written once.
 #pragma once
 
 #include "vendor.hpp"  // CUDA's or HIP's: ../cuda, ../hip
@@ -8,14 +8,14 @@
 
 namespace tests {
 
-/// Begins with nothing allocated. At the end, what was allocated has to be gone, and no call may have left an error.
+/// Begins without allocations. At the end, checks that all allocations are freed and no call has left an error.
 struct machine {
     machine();
     ~machine();
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
 
-    /// For the README's table of devices.
+    /// Prints a line for the README's table of devices.
     static void seen(const char* device);
 };
 

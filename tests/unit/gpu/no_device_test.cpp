@@ -1,4 +1,4 @@
-// A vendor's runtime itself where there is no device, or no driver: everything is refused, and nothing breaks.
+// A vendor's runtime without a device or without a driver: all requests fail, without further harm.
 #include "vendor.hpp"
 
 #include <allot/allot.hpp>
@@ -19,7 +19,7 @@ bool there_is_a_device() {
 
 }  // namespace
 
-TEST_CASE(VENDOR ": without a device the runtime's code is in diagnose") {
+TEST_CASE(VENDOR ": without a device, diagnose reports the runtime's code") {
     if (there_is_a_device()) return;
     void* never = nullptr;
     const gpu::error status = gpu::malloc_device(&never, 256);
@@ -38,7 +38,7 @@ TEST_CASE(VENDOR ": without a device the runtime's code is in diagnose") {
     is_refused(vendor::async_memory{nullptr});
 }
 
-TEST_CASE(VENDOR ": without a device a storage is refused with the runtime's code") {
+TEST_CASE(VENDOR ": without a device, a storage fails with the runtime's code") {
     if (there_is_a_device()) return;
     void* never = nullptr;
     const gpu::error status = gpu::malloc_device(&never, 256);

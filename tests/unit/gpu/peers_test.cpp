@@ -1,4 +1,4 @@
-// Copies between two devices, and copies that fail: on the fake runtime, which has two devices and fails when told to.
+// Copies between two devices, and copies that fail, on the fake runtime. It has two devices and fails on request.
 #include "fake_gpu.hpp"
 #include "machine.hpp"
 
@@ -19,7 +19,7 @@ auto bytes_of(arena& memory) { return *allot::alloc_tensor(*allot::alloc_storage
 
 }  // namespace
 
-TEST_CASE(VENDOR " copies: from device to device directly where one reaches the other, otherwise staged by the driver") {
+TEST_CASE(VENDOR " copies: between devices, direct with peer access and staged without") {
     for (const bool peers : {true, false}) {
         const tests::machine machine;
         fake_gpu::start({.peers = peers});
@@ -36,7 +36,7 @@ TEST_CASE(VENDOR " copies: from device to device directly where one reaches the 
     }
 }
 
-TEST_CASE(VENDOR " copies: between devices they wait in the stream, with the host they have happened") {
+TEST_CASE(VENDOR " copies: those between devices stay pending, those with the host are complete") {
     const tests::machine machine;
     gpu::stream stream = nullptr;
     REQUIRE(gpu::stream_create(&stream) == gpu::success);
@@ -49,7 +49,7 @@ TEST_CASE(VENDOR " copies: between devices they wait in the stream, with the hos
             seen = true;
         });
         REQUIRE(allot::copy_tensor(a, b, stream_copy{stream}));
-        CHECK(!seen);  // the copy is behind the kernel, and nobody has waited
+        CHECK(!seen);  // the copy follows the kernel, and the program did not wait
         allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 1 << 16};
         const auto out = *allot::alloc_tensor(*allot::alloc_storage(host, 4096), 0, {4096}, uint8);
         REQUIRE(allot::copy_tensor(b, out, stream_copy{stream}));
@@ -59,7 +59,7 @@ TEST_CASE(VENDOR " copies: between devices they wait in the stream, with the hos
     REQUIRE(gpu::stream_destroy(stream) == gpu::success);
 }
 
-TEST_CASE(VENDOR " copies: a failure has the runtime's code, and leaves none behind for others to find") {
+TEST_CASE(VENDOR " copies: a failure returns the runtime's code and clears the last error") {
     const tests::machine machine;
     arena memory{device_memory{0}, 1 << 16};
     allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 1 << 16};

@@ -1,4 +1,4 @@
-// What a GPU does not do when asked to: refusals, faults, odd bases, a missing driver. On the fake runtime only.
+// Failures of a GPU: failed calls, faults, unusual bases, a missing driver. On the fake runtime only.
 #include "../../laws/device_laws.hpp"
 #include "fake_gpu.hpp"
 #include "machine.hpp"
@@ -21,7 +21,7 @@ using vendor::device_memory;
 using vendor::managed;
 using vendor::pinned;
 
-/// Whether the host can read this byte; finding out does no harm.
+/// Returns true if the host can read this byte. The test is harmless.
 bool host_can_read(const void* address) {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
@@ -34,7 +34,7 @@ bool host_can_read(const void* address) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE(VENDOR ": the runtime's code is in diagnose, and nowhere else", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": the runtime's code is in diagnose only", Device, device_memory, pinned,
                    managed, async_memory) {
     const tests::machine machine;
     for (const gpu::error code : {gpu::out_of_memory, gpu::not_supported, gpu::busy}) {
@@ -47,13 +47,13 @@ TEST_CASE_TEMPLATE(VENDOR ": the runtime's code is in diagnose, and nowhere else
         fake_gpu::refuse_next(code);
         CHECK_FALSE(naive.allocate({1, 1}));
         CHECK(naive.diagnose({1, 1}) == allot::diagnosis{refusal::device_refused, 0, code});
-        const auto block = naive.allocate({1, 1});  // it was refused once
+        const auto block = naive.allocate({1, 1});  // only one call fails
         CHECK(block);
         naive.deallocate(block);
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": an arena that grows says why the runtime gave no more, and goes on", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": a growing arena reports the runtime's error and goes on", Device, device_memory, pinned,
                    managed, async_memory) {
     const tests::machine machine;
     using growth = allot::growth::fixed<allot::growth_options{.step = 4 * kib, .regions = 4}>;
@@ -63,20 +63,20 @@ TEST_CASE_TEMPLATE(VENDOR ": an arena that grows says why the runtime gave no mo
     fake_gpu::refuse_next(gpu::out_of_memory);
     CHECK_FALSE(arena.allocate({4 * kib, 1}));
     CHECK(arena.diagnose({4 * kib, 1}).device_error == gpu::out_of_memory);
-    CHECK(arena.allocate({500, 1}));   // there is room for this one
+    CHECK(arena.allocate({500, 1}));   // this one fits
     fake_gpu::refuse_next(gpu::out_of_memory);
-    CHECK(arena.allocate({3000, 1}));  // less than a step is asked for next
+    CHECK(arena.allocate({3000, 1}));  // the next growth step would be larger than the request
     CHECK(arena.size() < 2 * 4 * kib);
-    CHECK(arena.allocate({3000, 1}));  // and there is some again
+    CHECK(arena.allocate({3000, 1}));  // memory is available again
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": memory that is really exhausted: an answer, a trim, a retry", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": exhausted memory yields an error, then a trim and a retry", Device, device_memory, pinned,
                    managed) {
     const tests::machine machine;
     CHECK(laws::exhaust(tests::make<Device>(), 4096 * kib, 100) == 0);
 }
 
-TEST_CASE(VENDOR ": memory of a stream that is really exhausted: what was trimmed is there when the stream got so far") {
+TEST_CASE(VENDOR ": trimmed memory of a stream is available once the stream has executed the frees") {
     const tests::machine machine;
     allot::naive<allot::cached<async_memory>> memory{allot::cached<async_memory>{async_memory{nullptr}}};
     const allot::layout part{4096 * kib, 256}, large{2 * part.size, 256};
@@ -84,7 +84,7 @@ TEST_CASE(VENDOR ": memory of a stream that is really exhausted: what was trimme
     while (const auto block = memory.allocate(part)) blocks.push_back(block);
     CHECK(blocks.size() == 16);
     for (const auto& block : blocks) memory.deallocate(block);
-    CHECK_FALSE(memory.allocate(large));  // everything was trimmed, and the stream is not there yet
+    CHECK_FALSE(memory.allocate(large));  // everything is trimmed, but the stream still has to execute the frees
     CHECK(memory.diagnose(large) == allot::diagnosis{refusal::device_refused, 0, gpu::out_of_memory});
     CHECK(memory.device().size() == 0);
     REQUIRE(gpu::stream_synchronize(nullptr) == gpu::success);
@@ -93,7 +93,7 @@ TEST_CASE(VENDOR ": memory of a stream that is really exhausted: what was trimme
     memory.deallocate(served);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": an error that was pending is left to the runtime by a call that succeeds", Device, device_memory,
+TEST_CASE_TEMPLATE(VENDOR ": a successful call leaves a pending error to the runtime", Device, device_memory,
                    pinned, managed, async_memory) {
     const tests::machine machine;
     void* never = nullptr;
@@ -106,7 +106,7 @@ TEST_CASE_TEMPLATE(VENDOR ": an error that was pending is left to the runtime by
     CHECK(gpu::get_last_error() == (gpu::success_clears_the_last_error ? gpu::success : gpu::not_supported));
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": without a driver everything is refused with the driver's code", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": without a driver, requests fail with the driver's code", Device, device_memory, pinned,
                    managed, async_memory) {
     for (const gpu::error code : gpu::no_driver) {
         fake_gpu::start({.driver = code});
@@ -118,7 +118,7 @@ TEST_CASE_TEMPLATE(VENDOR ": without a driver everything is refused with the dri
     fake_gpu::start();
 }
 
-TEST_CASE(VENDOR ": a device that is not there is refused with the runtime's code") {
+TEST_CASE(VENDOR ": a device that does not exist fails with the runtime's code") {
     const tests::machine machine;
     for (const int missing : {2, 7, -1}) {
         allot::arena<device_memory, allot::best_fit<>> arena{device_memory{missing}, 64 * kib};
@@ -127,7 +127,7 @@ TEST_CASE(VENDOR ": a device that is not there is refused with the runtime's cod
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": after a fault everything is refused with it, and the fault stays to be seen", Device,
+TEST_CASE_TEMPLATE(VENDOR ": after a fault, every request fails with it and the error stays", Device,
                    device_memory, pinned, managed, async_memory) {
     fake_gpu::start();
     {
@@ -138,14 +138,14 @@ TEST_CASE_TEMPLATE(VENDOR ": after a fault everything is refused with it, and th
         CHECK(gpu::device_synchronize() == gpu::illegal_address);
         CHECK_FALSE(memory.allocate({1000, 1}));
         CHECK(memory.diagnose({1000, 1}).device_error == gpu::illegal_address);
-        memory.deallocate(block);  // does no harm
+        memory.deallocate(block);  // harmless
     }
     CHECK(gpu::get_last_error() == gpu::illegal_address);
     CHECK(gpu::get_last_error() == gpu::illegal_address);
     fake_gpu::start();
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": a base that is no multiple of 256 is given back and refused", Device, device_memory, pinned,
+TEST_CASE_TEMPLATE(VENDOR ": a base that is not a multiple of 256 is freed and rejected", Device, device_memory, pinned,
                    managed, async_memory) {
     const tests::machine machine;
     fake_gpu::start({.phase = 64});
@@ -156,7 +156,7 @@ TEST_CASE_TEMPLATE(VENDOR ": a base that is no multiple of 256 is given back and
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": wherever the given address lies, the region lies inside, and that address is given back",
+TEST_CASE_TEMPLATE(VENDOR ": the region is inside the allocation, and release frees the original address",
                    Device, device_memory, pinned, managed, async_memory) {
     for (std::size_t phase = 0; phase != 4 * kib; phase += 256) {
         const tests::machine machine;
@@ -169,7 +169,7 @@ TEST_CASE_TEMPLATE(VENDOR ": wherever the given address lies, the region lies in
                 REQUIRE(answer->size >= size);
                 REQUIRE(answer->align >= align);
                 REQUIRE(raw_pointer::position(answer->base) % answer->align == 0);
-                // The copy is refused unless all of it lies in one allocation.
+                // The copy fails unless all of it is in one allocation.
                 REQUIRE(gpu::memset(answer->base, 1, answer->size) == gpu::success);
                 REQUIRE(fake_gpu::live() == 1);
                 device.release(*answer);
@@ -180,7 +180,7 @@ TEST_CASE_TEMPLATE(VENDOR ": wherever the given address lies, the region lies in
     }
 }
 
-TEST_CASE(VENDOR ": what release meets is left for the runtime to tell") {
+TEST_CASE(VENDOR ": errors of release remain for the runtime's get_last_error") {
     fake_gpu::start();
     device_memory device;
     const auto region = device.acquire({1000, 256});
@@ -197,7 +197,7 @@ TEST_CASE(VENDOR ": what release meets is left for the runtime to tell") {
     fake_gpu::start();
 }
 
-TEST_CASE(VENDOR ": the thread's device is switched only where it has to be, and back") {
+TEST_CASE(VENDOR ": the thread's device is switched only if necessary, and restored") {
     const tests::machine machine;
     {
         REQUIRE(gpu::set_device(1) == gpu::success);
@@ -220,7 +220,7 @@ TEST_CASE(VENDOR ": the thread's device is switched only where it has to be, and
     CHECK(current == 1);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": the fake device's memory is out of the host's reach where allot says so", Device,
+TEST_CASE_TEMPLATE(VENDOR ": the host cannot access the fake device's memory where allot says so", Device,
                    device_memory, pinned, managed, async_memory) {
     const tests::machine machine;
     Device device = tests::make<Device>();

@@ -1,5 +1,5 @@
-// Memory in the order of a stream. On the fake runtime, whose kernels wait until someone waits for them, and fault when
-// their memory is not there in that order.
+// Stream-ordered memory on the fake runtime. Its kernels run when the program waits for them, and fault if their memory
+// is not allocated in the order of work.
 #include "fake_gpu.hpp"
 #include "machine.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 using namespace allot::literals;
 using vendor::async_memory;
 
-/// Two streams, gone at the end.
+/// Two streams, destroyed at the end.
 struct two_streams {
     two_streams() {
         REQUIRE(gpu::stream_create(&first) == gpu::success);
@@ -29,7 +29,7 @@ struct two_streams {
 
 }  // namespace
 
-TEST_CASE(VENDOR ": a region lives from its acquisition to its release, in the order of its stream") {
+TEST_CASE(VENDOR ": a region is valid from acquire to release, in the order of its stream") {
     const tests::machine machine;
     const two_streams streams;
     async_memory device{streams.first};
@@ -41,14 +41,14 @@ TEST_CASE(VENDOR ": a region lives from its acquisition to its release, in the o
         ++ran;
     });
     device.release(*region);
-    CHECK(fake_gpu::in_use(0) > 0);  // the kernel has not run
+    CHECK(fake_gpu::in_use(0) > 0);  // the kernel is pending
     CHECK(ran == 0);
     CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(ran == 1);
     CHECK(fake_gpu::in_use(0) == 0);
 }
 
-TEST_CASE(VENDOR ": work on a region behind its release is a fault, so is work before its acquisition on another stream") {
+TEST_CASE(VENDOR ": work after the release, or before the acquire on another stream, is a fault") {
     for (const bool behind : {true, false}) {
         fake_gpu::start();
         const two_streams* const streams = new two_streams;
@@ -64,7 +64,7 @@ TEST_CASE(VENDOR ": work on a region behind its release is a fault, so is work b
     }
 }
 
-TEST_CASE(VENDOR ": another stream may use a region once its own was waited for") {
+TEST_CASE(VENDOR ": another stream may use a region after waiting for its stream") {
     const tests::machine machine;
     const two_streams streams;
     allot::arena<async_memory, allot::best_fit<>> memory{async_memory{streams.first}, 4_KiB};
@@ -76,7 +76,7 @@ TEST_CASE(VENDOR ": another stream may use a region once its own was waited for"
     CHECK(ran == 1);
 }
 
-TEST_CASE(VENDOR ": what was released on a stream is there for that stream at once, for others when it has happened") {
+TEST_CASE(VENDOR ": released memory is reused immediately on its stream, later on others") {
     const tests::machine machine;
     const two_streams streams;
     async_memory mine{streams.first}, theirs{streams.second};
@@ -100,7 +100,7 @@ TEST_CASE(VENDOR ": what was released on a stream is there for that stream at on
     theirs.release(*other);
 }
 
-TEST_CASE(VENDOR ": blocks of an arena follow one another in the order of the arena's stream") {
+TEST_CASE(VENDOR ": blocks of an arena are reused in the order of its stream") {
     const tests::machine machine;
     const two_streams streams;
     int sum = 0;
@@ -115,7 +115,7 @@ TEST_CASE(VENDOR ": blocks of an arena follow one another in the order of the ar
                               [&](std::byte* bytes) { sum += static_cast<int>(bytes[2999]); });
             memory.deallocate(block);
         }
-    }  // the region is released behind the work
+    }  // the release follows the work
     CHECK(sum == 0);
     CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(sum == 45);

@@ -1,9 +1,9 @@
-// The tensor VM's memory for GPUs: programs print what they print in the host's memory, wherever their tensors lie.
+// The tensor VM's memory for GPUs: programs print the same output as in host memory, wherever their tensors are.
 #include "../../../examples/apps/tensor_vm/gpu_memory.hpp"
 #include "../../tensor_vm_programs.hpp"
 #include "machine.hpp"
 
-TEST_CASE("programs of the tensor VM, in the memory of a device") {
+TEST_CASE("tensor VM: programs have the same output in device memory") {
     const tests::machine there;
     for (const std::string& name : tests::tensor_vm_programs) {
         CAPTURE(name);
@@ -11,7 +11,7 @@ TEST_CASE("programs of the tensor VM, in the memory of a device") {
     }
 }
 
-TEST_CASE("the tensor VM says that a device has not as much memory") {
+TEST_CASE("tensor VM: reports that a device has too little memory") {
     const tests::machine there;
     using memory_type = vm::gpu_memory<vendor::runtime>;
     CHECK_THROWS_AS(memory_type({.vtcm = std::size_t{1} << 50}), vm::unavailable);

@@ -1,6 +1,6 @@
-# The tests of a GPU runtime's memory for one vendor, in two ways: on the fake runtime, which is linked in the library's
-# place and enforces the rules, and on the library itself, with a GPU or without one. `MORE` is what the vendor adds to
-# both. The directory that calls this has vendor.hpp and the fake's names.
+# The tests of a GPU runtime's memory for one vendor, in two variants: on the fake runtime, which replaces the library
+# and enforces the rules, and on the library itself, with or without a GPU. `MORE` lists the vendor's additional sources
+# for both. The calling directory has vendor.hpp and the sources of the fake.
 function(gpu_runtime_tests vendor)
     cmake_parse_arguments(PARSE_ARGV 1 tests "" "FAKE" "INCLUDE_DIRECTORIES;DEFINITIONS;MORE")
     set(shared ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
@@ -10,7 +10,7 @@ function(gpu_runtime_tests vendor)
     list(TRANSFORM on_fake PREPEND ${shared}/)
 
     add_library(test_${vendor}_on_both OBJECT ${on_both})
-    # The fake: the vendor's headers, and another library.
+    # The fake runtime with the vendor's headers.
     add_executable(test_${vendor} ${on_fake} ${tests_FAKE})
     foreach(part test_${vendor}_on_both test_${vendor})
         target_include_directories(${part} SYSTEM PRIVATE ${tests_INCLUDE_DIRECTORIES})

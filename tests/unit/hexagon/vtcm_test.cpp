@@ -1,5 +1,5 @@
-// vtcm: the window over a manager that keeps Qualcomm's rules, and what runs in it. These are the tests that a Hexagon
-// runs as well (tests/targets/hexagon), where a pointer has four bytes.
+// vtcm: the window over a fake manager that enforces Qualcomm's rules, and strategies in it. A Hexagon runs these tests
+// too (tests/targets/hexagon), with pointers of four bytes.
 #include "../../targets/hexagon/dma_engine.hpp"
 #include "../../targets/hexagon/fake_vtcm.hpp"
 
@@ -21,7 +21,7 @@ using allot::hexagon::vtcm_error;
 using fake_vtcm::state;
 using vtcm = allot::hexagon::vtcm<>;
 
-/// What is smaller than a tile of 2 KiB from below, the rest from the top.
+/// Blocks below 2 KiB, the size of a tile, come from the bottom, the others from the top.
 using two_ends = allot::best_fit<allot::best_fit_options{.records = 256, .large = 2048}>;
 using window_arena = allot::arena<vtcm, two_ends>;
 
@@ -32,7 +32,7 @@ using window_arena = allot::arena<vtcm, two_ends>;
 
 }  // namespace
 
-TEST_CASE("the whole window is acquired once, and released once by its own address") {
+TEST_CASE("vtcm: the whole window is acquired once and released once by its address") {
     fake_vtcm::reset();
     {
         window_arena memory;
@@ -40,7 +40,7 @@ TEST_CASE("the whole window is acquired once, and released once by its own addre
         CHECK(memory.size() == 64_KiB);
         CHECK(memory.regions()[0].base == fake_vtcm::window);
         CHECK(memory.regions()[0].align >= 2048);
-        window_arena second;  // somebody else, who is not given any
+        window_arena second;  // another owner, which gets no memory
         CHECK(second.size() == 0);
         CHECK_FALSE(second.allocate({.size = 128, .align = 128}));
         const auto error = second.diagnose({.size = 128, .align = 128});
@@ -55,10 +55,10 @@ TEST_CASE("the whole window is acquired once, and released once by its own addre
     CHECK(state.releases == 1);
     CHECK(state.bad_releases == 0);
     CHECK(state.held == nullptr);
-    CHECK(window_arena{}.size() == 64_KiB);  // and then it is there for the next one
+    CHECK(window_arena{}.size() == 64_KiB);  // available to the next owner
 }
 
-TEST_CASE("a device refuses what the window cannot be, and then holds nothing") {
+TEST_CASE("vtcm: impossible requests fail and hold nothing") {
     fake_vtcm::reset();
     vtcm device;
     CHECK(device.capacity() == 64_KiB);
@@ -67,9 +67,9 @@ TEST_CASE("a device refuses what the window cannot be, and then holds nothing") 
     CHECK(device.acquire({.size = 0}).error() == vtcm_error::too_small);
     CHECK(device.acquire({.size = 1, .align = 0}).error() == vtcm_error::misaligned);
     CHECK(device.acquire({.size = 1, .align = 3}).error() == vtcm_error::misaligned);
-    CHECK(state.requests == 0);  // known without asking
+    CHECK(state.requests == 0);  // rejected without a call
     CHECK(device.acquire({.size = 1, .align = std::size_t{1} << 31}).error() == vtcm_error::misaligned);
-    CHECK(state.releases == 1);  // of what turned out too little aligned
+    CHECK(state.releases == 1);  // of the insufficiently aligned window
 
     const auto all = device.acquire({.size = 1, .align = 64_KiB});
     REQUIRE(all);
@@ -77,15 +77,15 @@ TEST_CASE("a device refuses what the window cannot be, and then holds nothing") 
     CHECK(device.acquire({.size = 1}).error() == vtcm_error::in_use);
     vtcm moved{std::move(device)};
     CHECK(moved.acquire({.size = 1}).error() == vtcm_error::in_use);
-    device.release(*all);  // no longer its own
-    moved.release({fake_vtcm::window + 2048, 1024, 2048});  // not what it gave
+    device.release(*all);  // moved away
+    moved.release({fake_vtcm::window + 2048, 1024, 2048});  // not its address
     CHECK(state.releases == 1);
     moved.release(*all);
     moved.release(*all);
     CHECK(state.releases == 2);
     CHECK(state.bad_releases == 0);
 
-    fake_vtcm::reset({.shift = 1024});  // a driver that breaks the promise
+    fake_vtcm::reset({.shift = 1024});  // a driver with a misaligned window
     CHECK(moved.acquire({.size = 1, .align = 128}).error() == vtcm_error::misaligned);
     CHECK(state.held == nullptr);
     fake_vtcm::reset({.total = 0});  // a chip without VTCM
@@ -94,11 +94,11 @@ TEST_CASE("a device refuses what the window cannot be, and then holds nothing") 
     CHECK(state.requests == 0);
 }
 
-TEST_CASE("a window of one page is asked for as one, for scatter and gather; one of several is not") {
+TEST_CASE("vtcm: a window of one page is requested as a single page, others are not") {
     fake_vtcm::reset();
     CHECK(window_arena{}.size() == 64_KiB);
     CHECK(state.single_page);
-    for (const unsigned pages : {1u, 3u}) {  // 48 KiB: rounded up for one page they would be 64, which are not there
+    for (const unsigned pages : {1u, 3u}) {  // 48 KiB: as a single page it would be 64
         fake_vtcm::reset({.total = 49152, .pages = pages});
         CHECK(window_arena{}.size() == 48_KiB);
         CHECK_FALSE(state.single_page);
@@ -109,7 +109,7 @@ TEST_CASE("a window of one page is asked for as one, for scatter and gather; one
 
 namespace {
 
-/// The other way to the memory: a context that is released, not an address.
+/// Another source of the memory: a context, which is released instead of an address.
 struct resource_manager {
     int* live;
     unsigned context = 0;
@@ -127,7 +127,7 @@ struct resource_manager {
 
 }  // namespace
 
-TEST_CASE("another driver takes the manager's place") {
+TEST_CASE("vtcm: another driver replaces the manager") {
     int live = 0;
     {
         allot::arena<allot::hexagon::vtcm<resource_manager>, two_ends> memory{
@@ -138,7 +138,7 @@ TEST_CASE("another driver takes the manager's place") {
     CHECK(live == 0);
 }
 
-TEST_CASE("VTCM: 2176, 128, the first freed, then 2048 aligned to 2048: it is aligned") {
+TEST_CASE("vtcm: 2048 bytes aligned to 2048 are aligned after 2176 and 128 with a hole") {
     fake_vtcm::reset();
     window_arena memory;
     const auto first = memory.allocate({.size = 2176, .align = 128});
@@ -150,7 +150,7 @@ TEST_CASE("VTCM: 2176, 128, the first freed, then 2048 aligned to 2048: it is al
     CHECK(offset_of(tile.address) % 2048 == 0);
 }
 
-TEST_CASE("VTCM: 256 bytes are served while 63,616 are free, though the last free extent is small") {
+TEST_CASE("vtcm: 256 bytes are served from 63,616 free ones, though the last hole is small") {
     fake_vtcm::reset();
     window_arena memory;
     const auto front = memory.allocate_at({0, 1664}), behind = memory.allocate_at({65280, 128});
@@ -162,7 +162,7 @@ TEST_CASE("VTCM: 256 bytes are served while 63,616 are free, though the last fre
     CHECK(offset_of(block.address) % 128 == 0);
 }
 
-TEST_CASE("VTCM: tiles from the top, vectors from the bottom, and every hole is tried") {
+TEST_CASE("vtcm: tiles from the top, vectors from the bottom, and every hole is tried") {
     fake_vtcm::reset();
     window_arena memory;
     window_arena::block_type vectors[16], tiles[31];
@@ -185,7 +185,7 @@ TEST_CASE("VTCM: tiles from the top, vectors from the bottom, and every hole is 
     CHECK_FALSE(memory.allocate({.size = 1}));
 }
 
-TEST_CASE("VTCM: nothing is refused for which there is room anywhere, and nothing overlaps") {
+TEST_CASE("vtcm: every request that fits somewhere is served, without overlaps") {
     fake_vtcm::reset();
     window_arena memory;
     constexpr std::size_t unit = 128, units = fake_vtcm::most / unit, tile = 2048 / unit;
@@ -231,7 +231,7 @@ TEST_CASE("VTCM: nothing is refused for which there is room anywhere, and nothin
     CHECK(refused > 100);
 }
 
-TEST_CASE("VTCM: every strategy cuts it, and what was in it is still there") {
+TEST_CASE("vtcm: every strategy divides the window and keeps its bytes") {
     fake_vtcm::reset();
     {
         allot::arena<vtcm, allot::bump<>> memory;
@@ -257,17 +257,17 @@ TEST_CASE("VTCM: every strategy cuts it, and what was in it is still there") {
     CHECK(state.releases == 2);
 }
 
-TEST_CASE("VTCM: rows anywhere in it, named by a table of pointers elsewhere") {
+TEST_CASE("vtcm: a pointer table in other memory names rows anywhere in the window") {
     fake_vtcm::reset();
     window_arena rows;
     allot::arena<allot::host::static_storage<1_KiB>, allot::best_fit<>> tables;
     using table = allot::pointer_table<256>;
     static_assert(sizeof(table::value) == sizeof(void*));
-    // Free: 256 bytes in front of every second block, no two of them side by side.
+    // Free: 256 bytes before every second block, not adjacent.
     window_arena::block_type every[8];
     for (auto& block : every) block = rows.allocate({.size = 256, .align = 128});
     for (std::size_t i = 0; i < 8; i += 2) rows.deallocate(every[i]);
-    const auto hole_of = [&](const void* at) {  // which of them begins there, or 8
+    const auto hole_of = [&](const void* at) {  // returns the index of the hole that begins there, or 8
         std::size_t i = 0;
         while (i != 8 && every[i].address != at) i += 2;
         return i;
@@ -280,7 +280,7 @@ TEST_CASE("VTCM: rows anywhere in it, named by a table of pointers elsewhere") {
     bool filled[8]{};
     for (std::size_t row = 0; row != 4; ++row) {
         const std::size_t hole = hole_of(tensor.address[row]);
-        REQUIRE(hole != 8);  // the rest of the window is larger, and left alone
+        REQUIRE(hole != 8);  // the rest of the window is larger and stays unused
         CHECK_FALSE(std::exchange(filled[hole], true));
         CHECK(tensor.address.entries[row] == every[hole].address);  // the entry is the pointer itself
     }
@@ -291,7 +291,7 @@ TEST_CASE("VTCM: rows anywhere in it, named by a table of pointers elsewhere") {
 
 namespace {
 
-/// Tensors in the window, and in the memory beside it.
+/// Tensors in the window, and in other memory.
 struct memories {
     window_arena window;
     allot::arena<allot::host::heap, allot::best_fit<>> beside{{}, 64_KiB};
@@ -320,7 +320,7 @@ bool is_filled(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("VTCM: a DMA engine can do the copies: rows that lie side by side are one, and all of it is whole vectors") {
+TEST_CASE("vtcm: a DMA engine copies adjacent rows in one run of whole vectors") {
     fake_vtcm::reset();
     memories in;
     dma_engine engine;
@@ -338,11 +338,11 @@ TEST_CASE("VTCM: a DMA engine can do the copies: rows that lie side by side are 
     CHECK(engine.queue[1].bytes == 256);
     CHECK(engine.queue[2].bytes == 512);
     CHECK(engine.queue[1].to == static_cast<std::byte*>(flat.data()) + 768);
-    CHECK_FALSE(is_filled(flat));  // only queued
+    CHECK_FALSE(is_filled(flat));  // only enqueued
     engine.wait();
     CHECK(is_filled(flat));
 
-    // Into other rows, 0 and 1, then 2 to 5: a copy ends where either side ends.
+    // Into other rows: 0 and 1, then 2 to 5. A run ends where either side ends.
     const auto others = *allot::alloc_discontiguous_tensor(
         in.tables, allot::anywhere, in.data, {4096, 4352, 5120, 5376, 5632, 5888}, {6, 64}, allot::int32);
     engine = {};
@@ -356,7 +356,7 @@ TEST_CASE("VTCM: a DMA engine can do the copies: rows that lie side by side are 
     CHECK(is_filled(others));
 }
 
-TEST_CASE("VTCM: what a DMA engine cannot do is refused with its own code, and a misaligned row before that") {
+TEST_CASE("vtcm: a DMA engine's failure keeps its code; a misaligned row fails before") {
     fake_vtcm::reset();
     memories in;
     dma_engine engine;
@@ -367,7 +367,7 @@ TEST_CASE("VTCM: what a DMA engine cannot do is refused with its own code, and a
     CHECK(bad.error().reason == tensor_refusal::misaligned);
     CHECK(bad.error().row == 1);
 
-    // Rows of 192 bytes, each at a whole vector: the first can be copied no more than the second.
+    // Rows of 192 bytes, each at a whole vector: neither row can be copied.
     const auto odd = *allot::alloc_discontiguous_tensor(in.tables, 0, in.data, {0, 256}, {2, 48}, allot::int32);
     const auto flat = *allot::alloc_tensor(in.ddr, allot::anywhere, {2, 48}, allot::int32);
     const auto error = allot::copy_tensor(odd, flat, queue).error();

@@ -1,6 +1,6 @@
-// libamdhip64 without a GPU: HIP's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules. HIP's
-// own: hipFree refuses with another code, an address that is nobody's is an error to ask about, and, until ROCm 7, a call
-// that succeeds takes the last error away. (A kernel's fault is told as CUDA tells it; AMD's driver may end the program.)
+// libamdhip64 without a GPU: HIP's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules.
+// Rules of HIP alone: hipFree fails with another code, querying an unknown address is an error, and before ROCm 7 a
+// successful call clears the last error. (A kernel's fault is reported as with CUDA; AMD's driver may end the program.)
 #include "../gpu/fake_gpu.hpp"
 
 using fake_gpu::answered;

@@ -1,4 +1,4 @@
-// HIP, for the tests of tests/unit/gpu: calls and codes beyond those of its table, under names that CUDA's have too.
+// HIP for the tests in tests/unit/gpu: calls and codes beyond the table, under names that CUDA's file has too.
 #pragma once
 
 #include <allot/hip/memory.hpp>
@@ -18,7 +18,7 @@ struct gpu : vendor::runtime {
     static constexpr error illegal_address = hipErrorIllegalAddress;
     static constexpr error launch_out_of_resources = hipErrorLaunchOutOfResources;
     static constexpr error no_driver[] = {hipErrorNoDevice, hipErrorInvalidDevice};
-    static constexpr error wrong_free_device = hipErrorInvalidDevicePointer;  // an address that free_device must not get
+    static constexpr error wrong_free_device = hipErrorInvalidDevicePointer;  // for an address of another kind
     static constexpr bool success_clears_the_last_error = HIP_VERSION_MAJOR < 7;
 
     static error peek_at_last_error() { return ::hipPeekAtLastError(); }
@@ -54,7 +54,7 @@ struct gpu : vendor::runtime {
         return status;
     }
 
-    /// Of the first device; empty when it does not say.
+    /// The name of the first device, or an empty string if it is unknown.
     static std::string name_and_version() {
         hipDeviceProp_t about{};
         int version = 0;
@@ -67,4 +67,4 @@ struct gpu : vendor::runtime {
 static_assert(vendor::device_memory::dl_device == allot::dl_device_type::rocm);
 static_assert(vendor::async_memory::dl_device == allot::dl_device_type::rocm);
 static_assert(vendor::pinned::dl_device == allot::dl_device_type::rocm_host);
-static_assert(vendor::managed::dl_device == allot::dl_device_type::rocm);  // DLPack has no number for it
+static_assert(vendor::managed::dl_device == allot::dl_device_type::rocm);  // DLPack has no other number

@@ -1,4 +1,4 @@
-// metal::buffer, over a stand-in of Metal-cpp's calls.
+// metal::buffer, on a fake of Metal-cpp's calls.
 #include "machine.hpp"
 
 #include "../../laws/device_laws.hpp"
@@ -29,7 +29,7 @@ static_assert(buffer::dl_device == allot::dl_device_type::metal);
 static_assert(allot::metal::storage_mode_of(MTL::ResourceStorageModeManaged | MTL::ResourceCPUCacheModeWriteCombined) ==
               allot::metal::storage_mode::managed);
 
-TEST_CASE("metal: buffers keep the laws of a device, in every storage mode") {
+TEST_CASE("metal buffer: satisfies the device laws in every storage mode") {
     const metal_machine machine;
     for (const MTL::ResourceOptions options : modes)
         laws::judge_device([&] { return buffer{machine.device, options}; }, {.align = 256}, tests::buffer_bytes{},
@@ -37,7 +37,7 @@ TEST_CASE("metal: buffers keep the laws of a device, in every storage mode") {
     tests::seen_on_fake_driver("metal::buffer");
 }
 
-TEST_CASE("metal: what Metal would end the program for is refused with a code, and never asked for") {
+TEST_CASE("metal buffer: requests that would end the program are rejected without a call") {
     const metal_machine machine{{.longest = 64 * kib}};
     buffer device{machine.device};
     CHECK(device.acquire({0, 1}).error() == error::invalid_layout);
@@ -53,14 +53,14 @@ TEST_CASE("metal: what Metal would end the program for is refused with a code, a
     device.release(*longest);
 }
 
-TEST_CASE("metal: without a device an arena says so") {
+TEST_CASE("metal buffer: without a device, the arena reports it") {
     const metal_machine machine{{.device = false}};
     allot::arena<buffer, allot::best_fit<>> memory{buffer{machine.device}, 64 * kib};
     CHECK_FALSE(memory.allocate({1, 1}));
     CHECK(memory.diagnose({1, 1}) == allot::diagnosis{refusal::device_refused, 0, static_cast<long>(error::no_device)});
 }
 
-TEST_CASE("metal: memory that is used up is an answer, and there again when it is released") {
+TEST_CASE("metal buffer: exhausted memory is an error and available after a release") {
     const metal_machine machine{{.memory = 256 * kib}};
     allot::naive<buffer> memory{buffer{machine.device, MTL::ResourceStorageModePrivate}};
     const allot::layout part{64 * kib, 256};
@@ -74,7 +74,7 @@ TEST_CASE("metal: memory that is used up is an answer, and there again when it i
     for (const auto& block : blocks) memory.deallocate(block);
 }
 
-TEST_CASE("metal: blocks are one buffer and offsets in it, and a kernel sees what was written there") {
+TEST_CASE("metal buffer: a block is the buffer and an offset, and a kernel sees its bytes") {
     const metal_machine machine;
     allot::arena<buffer, allot::best_fit<>> memory{buffer{machine.device}, 64 * kib};
     const auto a = memory.allocate({1000, 256}), b = memory.allocate({1000, 256});
@@ -88,11 +88,11 @@ TEST_CASE("metal: blocks are one buffer and offsets in it, and a kernel sees wha
     CHECK(seen[a.address.offset + 999] == std::byte{1});
     CHECK(seen[b.address.offset] == std::byte{2});
     CHECK(seen[b.address.offset + 999] == std::byte{2});
-    CHECK_FALSE(memory.allocate({1, 512}));  // no base is known to be so
+    CHECK_FALSE(memory.allocate({1, 512}));  // no base has this alignment
     CHECK(memory.diagnose({1, 512}).reason == refusal::misaligned);
 }
 
-TEST_CASE("metal: managed bytes are seen when they are told, and only those") {
+TEST_CASE("metal buffer: the GPU sees managed bytes after did_modify, and only those") {
     const metal_machine machine;
     allot::arena<buffer, allot::best_fit<>> memory{buffer{machine.device, MTL::ResourceStorageModeManaged}, 64 * kib};
     const auto told = memory.allocate({256, 256}), untold = memory.allocate({256, 256});
@@ -104,17 +104,17 @@ TEST_CASE("metal: managed bytes are seen when they are told, and only those") {
     CHECK(seen[untold.address.offset] == std::byte{0});
 }
 
-TEST_CASE("metal: private bytes have no contents, and nobody is asked for them") {
+TEST_CASE("metal buffer: private bytes have no contents, and Metal is not called") {
     const metal_machine machine;
     allot::arena<buffer, allot::best_fit<>> memory{buffer{machine.device, MTL::ResourceStorageModePrivate}, 64 * kib};
     const auto block = memory.allocate({256, 256});
     CHECK(contents(block) == nullptr);
     did_modify(block);
-    CHECK(contents(buffer::address{}) == nullptr);  // of a block that was refused
+    CHECK(contents(buffer::address{}) == nullptr);  // of a failed block
     did_modify(buffer::address{}, 256);
 }
 
-TEST_CASE("metal: a buffer lives as long as a command buffer keeps it, and the arena releases it once") {
+TEST_CASE("metal buffer: a command buffer keeps the buffer alive; the arena releases it once") {
     const metal_machine machine;
     MTL::Buffer* kept = nullptr;
     {
@@ -128,7 +128,7 @@ TEST_CASE("metal: a buffer lives as long as a command buffer keeps it, and the a
     kept->release();
 }
 
-TEST_CASE("metal: tensors are a buffer and a byte offset") {
+TEST_CASE("metal buffer: tensors are a buffer and a byte offset") {
     const metal_machine machine;
     allot::arena<buffer, allot::best_fit<>> memory{buffer{machine.device}, 64 * kib};
     const auto data = *allot::alloc_storage(memory, 16 * kib, 256);

@@ -1,4 +1,4 @@
-// Copies between Metal buffers of every storage mode and the host, over a stand-in of Metal-cpp's calls.
+// Copies between Metal buffers of every storage mode and the host, on a fake of Metal-cpp's calls.
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
@@ -29,7 +29,7 @@ struct queue_of {
     MTL::CommandQueue* queue;
 };
 
-/// A memory, and the tensors in it that copies are tried on.
+/// A memory, and the tensors in it that the tests copy.
 struct place {
     buffer_arena of;
     host_arena tables{{}, room};
@@ -54,7 +54,7 @@ struct host_bytes {
 
 }  // namespace
 
-TEST_CASE("metal copies: from the host, between any two storage modes, and back, in one piece and in rows") {
+TEST_CASE("metal copies: host, every two storage modes and back, contiguous and by rows") {
     const metal_machine machine;
     const queue_of on{machine.device};
     const queue_copy copy{on.queue};
@@ -88,7 +88,7 @@ TEST_CASE("metal copies: from the host, between any two storage modes, and back,
     }
 }
 
-TEST_CASE("metal copies: between buffers they wait in the queue, with the host they have happened") {
+TEST_CASE("metal copies: those between buffers stay pending, those with the host are complete") {
     const metal_machine machine;
     const queue_of on{machine.device};
     const queue_copy copy{on.queue};
@@ -97,7 +97,7 @@ TEST_CASE("metal copies: between buffers they wait in the queue, with the host t
     const auto numbers = host.numbers(7), seen = host.numbers(0);
     const auto a = from.whole(), b = to.whole();
     REQUIRE(allot::copy_tensor(numbers, a, copy));
-    std::memset(numbers.data(), 0, numbers.size_bytes());  // the host's bytes are free
+    std::memset(numbers.data(), 0, numbers.size_bytes());  // the host's bytes may be reused
     REQUIRE(allot::copy_tensor(a, b, copy));
     CHECK(on.queue->waiting.size() == 2);
     CHECK(*static_cast<std::int32_t*>(allot::metal::contents(b)) == 0);
@@ -106,7 +106,7 @@ TEST_CASE("metal copies: between buffers they wait in the queue, with the host t
     CHECK(*static_cast<std::int32_t*>(seen.data()) == 7);
 }
 
-TEST_CASE("metal copies: bytes that no blit takes are left to the next way, or to the host where it can") {
+TEST_CASE("metal copies: ranges unsuitable for a blit go to the host or the next way") {
     const metal_machine machine;
     const queue_of on{machine.device};
     const queue_copy copy{on.queue};
@@ -128,7 +128,7 @@ TEST_CASE("metal copies: bytes that no blit takes are left to the next way, or t
     CHECK(static_cast<unsigned char*>(allot::metal::contents(other))[6] == 9);
 }
 
-TEST_CASE("metal copies: a failure has a code, and leaves nothing behind") {
+TEST_CASE("metal copies: a failure has a code and leaves nothing behind") {
     const metal_machine machine{{.memory = 64 * 1024}};
     const queue_of on{machine.device};
     const queue_copy copy{on.queue};
@@ -136,7 +136,7 @@ TEST_CASE("metal copies: a failure has a code, and leaves nothing behind") {
     host_bytes host;
     const auto numbers = host.numbers(1);
     const auto there = all.whole();
-    const auto refused = allot::copy_tensor(numbers, there, copy);  // there is no memory for the bytes between
+    const auto refused = allot::copy_tensor(numbers, there, copy);  // no memory for the staging buffer
     CHECK(refused.error().reason == allot::tensor_refusal::copy_failed);
     CHECK(refused.error().memory.device_error == static_cast<long>(error::no_memory));
 
@@ -150,7 +150,7 @@ TEST_CASE("metal copies: a failure has a code, and leaves nothing behind") {
     CHECK(allot::copy_tensor(there, numbers, copy));
 }
 
-TEST_CASE("metal copies: buffers of another device are left to the next way") {
+TEST_CASE("metal copies: buffers of another device go to the next way") {
     const metal_machine machine;
     MTL::Device* const second = MTL::CreateSystemDefaultDevice();
     {

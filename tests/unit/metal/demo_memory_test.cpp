@@ -1,4 +1,4 @@
-// The demo's memory for Metal: a network's digest is the one that it has in the host's memory.
+// The demo's memory for Metal: a network has the same digest as in host memory.
 #include "../../../examples/apps/network_demo/host_memory.hpp"
 #include "../../../examples/apps/network_demo/metal_memory.hpp"
 #include "machine.hpp"
@@ -12,7 +12,7 @@ MTL::Device* open_device() { return opened; }
 
 }  // namespace
 
-TEST_CASE("a network of the demo, in a Metal buffer") {
+TEST_CASE("demo: a network has the same digest in a Metal buffer") {
     const tests::metal_machine there{{.memory = std::size_t{16} << 20, .longest = std::size_t{8} << 20}};
     const auto file = std::filesystem::path{__FILE__}.parent_path() / "../../examples/networks/squeezenet.network";
     const demo::network net = demo::load(file.string());

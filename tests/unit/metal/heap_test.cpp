@@ -1,4 +1,4 @@
-// metal::heap, and buffers placed in it, over a stand-in of Metal-cpp's calls.
+// metal::heap, and buffers placed in it, on a fake of Metal-cpp's calls.
 #include "machine.hpp"
 
 #include "../../laws/device_laws.hpp"
@@ -33,7 +33,7 @@ struct placed {
 static_assert(allot::device<heap> && heap::min_align == 1024 * kib);
 static_assert(!allot::arena<heap, allot::best_fit<>>::strategy_type::in_band);
 
-TEST_CASE("metal: heaps keep the laws of a device") {
+TEST_CASE("metal heap: satisfies the device laws") {
     const metal_machine machine;
     for (const MTL::ResourceOptions options : {MTL::ResourceStorageModeShared, MTL::ResourceStorageModePrivate})
         laws::judge_device([&] { return heap{machine.device, options}; }, {.align = 2048 * kib}, tests::heap_bytes{},
@@ -41,7 +41,7 @@ TEST_CASE("metal: heaps keep the laws of a device") {
     tests::seen_on_fake_driver("metal::heap");
 }
 
-TEST_CASE("metal: heaps that cannot be are refused with a code") {
+TEST_CASE("metal heap: impossible heaps are rejected with a code") {
     const metal_machine machine{{.memory = 256 * kib}};
     heap device{machine.device, MTL::ResourceStorageModePrivate};
     CHECK(device.acquire({0, 1}).error() == error::invalid_layout);
@@ -51,7 +51,7 @@ TEST_CASE("metal: heaps that cannot be are refused with a code") {
     CHECK(heap{machine.device, MTL::ResourceStorageModeMemoryless}.acquire({100, 1}).error() == error::memoryless);
 }
 
-TEST_CASE("metal: buffers lie where an arena says, as Metal wants them, and keep the heap alive") {
+TEST_CASE("metal heap: buffers are at the arena's offsets, aligned for Metal, and keep the heap alive") {
     const metal_machine machine;
     constexpr MTL::ResourceOptions options = MTL::ResourceStorageModeShared;
     MTL::Buffer* last = nullptr;
@@ -81,7 +81,7 @@ TEST_CASE("metal: buffers lie where an arena says, as Metal wants them, and keep
     last->release();
 }
 
-TEST_CASE("metal: buffers at one place have the same bytes: a plan's lives do not meet") {
+TEST_CASE("metal heap: buffers at one offset share their bytes, for a plan's disjoint lifetimes") {
     static constexpr allot::plan_buffer lives[] = {{.size = 4096, .live = {0, 2}, .align = 256},
                                                    {.size = 1024, .live = {1, 3}, .align = 256},
                                                    {.size = 4096, .live = {2, 4}, .align = 256}};
@@ -93,13 +93,13 @@ TEST_CASE("metal: buffers at one place have the same bytes: a plan's lives do no
     std::memset(first.buffer->contents(), 1, 4096);
     std::memset(second.buffer->contents(), 2, 1024);
     CHECK(first.buffer->gpu_bytes()[4095] == std::byte{1});
-    CHECK(third.buffer->gpu_bytes()[0] == std::byte{1});  // what the first has written
+    CHECK(third.buffer->gpu_bytes()[0] == std::byte{1});  // the bytes that the first one wrote
     std::memset(third.buffer->contents(), 3, 4096);
     CHECK(first.buffer->gpu_bytes()[0] == std::byte{3});
     CHECK(second.buffer->gpu_bytes()[0] == std::byte{2});
 }
 
-TEST_CASE("metal: what does not fit a block, or lies between Metal's multiples, is refused and never asked for") {
+TEST_CASE("metal heap: too small or misaligned blocks are rejected without a call") {
     const metal_machine machine{{.longest = 512 * kib}};
     constexpr MTL::ResourceOptions options = MTL::ResourceStorageModePrivate;
     allot::arena<heap, allot::best_fit<>> memory{heap{machine.device, options}, 1024 * kib};
@@ -114,5 +114,5 @@ TEST_CASE("metal: what does not fit a block, or lies between Metal's multiples, 
     CHECK_FALSE(memory.allocate(buffer_layout(machine.device, 0, options)));
     CHECK_FALSE(memory.allocate(buffer_layout(machine.device, 512 * kib + 1, options)));
     const placed fits{place_buffer(small, 512)};
-    CHECK(contents(tests::buffer::address{fits.buffer, 0}) == nullptr);  // as its heap, it is private
+    CHECK(contents(tests::buffer::address{fits.buffer, 0}) == nullptr);  // private, like its heap
 }

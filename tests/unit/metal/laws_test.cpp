@@ -1,10 +1,10 @@
-// Arenas over Metal's memory keep the laws, over the stand-in.
+// Arenas over Metal's memory satisfy the laws, on the fake.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 #include "machine.hpp"
 
 namespace {
-MTL::Device* the_device = nullptr;  // of the machine that the laws run on
+MTL::Device* the_device = nullptr;  // of the current test's machine
 }
 
 namespace laws {
@@ -52,7 +52,7 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over Metal's memory keep the laws") {
+TEST_CASE("metal: arenas satisfy the laws") {
     const tests::metal_machine machine;
     the_device = machine.device;
     laws::judge(table);

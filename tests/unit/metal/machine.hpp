@@ -1,4 +1,4 @@
-// The machine that a test of Metal's memory runs on: a stand-in of Metal-cpp's calls, which enforces their rules.
+// The machine of a test of Metal's memory: a fake of Metal-cpp's calls, which enforces their rules.
 #pragma once
 
 #include "metal_cpp.hpp"
@@ -11,7 +11,7 @@
 
 namespace tests {
 
-/// Begins with nothing but a device. At the end, everything else was released, and no rule was broken.
+/// Begins with one device. At the end, checks that all other objects are released and no rule is broken.
 struct metal_machine {
     explicit metal_machine(const stand_in::settings& like_that = {}) {
         stand_in::start(like_that);
@@ -32,7 +32,8 @@ struct metal_machine {
 using buffer = allot::metal::buffer<MTL::Device>;
 using heap = allot::metal::heap<MTL::Device>;
 
-/// How the laws write and read a buffer: by the host where it may, and then the GPU sees the same; otherwise by the GPU.
+/// Accesses to a buffer by the laws: by the host where possible, and the GPU must see the same bytes; otherwise by the
+/// GPU.
 struct buffer_bytes {
     using region = allot::region<buffer::address>;
     static void fill(const region& all, unsigned char value) {
@@ -49,7 +50,7 @@ struct buffer_bytes {
     }
 };
 
-/// A heap's bytes, by a buffer over all of them.
+/// A heap's bytes, through a buffer over all of them.
 struct heap_bytes {
     using region = allot::region<heap::address>;
     template <class Use>

@@ -1,17 +1,18 @@
-// A stand-in of Metal-cpp (Metal/Metal.hpp), as far as allot and its tests call it: the same names, signatures and
-// numbers, over this host's memory, with Metal's rules enforced. What Metal's API validation would end the program for is
-// kept as a sentence in `stand_in::mistakes`, and refused.
+// A fake of Metal-cpp (Metal/Metal.hpp), with the part that allot and its tests call: the same names, signatures and
+// numbers, over memory of the host. It enforces Metal's rules. Where Metal's API validation would end the program, the
+// fake adds a sentence to `stand_in::mistakes` and the call fails.
 //
-//     objects       are counted; a call on one that is gone is a mistake
-//     private       bytes in pages that the host must not touch: any touch is a fault. "Kernels" reach them by
-//                   `stand_in::gpu_bytes`, through a second mapping of the same pages
-//     managed       two copies: the GPU sees what didModifyRange told it
-//     heaps         a placement heap takes buffers at multiples of what heapBufferSizeAndAlign says, inside of it; those
-//                   that overlap have the same bytes. A heap lives while a buffer is in it
-//     memory        of the device is limited; where there is none, null
-//     queues        work waits until someone waits for its command buffer or a later one, and keeps its buffers. An encoder
-//                   ends before its command buffer is committed; a blit has offsets and sizes of 4, as on a Mac
-//     autorelease   what no name with `new` gave is taken away by `stand_in::drain`
+//     objects       are counted; a call on a destroyed object is a mistake
+//     private       bytes in pages that the host must not touch: any access is a fault. "Kernels" access them through
+//                   `stand_in::gpu_bytes`, a second mapping of the same pages
+//     managed       two copies: the GPU sees the ranges passed to didModifyRange
+//     heaps         a placement heap takes buffers inside it, at multiples of the alignment of heapBufferSizeAndAlign;
+//                   overlapping buffers share bytes. A heap lives while a buffer is in it
+//     memory        of the device is limited; exhaustion returns null
+//     queues        work executes when the program waits for its command buffer or a later one, and retains its
+//                   buffers. An encoder ends before its command buffer is committed; a blit has offsets and sizes that are
+//                   multiples of 4, as on a Mac
+//     autorelease   `stand_in::drain` releases objects that were created without `new`
 #pragma once
 
 #include <sys/mman.h>
@@ -51,12 +52,12 @@ class CommandBuffer;
 namespace stand_in {
 
 struct settings {
-    bool device = true;                            // whether there is one
+    bool device = true;                            // false: there is no device
     std::size_t memory = std::size_t{8} << 20;     // of the device
     std::size_t longest = std::size_t{2} << 20;    // maxBufferLength
 };
 
-/// Bytes that the host and the GPU see at addresses of their own.
+/// Bytes that the host and the GPU access at different addresses.
 class bytes {
 public:
     explicit bytes(std::size_t size) : size_{(size + 4095) / 4096 * 4096} {
@@ -96,17 +97,17 @@ struct object {
 
 struct machine {
     stand_in::settings settings;
-    std::vector<std::unique_ptr<object>> objects;  // also those that are gone, so that a call on one is seen
+    std::vector<std::unique_ptr<object>> objects;  // also destroyed ones, to detect calls on them
     std::vector<std::string> mistakes;
-    std::vector<MTL::CommandBuffer*> pool;         // what is autoreleased
-    std::size_t failing = 0;                       // command buffers that will end with an error
+    std::vector<MTL::CommandBuffer*> pool;         // autoreleased objects
+    std::size_t failing = 0;                       // number of command buffers that will end with an error
     std::size_t used = 0;  // bytes of the device
 };
 inline machine& here() {
     static machine only;
     return only;
 }
-/// A new process on a machine like that.
+/// Starts a new process on such a machine.
 inline void start(const settings& machine_like_that = {}) {
     here().pool.clear();
     here().failing = 0;
@@ -116,13 +117,14 @@ inline void start(const settings& machine_like_that = {}) {
     here().settings = machine_like_that;
 }
 inline void mistake(const char* what) { here().mistakes.emplace_back(what); }
-/// Objects that were not released.
+/// Returns the number of objects that are not released.
 [[nodiscard]] inline std::size_t live() {
     return static_cast<std::size_t>(std::count_if(here().objects.begin(), here().objects.end(),
                                                   [](const auto& each) { return each->references != 0; }));
 }
 
-/// What the stand-ins are made of: `State` behind an object's address, as Metal's are Objective-C's.
+/// The base class of the fake objects: `State` is stored behind an object's address, as Metal's objects are
+/// Objective-C's.
 template <class State, class... Arguments>
 State* make(Arguments&&... arguments) {
     auto fresh = std::make_unique<State>(std::forward<Arguments>(arguments)...);
@@ -134,7 +136,7 @@ State* make(Arguments&&... arguments) {
 }  // namespace stand_in
 
 namespace NS {
-/// retain and release, as NS::Referencing has them.
+/// retain and release, as in NS::Referencing.
 template <class Class>
 class Referencing : public stand_in::object {
 public:
@@ -215,7 +217,7 @@ public:
     }
 
     void dealloc();
-    /// What a kernel has at this buffer's address.
+    /// The bytes that a kernel finds at this buffer's address.
     [[nodiscard]] std::byte* gpu_bytes() const { return is_there() ? memory_->gpu() + offset_ : nullptr; }
 
 private:
@@ -311,7 +313,7 @@ public:
     }
     void dealloc() {}
 
-    /// Whether validation lets such a buffer be made.
+    /// Returns true if validation accepts such a buffer.
     [[nodiscard]] bool may_be_made(NS::UInteger length, ResourceOptions options) const {
         const auto wrong = [](const char* reason) {
             stand_in::mistake(reason);
@@ -391,7 +393,7 @@ public:
         if (encoder_ != nullptr) encoder_->release();
     }
 
-    // What only the stand-in's other parts call.
+    // Called only by other parts of the fake.
     void add(std::function<void()> work, const Buffer* from, const Buffer* to) {
         work_.push_back(std::move(work));
         for (const Buffer* const each : {from, to}) kept_.push_back(const_cast<Buffer*>(each)->retain());
@@ -425,7 +427,7 @@ public:
     }
     void dealloc() { run_to(nullptr); }
 
-    /// All that waits, or what was committed up to this one.
+    /// Executes all pending work, or the work up to this command buffer.
     void run_to(const CommandBuffer* last) {
         while (!waiting.empty()) {
             CommandBuffer* const next = waiting.front();
@@ -476,7 +478,7 @@ inline Device* CreateSystemDefaultDevice() {
 }  // namespace MTL
 
 namespace stand_in {
-/// As an NS::AutoreleasePool at its end.
+/// Acts like the end of an NS::AutoreleasePool.
 inline void drain() {
     for (MTL::CommandBuffer* const each : std::exchange(here().pool, {})) each->release();
 }

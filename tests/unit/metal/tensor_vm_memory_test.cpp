@@ -1,4 +1,4 @@
-// The tensor VM's memory for Metal: programs print what they print in the host's memory.
+// The tensor VM's memory for Metal: programs print the same output as in host memory.
 #include "../../../examples/apps/tensor_vm/metal_memory.hpp"
 #include "../../tensor_vm_programs.hpp"
 #include "machine.hpp"
@@ -10,7 +10,7 @@ MTL::Device* open_device() { return opened; }
 
 }  // namespace
 
-TEST_CASE("programs of the tensor VM, in Metal buffers") {
+TEST_CASE("tensor VM: programs have the same output in Metal buffers") {
     const tests::metal_machine there;
     using memory_type = vm::metal_memory<MTL::Device, open_device>;
     opened = nullptr;
@@ -20,5 +20,5 @@ TEST_CASE("programs of the tensor VM, in Metal buffers") {
         CAPTURE(name);
         CHECK(tests::printed<memory_type>(name) == tests::printed<vm::host_memory>(name));
     }
-    CHECK_THROWS_AS(memory_type({.vtcm = std::size_t{4} << 20}), vm::unavailable);  // longer than a buffer can be
+    CHECK_THROWS_AS(memory_type({.vtcm = std::size_t{4} << 20}), vm::unavailable);  // above maxBufferLength
 }

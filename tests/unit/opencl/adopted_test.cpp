@@ -1,4 +1,4 @@
-// Buffers that others made, on the driver that is installed: zero copy over host memory, and given back exactly once.
+// Adopted buffers on the installed driver: zero copy over host memory, and released exactly once.
 #include <allot/allot.hpp>
 #include <allot/compose/adopted.hpp>
 #include <allot/opencl/buffer.hpp>
@@ -9,7 +9,7 @@
 
 #include <vector>
 
-TEST_CASE("an OpenCL buffer that was made elsewhere is cut, used and released once") {
+TEST_CASE("opencl adopted: a foreign buffer is divided, used and released once") {
     alignas(4096) static unsigned char host[16384];
     cl_int status = CL_SUCCESS;
     const cl_mem handle =
@@ -39,7 +39,7 @@ TEST_CASE("an OpenCL buffer that was made elsewhere is cut, used and released on
         CHECK(mapped == host);
         CHECK((host[1023] == 0 && host[1024] == 42 && host[2023] == 42 && host[2024] == 0));
         REQUIRE(::clEnqueueUnmapMemObject(tests::opencl().queue(), handle, mapped, 0, nullptr, nullptr) == CL_SUCCESS);
-        REQUIRE(tests::opencl().queue.finish() == CL_SUCCESS);  // nothing is in flight when it is given back
+        REQUIRE(tests::opencl().queue.finish() == CL_SUCCESS);  // no work is pending at the release
         CHECK(gone == 0);
     }
     CHECK(gone == 1);

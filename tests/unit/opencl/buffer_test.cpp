@@ -1,4 +1,4 @@
-// OpenCL on the driver that is installed: blocks are a cl_mem and an offset, and a kernel takes both.
+// OpenCL on the installed driver: a block is a cl_mem and an offset, and a kernel takes both.
 #include <allot/allot.hpp>
 #include <allot/opencl/buffer.hpp>
 #include <allot/opencl/imported.hpp>
@@ -53,7 +53,7 @@ using arena = allot::arena<allot::opencl::buffer, Strategy>;
 
 }  // namespace
 
-TEST_CASE("opencl: set_arg gives a kernel the buffer and the offset, and it writes there and nowhere else") {
+TEST_CASE("opencl set_arg: a kernel writes to the block only") {
     constexpr std::size_t size = 64_KiB;
     arena<allot::best_fit<>> memory{buffers(), size};
     REQUIRE(memory.size() == size);
@@ -79,7 +79,7 @@ TEST_CASE("opencl: set_arg gives a kernel the buffer and the offset, and it writ
     }
 }
 
-TEST_CASE("opencl: set_arg gives a kernel a tensor's buffer and offset, and a view's") {
+TEST_CASE("opencl set_arg: passes the buffer and offset of a tensor or a view") {
     arena<allot::best_fit<>> memory{buffers(), 8_KiB};
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     const auto whole = *allot::alloc_tensor(data, 1024, {16, 64}, allot::uint8);
@@ -101,7 +101,7 @@ TEST_CASE("opencl: set_arg gives a kernel a tensor's buffer and offset, and a vi
     }
 }
 
-TEST_CASE("opencl: a kernel takes two blocks, of the same buffer and of others") {
+TEST_CASE("opencl set_arg: a kernel takes two blocks of one buffer or of two") {
     arena<allot::best_fit<>> one{buffers(), 8_KiB}, two{buffers(), 8_KiB};
     const auto skipped = one.allocate({100, 64});
     const auto a = one.allocate({500, 64}), b = one.allocate({500, 64});
@@ -135,7 +135,7 @@ TEST_CASE("opencl: a kernel takes two blocks, of the same buffer and of others")
     }
 }
 
-TEST_CASE("opencl: blocks of every strategy, and of several regions, are written apart") {
+TEST_CASE("opencl: blocks of every strategy and of several regions do not overlap") {
     const auto writes_apart = [](auto memory) {
         std::vector<typename decltype(memory)::block_type> blocks;
         for (std::size_t i = 0; i != 12; ++i) {
@@ -163,15 +163,15 @@ TEST_CASE("opencl: blocks of every strategy, and of several regions, are written
     writes_apart(allot::arena<allot::opencl::buffer, allot::bump<>, growth>{buffers()});
 }
 
-TEST_CASE("opencl: set_arg passes the driver's error on") {
+TEST_CASE("opencl set_arg: returns the driver's error") {
     arena<allot::best_fit<>> memory{buffers(), 1_KiB};
     const auto block = memory.allocate({100, 64});
     cl::Kernel fill = kernel("fill");
     CHECK(allot::opencl::set_arg(fill, 7, block) == CL_INVALID_ARG_INDEX);
-    CHECK(allot::opencl::set_arg(fill, 2, block) != CL_SUCCESS);  // the last argument is a byte, no buffer
+    CHECK(allot::opencl::set_arg(fill, 2, block) != CL_SUCCESS);  // the last argument is a byte, not a buffer
 }
 
-TEST_CASE("opencl: more than the device allows in one buffer is refused before the driver is asked") {
+TEST_CASE("opencl: sizes above the device's limit fail without a driver call") {
     const cl_ulong largest = opencl().device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
     allot::opencl::buffer device = buffers();
     for (const cl_ulong size : {largest + 1, ~cl_ulong{0}, ~cl_ulong{0} - 4095}) {
@@ -188,7 +188,7 @@ TEST_CASE("opencl: more than the device allows in one buffer is refused before t
     CHECK(memory.diagnose({1, 1}).device_error == CL_INVALID_BUFFER_SIZE);
 }
 
-TEST_CASE("opencl: the base's alignment is the device's, in bytes, and kept by us") {
+TEST_CASE("opencl: base alignment is the device's, in bytes, and enforced by allot") {
     const std::size_t align = std::size_t{opencl().device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>()} / 8;
     allot::opencl::buffer device = buffers();
     CHECK(device.base_align() == align);
@@ -209,7 +209,7 @@ TEST_CASE("opencl: the base's alignment is the device's, in bytes, and kept by u
     CHECK(memory.diagnose({100, 2 * align}).reason == refusal::misaligned);
 }
 
-TEST_CASE("opencl: buffers go back when the arena ends, and when it is trimmed") {
+TEST_CASE("opencl: buffers are released with the arena and by a trim") {
     cl_mem buffer = nullptr;
     const auto references = [&] {
         cl_uint count = 0;
@@ -219,7 +219,7 @@ TEST_CASE("opencl: buffers go back when the arena ends, and when it is trimmed")
     {
         arena<allot::bump<>> memory{buffers(), 1_KiB};
         buffer = memory.regions()[0].base.handle;
-        CHECK(references() == 1);  // blocks do not own it
+        CHECK(references() == 1);  // blocks do not own the buffer
         const auto block = memory.allocate({100, 64});
         CHECK(block.address.handle == buffer);
         CHECK(references() == 1);
@@ -241,7 +241,7 @@ TEST_CASE("opencl: buffers go back when the arena ends, and when it is trimmed")
     ::clReleaseMemObject(buffer);
 }
 
-TEST_CASE("opencl: paged rows in a buffer are named by a table on the host, as a kernel needs it") {
+TEST_CASE("opencl paged: a table on the host names rows of a buffer") {
     constexpr std::size_t row = 256, size = 4_KiB;
     using table = allot::pointer_table<row, allot::row_index<std::uint32_t>, allot::handle_offset<cl_mem>>;
     arena<allot::best_fit<>> rows{buffers(), size};
@@ -265,7 +265,7 @@ TEST_CASE("opencl: paged rows in a buffer are named by a table on the host, as a
     for (std::size_t n = 0; n != row; ++n) REQUIRE(result[a.address.offset + n] == 0);
 }
 
-TEST_CASE("opencl: a cached block is never handed to another context or device, or at a lesser alignment") {
+TEST_CASE("opencl cached: a block is not reused for another device or a greater alignment") {
     const cl::Context second{opencl().device};
     using pooled = allot::naive<allot::cached<allot::opencl::buffer>>;
     pooled here{allot::cached<allot::opencl::buffer>{buffers()}};
@@ -277,7 +277,7 @@ TEST_CASE("opencl: a cached block is never handed to another context or device, 
     };
     const auto a = here.allocate({1000, 64});
     REQUIRE(a);
-    here.deallocate(a);  // kept
+    here.deallocate(a);  // cached
     const auto b = there.allocate({1000, 64});
     REQUIRE(b);
     CHECK(b.address.handle != a.address.handle);
@@ -288,7 +288,7 @@ TEST_CASE("opencl: a cached block is never handed to another context or device, 
     CHECK(context_of(again.address.handle) == opencl().context());
     const std::size_t align = buffers().base_align();
     here.deallocate(again);
-    CHECK_FALSE(here.allocate({900, 2 * align}));  // which no buffer has, kept or not
+    CHECK_FALSE(here.allocate({900, 2 * align}));  // no buffer has this alignment, cached or not
     CHECK(here.diagnose({900, 2 * align}).device_error == CL_MISALIGNED_SUB_BUFFER_OFFSET);
     const auto aligned = here.allocate({900, align});
     REQUIRE(aligned);
@@ -296,8 +296,8 @@ TEST_CASE("opencl: a cached block is never handed to another context or device, 
     here.deallocate(aligned);
 }
 
-// Also run where no driver is: tests/CMakeLists.txt. So it must not ask for the one that is installed.
-TEST_CASE("opencl: without a driver, or without a device, everything is refused with a code of OpenCL") {
+// Also run without a driver: see tests/CMakeLists.txt. Therefore the test must not request the installed one.
+TEST_CASE("opencl: without a driver or device, every request fails with a code of OpenCL") {
     cl_int reason = CL_SUCCESS;
     cl_uint platforms = 0;
     const cl_int found = ::clGetPlatformIDs(0, nullptr, &platforms);

@@ -1,5 +1,5 @@
-// Copies between every two memories of the OpenCL driver that is installed, in one piece and in rows: what arrives, and
-// which path it is said to have taken.
+// Copies between every two memories of the installed OpenCL driver, contiguous and by rows: the copied bytes, and the
+// reported path.
 #include <allot/allot.hpp>
 #include <allot/opencl/imported.hpp>
 #include <allot/opencl/svm.hpp>
@@ -30,13 +30,13 @@ using shared_arena = allot::arena<allot::opencl::coarse_svm, allot::best_fit<>>;
 
 constexpr std::size_t count = 4 * 64;
 
-/// A second context on the same device, whose buffers the first one's queue cannot touch.
+/// A second context on the same device. The first context's queue cannot access its buffers.
 struct elsewhere {
     cl::Context context{opencl().device};
     cl::CommandQueue queue{context, opencl().device};
 };
 
-/// A memory, and the tensors in it that copies are tried on.
+/// A memory, and the tensors in it that the tests copy.
 template <class Arena>
 struct place {
     Arena& memory;
@@ -51,7 +51,7 @@ struct place {
     }
 };
 
-/// Copies numbers in by one way, along `way`, and out again by another.
+/// Copies numbers in by one way, along `way`, and out by another way.
 template <class From, class To, class In, class Out, class... Ways>
 void check(const From& from, const To& to, copy_path expected, const In& in, const Out& out, Ways&&... ways) {
     host_arena host{{}, 1 << 16};
@@ -69,7 +69,7 @@ void check(const From& from, const To& to, copy_path expected, const In& in, con
     REQUIRE(allot::copy_tensor(to, seen, out));
     CHECK(std::memcmp(numbers.data(), seen.data(), seen.size_bytes()) == 0);
 }
-/// In one piece and in rows, each onto each.
+/// Contiguous tensors and rows, in all combinations.
 template <class From, class To, class In, class Out, class... Ways>
 void check_all(place<From> from, place<To> to, copy_path expected, const In& in, const Out& out, Ways&&... ways) {
     check(from.whole(), to.whole(), expected, in, out, ways...);
@@ -84,13 +84,13 @@ struct memories {
     buffer_arena device{allot::opencl::buffer{opencl().context, opencl().device}, 1 << 16};
     buffer_arena foreign{allot::opencl::buffer{other.context, opencl().device}, 1 << 16};
     queue_copy queue{opencl().queue}, other_queue{other.queue};
-    std::array<std::byte, 300> staging;  // less than there is to copy, and no divisor of it
+    std::array<std::byte, 300> staging;  // smaller than the copy, and not a divisor of its size
 
     template <class Arena>
     place<Arena> in(Arena& arena) {
         return {arena, host};
     }
-    /// What the installed device makes of a transfer between its buffers and the host.
+    /// The path that the installed device uses for transfers between its buffers and the host.
     copy_path transfer(copy_path otherwise) {
         cl_bool unified = CL_FALSE;
         REQUIRE(::clGetDeviceInfo(opencl().device(), CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, nullptr) ==
@@ -101,7 +101,7 @@ struct memories {
 
 }  // namespace
 
-TEST_CASE("opencl copies: between the host and buffers, by a queue") {
+TEST_CASE("opencl copies: between host and buffers, by a queue") {
     memories it;
     check_all(it.in(it.host), it.in(it.device), it.transfer(copy_path::to_device), it.queue, it.queue, it.queue);
     check_all(it.in(it.device), it.in(it.host), it.transfer(copy_path::from_device), it.queue, it.queue, it.queue);
@@ -118,7 +118,7 @@ TEST_CASE("opencl copies: by a device that works in the host's bytes") {
           tensor_refusal::no_way);
 }
 
-TEST_CASE("opencl copies: between two contexts, which only the host connects") {
+TEST_CASE("opencl copies: between two contexts, through the host") {
     memories it;
     allot::staged_copy through{it.queue, it.other_queue, it.staging};
     check_all(it.in(it.device), it.in(it.foreign), copy_path::staged, it.queue, it.other_queue, it.queue, through);
@@ -152,7 +152,7 @@ TEST_CASE("opencl copies: shared virtual memory") {
     check_all(it.in(it.host), it.in(memory), copy_path::to_device, copy, copy, copy);
     check_all(it.in(memory), it.in(it.host), copy_path::from_device, copy, copy, copy);
     check_all(it.in(memory), it.in(memory), copy_path::on_device, copy, copy, copy);
-    // Pointers on one side and buffers on the other: nothing but the host knows both.
+    // Pointers on one side and buffers on the other: only the host can access both.
     check_all(it.in(memory), it.in(it.device), copy_path::staged, copy, it.queue, it.queue,
               allot::staged_copy{copy, it.queue, it.staging});
     check_all(it.in(it.foreign), it.in(memory), copy_path::staged, it.other_queue, copy,

@@ -1,4 +1,4 @@
-// Host bytes as OpenCL buffers on the driver that is installed: the same bytes, or a copy that says so.
+// Host bytes as OpenCL buffers, on the installed driver: the same bytes, or a reported copy.
 #include <allot/allot.hpp>
 #include <allot/opencl/imported.hpp>
 #include <allot/opencl/tensor.hpp>
@@ -56,7 +56,7 @@ struct mapping {
 
 }  // namespace
 
-TEST_CASE("opencl import: blocks are the host's own bytes, at the same places") {
+TEST_CASE("opencl import: blocks are the host's bytes at the same offsets") {
     pages host;
     std::iota(host.numbers(), host.numbers() + size / 4, 0);
     allot::arena<imported, allot::best_fit<>> memory{import(host)};
@@ -75,7 +75,7 @@ TEST_CASE("opencl import: blocks are the host's own bytes, at the same places") 
     }
 }
 
-TEST_CASE("opencl import: what the host wrote before is there, and one buffer at a time") {
+TEST_CASE("opencl import: keeps the host's earlier writes, and allows one buffer at a time") {
     pages host;
     host.numbers()[7] = 21;
     imported device = import(host);
@@ -94,7 +94,7 @@ TEST_CASE("opencl import: what the host wrote before is there, and one buffer at
     CHECK(host.numbers()[7] == 21);
 }
 
-TEST_CASE("opencl import: bytes where no buffer may begin are refused, and so is too much") {
+TEST_CASE("opencl import: misaligned bytes and too large sizes are rejected") {
     pages host;
     for (const std::size_t skip : {1u, 4u, 16u}) {
         imported device = import(host, skip);
@@ -115,12 +115,12 @@ TEST_CASE("opencl import: bytes where no buffer may begin are refused, and so is
     CHECK(device.acquire({100, std::size_t{1} << 20}).error() == CL_MISALIGNED_SUB_BUFFER_OFFSET);
     imported empty{opencl().context, opencl().device, host.bytes, 0};
     CHECK(empty.acquire({1, 1}).error() == CL_INVALID_BUFFER_SIZE);
-    const auto region = device.acquire({size, 1});  // none of this has taken it
+    const auto region = device.acquire({size, 1});  // the bytes are still available
     REQUIRE(region);
     device.release(*region);
 }
 
-TEST_CASE("opencl import: two windows at once") {
+TEST_CASE("opencl import: two windows at the same time") {
     pages first, second;
     allot::arena<imported, allot::best_fit<>> one{import(first)}, two{import(second)};
     const auto a = one.allocate({1024, 64}), b = two.allocate({1024, 64});
@@ -136,7 +136,7 @@ TEST_CASE("opencl import: two windows at once") {
     two.deallocate(b);
 }
 
-TEST_CASE("opencl import: a host tensor is a buffer of the same bytes, or a copy that says so") {
+TEST_CASE("opencl import: a host tensor is a buffer of the same bytes or a reported copy") {
     constexpr allot::arena_options whole_pages{.align = 4096};
     allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, whole_pages> host{{}, 4 * size};
     auto data = *allot::alloc_storage(host, 4096, 4096);
@@ -160,13 +160,13 @@ TEST_CASE("opencl import: a host tensor is a buffer of the same bytes, or a copy
         CHECK(same.bytes == a.data());
         CHECK(other.bytes != b.data());
         CHECK(static_cast<const std::int32_t*>(a.data())[255] == 512);
-        CHECK(static_cast<const std::int32_t*>(b.data())[255] == 256);  // the tensor does not follow
+        CHECK(static_cast<const std::int32_t*>(b.data())[255] == 256);  // the tensor is independent
         CHECK(static_cast<const std::int32_t*>(other.bytes)[255] == 512);
     }
     const void* const where = a.data();
     a.kill();
     b.kill();
-    CHECK(shared->of.data() == where);  // the view keeps the bytes
+    CHECK(shared->of.data() == where);  // the view keeps the bytes alive
     CHECK(allot::alloc_tensor(data, 0, {4, 64}, allot::int32).error().reason == allot::tensor_refusal::overlapping);
     *shared = {};
     CHECK(allot::alloc_tensor(data, 0, {4, 64}, allot::int32));

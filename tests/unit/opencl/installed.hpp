@@ -1,4 +1,4 @@
-// The OpenCL that is installed here: the first device of the first platform that works.
+// The installed OpenCL: the first device of the first working platform.
 #pragma once
 
 #include <allot/opencl/buffer.hpp>
@@ -13,13 +13,13 @@
 
 namespace tests {
 
-/// What every test here needs.
+/// The objects that every test here needs.
 struct installation {
     cl::Device device;
     cl::Context context;
     cl::CommandQueue queue;
 
-    /// The platform and the driver's version: "Portable Computing Language 3.1".
+    /// The platform and the driver's version, for example "Portable Computing Language 3.1".
     [[nodiscard]] std::string name() const {
         const cl::Platform platform{device.getInfo<CL_DEVICE_PLATFORM>()};
         const std::string maker = platform.getInfo<CL_PLATFORM_NAME>(), version = device.getInfo<CL_DRIVER_VERSION>();
@@ -27,7 +27,7 @@ struct installation {
     }
 };
 
-/// The first device of the first platform that works; the reason when there is none.
+/// Returns the first device of the first working platform, or sets the reason for its absence.
 inline std::optional<installation> find_device(std::string& reason) {
     std::vector<cl::Platform> platforms;
     const cl_int status = cl::Platform::get(&platforms);
@@ -49,8 +49,8 @@ inline std::optional<installation> find_device(std::string& reason) {
     return std::nullopt;
 }
 
-/// The device; without one, nothing in this program can run. It is never given back: some drivers are gone by the time
-/// that a program's static objects end.
+/// Returns the device. Without a device, the program is skipped. The device is never released, because some drivers are
+/// unloaded before a program's static objects are destroyed.
 inline installation& opencl() {
     static std::string reason;
     static std::optional<installation>& found = *new std::optional<installation>{find_device(reason)};
@@ -62,7 +62,7 @@ inline installation& opencl() {
     return *found;
 }
 
-/// A kernel of a program's source; a source that does not build fails the test with the compiler's log.
+/// Builds a kernel from source. If the build fails, the test fails with the compiler's log.
 inline cl::Kernel kernel(const char* source, const char* name) {
     const cl::Program program{opencl().context, source};
     const cl_int built = program.build("");

@@ -1,5 +1,5 @@
-// The laws on OpenCL's devices, and on arenas over them: buffers, a handle and an offset, on host bytes imported as one, and on shared virtual memory, an
-// address: on the first device of the first platform that has one.
+// The laws on OpenCL's devices and on arenas over them, on the first device of the first platform with a device:
+// buffers (a handle and an offset), imported host bytes, and shared virtual memory (an address).
 #include "../../laws/adapters.hpp"
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using tests::opencl;
 
-/// Shared memory at whole pages, which drivers need not give: the laws compare places in memory that begins alike.
+/// Shared memory aligned to pages, which drivers need not support: the laws compare offsets in memory with equal bases.
 template <class Svm>
 class page_aligned : public allot::traits_of<Svm> {
     static constexpr std::size_t page = 4096;
@@ -55,7 +55,7 @@ private:
     std::shared_ptr<std::vector<piece>> held_ = std::make_shared<std::vector<piece>>();
 };
 
-/// All of shared memory, between a map and an unmap.
+/// All of a region of shared memory, between map and unmap.
 struct shared_bytes {
     static void fill(const allot::region<void*>& all, unsigned char value) {
         const auto mapped = allot::opencl::map(opencl().queue, all.base, all.size, CL_MAP_WRITE);
@@ -146,7 +146,7 @@ constexpr laws::row svm_table[] = {
 
 }  // namespace
 
-TEST_CASE("OpenCL's buffers, and imported bytes, keep the laws of a device") {
+TEST_CASE("opencl: buffers and imported bytes satisfy the device laws") {
     const std::size_t align = laws::ground<buffer>::device(0).base_align();
     laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
                        laws::no_resources{});
@@ -158,7 +158,7 @@ TEST_CASE("OpenCL's buffers, and imported bytes, keep the laws of a device") {
     tests::seen("opencl::imported", opencl().name());
 }
 
-TEST_CASE_TEMPLATE("OpenCL's shared virtual memory keeps the laws of a device", Svm, allot::opencl::coarse_svm,
+TEST_CASE_TEMPLATE("opencl svm: shared virtual memory satisfies the device laws", Svm, allot::opencl::coarse_svm,
                    allot::opencl::fine_svm) {
     if (!Svm{opencl().context, opencl().device}.is_supported()) {
         std::puts("skipped: the OpenCL device has no shared virtual memory of this grain");
@@ -169,12 +169,12 @@ TEST_CASE_TEMPLATE("OpenCL's shared virtual memory keeps the laws of a device", 
     tests::seen(fine ? "opencl::fine_svm" : "opencl::coarse_svm", opencl().name());
 }
 
-TEST_CASE("arenas over OpenCL buffers, and over imported bytes, keep the laws") {
+TEST_CASE("opencl: arenas over buffers and imported bytes satisfy the laws") {
     CHECK(std::size(table) == 14);
     laws::judge(table);
 }
 
-TEST_CASE("arenas over shared virtual memory keep the laws") {
+TEST_CASE("opencl svm: arenas satisfy the laws") {
     CHECK(std::size(svm_table) == 9);
     if (!allot::opencl::fine_svm{opencl().context, opencl().device}.is_supported()) {
         std::puts("skipped: no OpenCL device with fine-grained shared virtual memory");

@@ -1,4 +1,4 @@
-// Shared virtual memory on the OpenCL driver that is installed: pointers that kernels take, fine and coarse.
+// Shared virtual memory on the installed OpenCL driver: pointers as kernel arguments, fine and coarse.
 #include <allot/allot.hpp>
 #include <allot/opencl/svm.hpp>
 #include <allot/tensor.hpp>
@@ -23,9 +23,9 @@ using tests::run;
 
 using host_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 
-constexpr std::size_t room = 64_KiB;  // of every arena here
+constexpr std::size_t room = 64_KiB;  // the size of every arena here
 
-/// The device; or nothing, and a line that says so.
+/// The device. Without it, returns nothing and prints a line.
 template <class Device>
 bool is_missing() {
     if (Device{opencl().context, opencl().device}.is_supported()) return false;
@@ -43,7 +43,7 @@ cl::Kernel twice() {
 static_assert(fine_svm::host_accessible && !coarse_svm::host_accessible);
 static_assert(allot::arena<fine_svm, allot::best_fit<>>::host_accessible);
 
-TEST_CASE("svm, fine: host and kernel work on the same addresses, records in the memory itself") {
+TEST_CASE("opencl svm, fine: host and kernel use the same addresses; records are in band") {
     if (is_missing<fine_svm>()) return;
     allot::arena<fine_svm, allot::best_fit<>> memory{{opencl().context, opencl().device}, room};
     const auto before = memory.allocate({1000, 64}), block = memory.allocate({1024, 64}),
@@ -67,7 +67,7 @@ TEST_CASE("svm, fine: host and kernel work on the same addresses, records in the
     CHECK(memory.allocate({60'000, 64}));
 }
 
-TEST_CASE("svm, fine: tensors are pointers without an offset, and move by host copies") {
+TEST_CASE("opencl svm, fine: tensors are pointers without an offset; the host copies them") {
     if (is_missing<fine_svm>()) return;
     allot::arena<fine_svm, allot::best_fit<>> memory{{opencl().context, opencl().device}, room};
     host_arena host{{}, room};
@@ -86,7 +86,7 @@ TEST_CASE("svm, fine: tensors are pointers without an offset, and move by host c
     for (int i = 0; i != 256; ++i) REQUIRE(numbers[i] == (i < 64 ? 1 : 2) * (i + 7));
 }
 
-TEST_CASE("svm, coarse: the host touches bytes between map and unmap") {
+TEST_CASE("opencl svm, coarse: the host accesses the bytes between map and unmap") {
     if (is_missing<coarse_svm>()) return;
     allot::arena<coarse_svm, allot::best_fit<>> memory{{opencl().context, opencl().device}, room};
     const auto block = memory.allocate({1024, 64});
@@ -110,11 +110,11 @@ TEST_CASE("svm, coarse: the host touches bytes between map and unmap") {
     for (int i = 0; i != 256; ++i) REQUIRE(numbers[i] == 2 * i);
     CHECK(moved.unmap() == CL_SUCCESS);
     CHECK(moved.bytes().empty());
-    CHECK(moved.unmap() == CL_SUCCESS);  // a second time is nothing
+    CHECK(moved.unmap() == CL_SUCCESS);  // a second call does nothing
     CHECK(allot::opencl::map(opencl().queue, block.address, 0).error() == CL_INVALID_VALUE);
 }
 
-TEST_CASE("svm, coarse: tensors are copied by the queue") {
+TEST_CASE("opencl svm, coarse: the queue copies tensors") {
     if (is_missing<coarse_svm>()) return;
     allot::arena<coarse_svm, allot::best_fit<>> memory{{opencl().context, opencl().device}, room};
     host_arena host{{}, room};
@@ -133,7 +133,7 @@ TEST_CASE("svm, coarse: tensors are copied by the queue") {
     for (int i = 0; i != 256; ++i) REQUIRE(static_cast<const std::int32_t*>(to.data())[i] == 2 * (i + 5));
 }
 
-TEST_CASE_TEMPLATE("svm: what the driver cannot serve is refused, with a code", Device, coarse_svm, fine_svm) {
+TEST_CASE_TEMPLATE("opencl svm: unsupported requests fail with a code", Device, coarse_svm, fine_svm) {
     if (is_missing<Device>()) return;
     Device device{opencl().context, opencl().device};
     const cl_ulong largest = opencl().device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
@@ -158,15 +158,15 @@ TEST_CASE_TEMPLATE("svm: what the driver cannot serve is refused, with a code", 
     CHECK_FALSE(memory.allocate({1, 1}));
     CHECK(memory.diagnose({1, 1}).reason == refusal::device_refused);
     CHECK(memory.diagnose({1, 1}).device_error == CL_INVALID_BUFFER_SIZE);
-    // Alignments beyond the driver's are reached inside a region: addresses are addresses.
+    // A region supports greater alignments than the driver, because addresses are plain pointers.
     allot::arena<Device, allot::best_fit<>> pages{{opencl().context, opencl().device}, room};
     const auto page = pages.allocate({100, 4096});
     REQUIRE(page);
     CHECK(allot::raw_pointer::position(page.address) % 4096 == 0);
 }
 
-TEST_CASE("svm: a device without it refuses before the driver is asked") {
-    fine_svm none{opencl().context, cl::Device{}};  // no device says that it has any
+TEST_CASE("opencl svm: without support, requests fail without a driver call") {
+    fine_svm none{opencl().context, cl::Device{}};  // no device: reports no support
     CHECK_FALSE(none.is_supported());
     CHECK(none.acquire({1000, 64}).error() == CL_INVALID_OPERATION);
     allot::arena<fine_svm, allot::best_fit<>> memory{fine_svm{opencl().context, cl::Device{}}, room};

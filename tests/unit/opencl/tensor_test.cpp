@@ -1,5 +1,5 @@
-// Tensors on the OpenCL driver that is installed: kernels that take an offset, sub-buffers where the device allows them,
-// reported copies where it does not.
+// Tensors on the installed OpenCL driver: kernels that take an offset, sub-buffers where the device allows them, and
+// reported copies elsewhere.
 #include <allot/allot.hpp>
 #include <allot/opencl/tensor.hpp>
 #include <allot/tensor.hpp>
@@ -37,12 +37,12 @@ __kernel void twice_in_rows(__global int* base, ulong origin, __global const uin
 )";
 
 cl::Kernel kernel(const char* name) { return tests::kernel(source, name); }
-/// Does not wait: what is read later follows in the queue.
+/// Does not wait: a later read follows in the queue.
 void run(const cl::Kernel& kernel, const cl::NDRange& range) {
     REQUIRE(opencl().queue.enqueueNDRangeKernel(kernel, cl::NullRange, range) == CL_SUCCESS);
 }
 
-/// The device's base alignment, in bytes.
+/// The device's base alignment in bytes.
 std::int64_t base_align() { return opencl().device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8; }
 
 struct memories {
@@ -72,7 +72,7 @@ struct memories {
     }
 };
 
-/// Buffers that are sub-buffers of a large one, as a driver's own suballocator would hand them up.
+/// Sub-buffers of a large buffer, as a driver's suballocator returns them.
 struct windows : allot::traits_of<allot::opencl::buffer> {
     using error = cl_int;
     cl::Buffer whole{opencl().context, CL_MEM_READ_WRITE, std::size_t{1} << 20};
@@ -87,7 +87,7 @@ struct windows : allot::traits_of<allot::opencl::buffer> {
     void release(allot::region<address_model::address> held) noexcept { ::clReleaseMemObject(held.base.handle); }
 };
 
-/// Buffers of at most 8192 bytes, for kernels that take a buffer and no offset.
+/// Buffers of at most 8192 bytes, for kernels that take a buffer without an offset.
 struct whole_buffers : allot::traits_of<allot::opencl::buffer> {
     using error = cl_int;
     static constexpr auto offsets = allot::offset_use::none;
@@ -107,7 +107,7 @@ struct whole_buffers : allot::traits_of<allot::opencl::buffer> {
 
 }  // namespace
 
-TEST_CASE("tensors at offsets of one cl_mem, added by a kernel that takes the offsets") {
+TEST_CASE("opencl tensors: a kernel with offset parameters adds tensors of one cl_mem") {
     memories it;
     const auto a = *allot::alloc_tensor(it.data, 1024, {4, 64}, int32);
     const auto b = *allot::alloc_tensor(it.data, 2064, {4, 64}, int32);
@@ -126,7 +126,7 @@ TEST_CASE("tensors at offsets of one cl_mem, added by a kernel that takes the of
     for (int i = 0; i != 256; ++i) REQUIRE(sums[static_cast<std::size_t>(i)] == 1005 + 2 * i);
 }
 
-TEST_CASE("kernels that take an element offset, in elements and in factors") {
+TEST_CASE("opencl tensors: kernels take an element offset, in elements and in factors") {
     memories it;
     const auto a = *allot::alloc_tensor(it.data, 2064, {4, 64}, int32);
     it.fill(a, 0);
@@ -145,13 +145,13 @@ TEST_CASE("kernels that take an element offset, in elements and in factors") {
     CHECK(allot::kernel_offset_of(a, 8).error().reason == tensor_refusal::not_divisible);
 }
 
-TEST_CASE("rows anywhere in a buffer, named by a table in another") {
+TEST_CASE("opencl tensors: a table in one buffer names rows of another") {
     memories it;
     const auto table = *allot::alloc_storage(it.host, 64);
     const auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, it.data, {768, 256, 2304, 3072},
                                                                          {4, 64}, int32);
     it.fill(a, 0);
-    // Entries count from where the storage begins; the kernel reads a copy of the table.
+    // Entries count from the start of the storage. The kernel reads a copy of the table.
     const auto entries = a.table();
     cl_int status = CL_SUCCESS;
     const cl::Buffer on_device{opencl().context, CL_MEM_COPY_HOST_PTR | CL_MEM_READ_ONLY,
@@ -166,7 +166,7 @@ TEST_CASE("rows anywhere in a buffer, named by a table in another") {
     for (int i = 0; i != 256; ++i) REQUIRE(numbers[static_cast<std::size_t>(i)] == 2 * i);
 }
 
-TEST_CASE("a sub-buffer is the tensor's bytes, and keeps them") {
+TEST_CASE("opencl sub_buffer: has the tensor's bytes and keeps them alive") {
     memories it;
     auto data = *allot::alloc_storage(it.device, 8192, static_cast<std::size_t>(base_align()));
     auto a = *allot::alloc_tensor(data, base_align(), {4, 64}, int32);
@@ -183,11 +183,11 @@ TEST_CASE("a sub-buffer is the tensor's bytes, and keeps them") {
     a.kill();
     data.kill();
     const auto taken = allot::alloc_storage(it.device, (1 << 20) - 4096 - 65536 - 4096);
-    CHECK_FALSE(taken);  // the view keeps the storage
+    CHECK_FALSE(taken);  // the view keeps the storage alive
     CHECK(it.read(alone->of)[255] == 510);
 }
 
-TEST_CASE("a sub-buffer that cannot be is refused with the driver's code, or made a copy that says so") {
+TEST_CASE("opencl sub_buffer: an impossible one fails with a code or becomes a reported copy") {
     memories it;
     const auto a = *allot::alloc_tensor(it.data, 16, {4, 64}, int32);
     REQUIRE(static_cast<std::int64_t>(a.byte_offset()) % base_align() != 0);
@@ -199,7 +199,7 @@ TEST_CASE("a sub-buffer that cannot be is refused with the driver's code, or mad
     auto twice = kernel("twice_without_offset");
     CHECK(twice.setArg(0, copy->buffer) == CL_SUCCESS);
     run(twice, cl::NDRange{256});
-    CHECK(it.read(a)[255] == 255);  // the tensor does not follow
+    CHECK(it.read(a)[255] == 255);  // the tensor is independent
     std::vector<std::int32_t> numbers(256);
     REQUIRE(opencl().queue.enqueueReadBuffer(copy->buffer, CL_TRUE, 0, 1024, numbers.data()) == CL_SUCCESS);
     CHECK(numbers[255] == 510);
@@ -214,7 +214,7 @@ TEST_CASE("a sub-buffer that cannot be is refused with the driver's code, or mad
     CHECK(allot::opencl::as_buffer(part, opencl().queue).error() == CL_INVALID_VALUE);
 }
 
-TEST_CASE("a sub-buffer has no sub-buffers: inside one, a copy is made") {
+TEST_CASE("opencl as_buffer: makes a copy inside a sub-buffer") {
     memories it;
     allot::arena<windows, allot::best_fit<>> inner{windows{}, 65536};
     const auto data = *allot::alloc_storage(inner, 4096);
@@ -226,7 +226,7 @@ TEST_CASE("a sub-buffer has no sub-buffers: inside one, a copy is made") {
     CHECK_FALSE(copy->aliases);
 }
 
-TEST_CASE("several buffers, where kernels take no offset: one per tensor, within the device's limits, all or none") {
+TEST_CASE("opencl buffers: one per tensor for kernels without offsets, all or none") {
     allot::naive<whole_buffers> memory;
     const auto data = *allot::alloc_storage(memory, 65536);
     const std::vector<allot::tensor_request<>> wanted{{0, {2048}, int32}, {8192, {2048}, int32}, {16384, {2049}, int32}};

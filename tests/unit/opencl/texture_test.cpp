@@ -1,5 +1,5 @@
-// Textures on the OpenCL driver that is installed: images of its own, images over buffers or a copy that says so, and
-// the pool. What only drivers with images over buffers do is tested in tests/fake_opencl.
+// Textures on the installed OpenCL driver: images, images over buffers or reported copies, and the pool.
+// tests/fakes/opencl tests features that need a driver with images over buffers.
 #include <allot/allot.hpp>
 #include <allot/opencl/texture_pool.hpp>
 #include <allot/tensor.hpp>
@@ -36,7 +36,7 @@ bool has_no_images() {
     return true;
 }
 
-/// Doubles every channel of a texture into another.
+/// Doubles every channel of a texture into another texture.
 cl::Kernel twice() {
     return tests::kernel(R"(
         kernel void twice(read_only image2d_t from, write_only image2d_t to) {
@@ -72,7 +72,7 @@ struct memories {
 
 }  // namespace
 
-TEST_CASE("opencl textures: from the host, through a kernel, and back, in every scope") {
+TEST_CASE("opencl textures: copies from the host, through a kernel and back, in every scope") {
     if (has_no_images()) return;
     memories it;
     const auto memory = allot::scope_map{allot::in_scope<scope::global>(it.host), allot::in_scope<scope::texture>(it.own),
@@ -101,7 +101,7 @@ TEST_CASE("opencl textures: from the host, through a kernel, and back, in every 
     tests::seen("opencl::image", opencl().name());
 }
 
-TEST_CASE("opencl textures: to and from a buffer tensor") {
+TEST_CASE("opencl textures: copies to and from a buffer tensor") {
     if (has_no_images()) return;
     memories it;
     const allot::shape shape{8, 6, 4};
@@ -117,7 +117,7 @@ TEST_CASE("opencl textures: to and from a buffer tensor") {
     CHECK(memories::values(out) == memories::values(in));
 }
 
-TEST_CASE("opencl textures: copies that cannot be are refused") {
+TEST_CASE("opencl textures: impossible copies are rejected") {
     if (has_no_images()) return;
     memories it;
     auto texture = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
@@ -126,7 +126,7 @@ TEST_CASE("opencl textures: copies that cannot be are refused") {
     CHECK(reason(*allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32)) == tensor_refusal::dtype_mismatch);
     CHECK(reason(*allot::alloc_tensor(it.io, allot::anywhere, {8, 5, 4}, int32)) == tensor_refusal::shape_mismatch);
     CHECK(reason(*allot::slice(it.numbers({8, 8, 4}, 0), {0, 0, 0}, {8, 6, 4})) == tensor_refusal::not_compact);
-    CHECK(reason(it.numbers({192}, 0)) == tensor_refusal::none);  // as many elements, in whatever shape
+    CHECK(reason(it.numbers({192}, 0)) == tensor_refusal::none);  // equal number of elements, in any shape
     const auto floats = *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32);
     CHECK(allot::copy_tensor(texture, floats, copy).error().reason == tensor_refusal::dtype_mismatch);
     const auto constants = *allot::from_dlpack<allot::host::heap>(
@@ -138,7 +138,7 @@ TEST_CASE("opencl textures: copies that cannot be are refused") {
     texture.kill();
 }
 
-TEST_CASE("opencl textures: what is no texture, too large, or of no format is refused with a reason") {
+TEST_CASE("opencl textures: invalid, too large and unsupported textures fail with a reason") {
     if (has_no_images()) return;
     memories it;
     const auto reason = [&](const allot::shape& shape, allot::dtype type) {
@@ -169,7 +169,7 @@ TEST_CASE("opencl textures: what is no texture, too large, or of no format is re
     CHECK(allot::copy_tensor(*allot::alloc_tensor(it.io, 0, {0}, int32), empty, queue_copy{opencl().queue}));
 }
 
-TEST_CASE("opencl textures: the formats are those of the dtypes with four channels") {
+TEST_CASE("opencl textures: formats exist for dtypes with four channels") {
     using allot::opencl::image_format_of;
     static_assert(image_format_of(allot::float16)->image_channel_data_type == CL_HALF_FLOAT);
     static_assert(image_format_of(allot::uint8)->image_channel_data_type == CL_UNSIGNED_INT8);
@@ -189,7 +189,7 @@ TEST_CASE("opencl textures: the formats are those of the dtypes with four channe
     }
 }
 
-TEST_CASE("opencl textures: an image ends with the last of its references") {
+TEST_CASE("opencl textures: the last reference releases the image") {
     if (has_no_images()) return;
     memories it;
     auto a = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
@@ -210,7 +210,7 @@ TEST_CASE("opencl textures: an image ends with the last of its references") {
     ::clReleaseMemObject(handle);
 }
 
-TEST_CASE("opencl textures: two devices and two pools at once, images back in any order") {
+TEST_CASE("opencl textures: two devices and two pools, released in any order") {
     if (has_no_images()) return;
     memories it;
     const auto take_turns = [&](auto& one, auto& other) {
@@ -242,14 +242,14 @@ TEST_CASE("opencl textures: two devices and two pools at once, images back in an
     REQUIRE(opencl().queue.finish() == CL_SUCCESS);
 }
 
-TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a copy that says so") {
+TEST_CASE("opencl textures: as_image aliases a buffer tensor or reports a copy") {
     if (has_no_images()) return;
     memories it;
     const allot::opencl::queue_copy copy{opencl().queue};
     const auto in = it.numbers({8, 8, 4}, 7);
     const auto wide = *allot::alloc_tensor(it.data, 1024, {8, 8, 4}, int32);
     REQUIRE(allot::copy_tensor(in, wide, copy));
-    const auto padded = *allot::slice(wide, {0, 1, 0}, {8, 6, 4});  // rows of six pixels, eight apart
+    const auto padded = *allot::slice(wide, {0, 1, 0}, {8, 6, 4});  // rows of six pixels, eight pixels apart
     auto view = allot::opencl::as_image<scope::texture>(padded, opencl().queue);
     REQUIRE(view);
     std::vector<std::int32_t> seen(192);
@@ -261,7 +261,7 @@ TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a cop
                 CL_SUCCESS);
         const auto after = it.numbers({8, 8, 4}, 0);
         REQUIRE(allot::copy_tensor(wide, after, copy));
-        CHECK(memories::values(after) == memories::values(in));  // the tensor does not follow
+        CHECK(memories::values(after) == memories::values(in));  // the tensor is independent
     }
     const auto compact = allot::opencl::as_image<scope::texture_weight>(wide, opencl().queue);
     REQUIRE(compact);
@@ -270,7 +270,7 @@ TEST_CASE("opencl textures: a buffer tensor as an image, the same bytes or a cop
     CHECK(seen[24] == 7 + 32);
 }
 
-TEST_CASE("opencl textures: tensors that are no image are refused, with the reason") {
+TEST_CASE("opencl textures: tensors that cannot be images fail with the reason") {
     if (has_no_images()) return;
     memories it;
     const auto reason = [&](const auto& tensor) {
@@ -289,7 +289,7 @@ TEST_CASE("opencl textures: tensors that are no image are refused, with the reas
     CHECK(reason(killed).reason == tensor_refusal::killed);
 }
 
-TEST_CASE("opencl textures: the pool, whatever the driver can") {
+TEST_CASE("opencl textures: the pool works with every driver") {
     if (has_no_images()) return;
     memories it;
     allot::opencl::texture_pool<buffer_arena, 2> pool{it.device, opencl().context, opencl().device};
@@ -325,7 +325,7 @@ TEST_CASE("opencl textures: the pool, whatever the driver can") {
     holds(d, 20000);
     holds(e, 30000);
     for (auto* each : {&b, &c, &d, &e}) each->kill();
-    if (!pool.shares_bytes()) CHECK(pool.trim() == 2);  // as many as it keeps
+    if (!pool.shares_bytes()) CHECK(pool.trim() == 2);  // the maximum number of cached images
     CHECK(pool.acquire({0, 1}, int32).error() == CL_INVALID_IMAGE_SIZE);
     CHECK(pool.acquire({1, 1}, allot::float64).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
     REQUIRE(opencl().queue.finish() == CL_SUCCESS);

@@ -1,19 +1,19 @@
-// What all ranks make of it. Every rank runs every test: where one goes on and another does not, they would wait for each
-// other until the launcher ends them. So what a test needs to go on is asked of all ranks at once.
+// Agreement of all ranks. Every rank runs every test. If one rank continued and another did not, they would wait for
+// each other until the launcher ends them. Therefore a test asks all ranks before it continues.
 #pragma once
 
 #include <machine.hpp>
 
 #include <vector>
 
-/// Collective: true on every rank when it is true on every rank.
+/// Collective: returns true if the argument is true on every rank.
 [[nodiscard]] inline bool on_all_ranks(bool here) {
     std::uint64_t wrong[] = {here ? 0U : 1U};
     return machine::ranks().maximum(wrong) == 0 && wrong[0] == 0;
 }
 #define REQUIRE_ON_ALL(...) REQUIRE(on_all_ranks(__VA_ARGS__))
 
-/// Collective: true on every rank when all of them have the same numbers. Not by the library's hash.
+/// Collective: returns true if all ranks have the same numbers. Does not use the library's hash.
 [[nodiscard]] inline bool are_equal_on_all_ranks(const std::vector<std::uint64_t>& numbers) {
     std::vector<std::uint64_t> greatest{numbers}, least;
     for (const std::uint64_t each : numbers) least.push_back(~each);

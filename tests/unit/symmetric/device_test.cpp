@@ -1,4 +1,5 @@
-// Windows and the symmetric heap as devices: on every rank a part, of the same size and aligned alike, or the same refusal.
+// Windows and the symmetric heap as devices: every rank gets a part with the same size and alignment, or the same
+// error.
 #include "../../laws/device_laws.hpp"
 #include "../../seen.hpp"
 #include "all_ranks.hpp"
@@ -21,12 +22,12 @@ struct own_bytes {
 
 }  // namespace
 
-TEST_CASE("the device keeps the laws of a device, on all ranks at once") {
+TEST_CASE("symmetric device: satisfies the device laws on all ranks") {
     laws::judge_device([] { return device{ranks()}; }, {.align = 4096}, own_bytes{}, laws::no_resources{});
     if (ranks().rank() == 0) tests::seen(machine::device_name, machine::driver());
 }
 
-TEST_CASE("the same displacement has the same alignment on all ranks") {
+TEST_CASE("symmetric device: a displacement has the same alignment on all ranks") {
     device memory{ranks()};
     for (const std::size_t align : {1U, 64U, 4096U, 65536U}) {
         const auto held = memory.acquire({.size = 100, .align = align});
@@ -38,7 +39,7 @@ TEST_CASE("the same displacement has the same alignment on all ranks") {
     }
 }
 
-TEST_CASE("ranks that ask for different things are all refused, and hold nothing") {
+TEST_CASE("symmetric device: different requests fail on all ranks and hold nothing") {
     if (ranks().size() == 1) return;
     device memory{ranks()};
     const bool other = ranks().rank() == ranks().size() - 1;
@@ -50,7 +51,7 @@ TEST_CASE("ranks that ask for different things are all refused, and hold nothing
     memory.release(*held);
 }
 
-TEST_CASE("an arena of more than there is holds nothing, and says with which code it was refused") {
+TEST_CASE("symmetric device: a too large arena holds nothing and reports the code") {
     allot::arena<device, allot::best_fit<>> memory{ranks(), std::size_t{1} << 46};
     CHECK_FALSE(memory.allocate({.size = 64}));
     const auto error = memory.diagnose({.size = 64});

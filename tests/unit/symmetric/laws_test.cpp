@@ -1,5 +1,5 @@
-// The laws of arenas, over parts of one's own. (On one rank: a broken law ends a test where it is found, and the others
-// would wait.)
+// The laws of arenas, over a rank's own part. They run on one rank, because a broken law ends the test on that rank
+// while the others would wait.
 #include "../../laws/adapters.hpp"
 #include "../../laws/judge.hpp"
 #include "all_ranks.hpp"
@@ -31,7 +31,7 @@ constexpr laws::row table[] = {
 
 }  // namespace
 
-TEST_CASE("arenas over the memory of ranks keep the laws") {
+TEST_CASE("symmetric device: arenas satisfy the laws") {
     if (machine::ranks().size() != 1) return;
     laws::judge(table);
 }

@@ -1,4 +1,4 @@
-// symmetric, on real ranks: the same offsets everywhere, bytes of others by them, and divergences that all ranks hear of.
+// symmetric on real ranks: equal offsets on all ranks, remote access by offset, and divergence that all ranks detect.
 #include "all_ranks.hpp"
 
 #include <allot/allot.hpp>
@@ -29,7 +29,7 @@ Memory make(std::size_t size) {
 const int last = ranks().size() - 1;
 const bool on_last = ranks().rank() == last;
 
-/// Every rank writes its number into the next one's block, and looks what it got.
+/// Every rank writes its number into the next rank's block and checks its own block.
 template <class Memory, class Block>
 bool exchanges(Memory& memory, const Block& block) {
     const int right = (ranks().rank() + 1) % ranks().size(), left = (ranks().rank() + last) % ranks().size();
@@ -50,7 +50,7 @@ bool exchanges(Memory& memory, const Block& block) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("the same random calls give the same offsets on all ranks", Memory, best_fit,
+TEST_CASE_TEMPLATE("symmetric: equal random calls give equal offsets on all ranks", Memory, best_fit,
                    symmetric_over<allot::best_fit<allot::best_fit_options{.large = 700}>>,
                    symmetric_over<allot::pool<slots>>,
                    symmetric_over<allot::bump<>>, symmetric_over<allot::ring<>>) {
@@ -80,10 +80,10 @@ TEST_CASE_TEMPLATE("the same random calls give the same offsets on all ranks", M
         if (!live.empty()) REQUIRE_ON_ALL(exchanges(memory, live[live.size() / 2]));
     }
     CHECK(are_equal_on_all_ranks(offsets));
-    CHECK(std::count(offsets.begin(), offsets.end(), 1U) != 0);  // refusals were among them
+    CHECK(std::count(offsets.begin(), offsets.end(), 1U) != 0);  // some requests failed
 }
 
-TEST_CASE("a block is used remotely after an agreement, and not before") {
+TEST_CASE("symmetric: a block is used remotely only after an agreement") {
     auto memory = make<best_fit>(64_KiB);
     const auto early = memory.allocate({.size = 1000, .align = 64});
     CHECK(memory.on(0, early).error() == remote_refusal::not_agreed);
@@ -99,7 +99,7 @@ TEST_CASE("a block is used remotely after an agreement, and not before") {
     CHECK(memory.on(0, {}).error() == remote_refusal::empty_block);
 }
 
-TEST_CASE("ranks that diverge are told, all of them") {
+TEST_CASE("symmetric: all ranks detect a divergence") {
     if (last == 0) return;
     auto memory = make<best_fit>(64_KiB);
     const auto before = memory.allocate({.size = 512});
@@ -112,41 +112,41 @@ TEST_CASE("ranks that diverge are told, all of them") {
         const auto fresh = memory.allocate({.size = 64});
         CHECK_FALSE(memory.agree());
         CHECK(memory.on(0, fresh).error() == remote_refusal::not_agreed);
-        CHECK(make<best_fit>(64_KiB).agree());  // another is fine
+        CHECK(make<best_fit>(64_KiB).agree());  // another memory is not affected
     };
     const char* const different = "the ranks made equally many calls, but the calls or their results differ";
     const char* const more = "some ranks made more calls than others";
-    SUBCASE("another size") {
+    SUBCASE("a different size") {
         CHECK(memory.allocate({.size = on_last ? 100U : 101U}));
         diverged(different);
     }
-    SUBCASE("another alignment, at the same offset") {
+    SUBCASE("a different alignment at the same offset") {
         CHECK(memory.allocate({.size = 100, .align = on_last ? 32U : 16U}));
         diverged(different);
     }
-    SUBCASE("one more") {
+    SUBCASE("one more call") {
         if (on_last) CHECK(memory.allocate({.size = 100}));
         diverged(more);
     }
-    SUBCASE("one not given back") {
+    SUBCASE("one block not deallocated") {
         if (!on_last) memory.deallocate(before);
         diverged(more);
     }
-    SUBCASE("given back in another order") {
+    SUBCASE("deallocation in another order") {
         memory.deallocate(on_last ? before : other);
         memory.deallocate(on_last ? other : before);
         diverged(different);
     }
-    SUBCASE("refused on one rank, of another size") {
+    SUBCASE("a failure on one rank, with another size") {
         const bool given = static_cast<bool>(memory.allocate({.size = on_last ? 1_MiB : 100}));
         CHECK(given != on_last);
         diverged(different);
     }
-    SUBCASE("a request that others do not make, and that is refused") {
+    SUBCASE("a failed request that other ranks do not make") {
         if (on_last) CHECK_FALSE(memory.allocate({.size = 1_MiB}));
         diverged(more);
     }
-    SUBCASE("something else that was to be the same") {
+    SUBCASE("different user data") {
         CHECK(memory.agree(on_last ? 7 : 8).found == allot::agreement::diverged);
         CHECK(memory.agree(7));
         CHECK(memory.agree());
@@ -155,7 +155,7 @@ TEST_CASE("ranks that diverge are told, all of them") {
     }
 }
 
-TEST_CASE("ranks that diverged meet again where all of them reset") {
+TEST_CASE("symmetric: diverged ranks agree again after a reset on all") {
     auto memory = make<symmetric_over<allot::bump<>>>(4_KiB);
     static_cast<void>(memory.allocate({.size = on_last ? 100U : 200U}));
     CHECK(static_cast<bool>(memory.agree()) == (last == 0));
@@ -169,7 +169,7 @@ TEST_CASE("ranks that diverged meet again where all of them reset") {
     CHECK(exchanges(memory, block));
 }
 
-TEST_CASE("what one rank asks again, or asks about, does not make ranks diverge") {
+TEST_CASE("symmetric: repeated requests and queries of one rank do not diverge") {
     auto memory = make<best_fit>(64_KiB);
     CHECK_FALSE(memory.allocate({.size = 1_MiB}));
     for (int again = 0; on_last && again != 3; ++again) {
@@ -184,7 +184,7 @@ TEST_CASE("what one rank asks again, or asks about, does not make ranks diverge"
     CHECK(exchanges(memory, block));
 }
 
-TEST_CASE("ranks that meet in different calls are refused, and none waits for the others forever") {
+TEST_CASE("symmetric: ranks in different calls get an error and do not wait forever") {
     if (last == 0) return;
     auto memory = make<best_fit>(64_KiB);
     if (on_last) {

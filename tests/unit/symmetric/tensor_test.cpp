@@ -1,4 +1,4 @@
-// Tensors of other ranks: agreed on by name, sliced, and copied to and from.
+// Tensors of other ranks: agreed on, sliced, and copied in both directions.
 #include "all_ranks.hpp"
 
 #include <allot/allot.hpp>
@@ -37,7 +37,7 @@ template <class Tensor>
 std::int32_t* numbers(const Tensor& tensor) {
     return static_cast<std::int32_t*>(tensor.data());
 }
-/// 1000 for each rank, and the number of the element.
+/// 1000 times the rank, plus the number of the element.
 template <class Tensor>
 void number(const Tensor& tensor, int rank) {
     std::iota(numbers(tensor), numbers(tensor) + tensor.size(), 1000 * rank);
@@ -51,7 +51,7 @@ bool is_of(const Tensor& tensor, int rank) {
 
 }  // namespace
 
-TEST_CASE("a tensor is put to another rank and got from it, whole") {
+TEST_CASE("symmetric tensor: is put to another rank and read back as a whole") {
     memories of;
     const auto there = *allot::alloc_tensor(of.data, anywhere, {8, 16}, int32);
     const auto here = *allot::alloc_tensor(of.host, anywhere, {8, 16}, int32);
@@ -70,7 +70,7 @@ TEST_CASE("a tensor is put to another rank and got from it, whole") {
     REQUIRE_ON_ALL(got && *got == copy_path::peer);
     CHECK(is_of(back, me));
 
-    // From one's own part to another's.
+    // From this rank's part to another rank's part.
     of.synchronize();
     const auto second = *allot::alloc_tensor(of.data, anywhere, {8, 16}, int32);
     const auto everywhere = allot::agree_on(of.memory, second);
@@ -82,7 +82,7 @@ TEST_CASE("a tensor is put to another rank and got from it, whole") {
     of.synchronize();
 }
 
-TEST_CASE("slices and views of another rank's tensor, and rows from anywhere") {
+TEST_CASE("symmetric tensor: slices and views of another rank's tensor, and scattered rows") {
     memories of;
     const auto field = *allot::alloc_tensor(of.data, anywhere, {8, 16}, int32);
     const auto agreed = allot::agree_on(of.memory, field);
@@ -115,7 +115,7 @@ TEST_CASE("slices and views of another rank's tensor, and rows from anywhere") {
     of.synchronize();
 }
 
-TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are not agreed on") {
+TEST_CASE("symmetric tensor: different tensors or offsets on one rank are not agreed on") {
     if (count == 1) return;
     memories of;
     const bool odd = me == count - 1;
@@ -130,7 +130,7 @@ TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are no
     const auto whole = *allot::alloc_tensor(of.data, 1024, {16, 16}, int32);
     refused(*allot::slice(whole, {0, 0}, odd ? allot::shape{4, 8} : allot::shape{8, 4}));
     const auto narrow = *allot::view(whole, int32, {32, 8});
-    refused(*allot::slice(odd ? narrow : *allot::view(whole, int32, {16, 16}), {0, 0}, {4, 8}));  // other strides
+    refused(*allot::slice(odd ? narrow : *allot::view(whole, int32, {16, 16}), {0, 0}, {4, 8}));  // different strides
     auto killed = *allot::alloc_tensor(of.data, 4096, {16}, int32);
     if (odd) killed.kill();
     refused(killed);
@@ -144,12 +144,12 @@ TEST_CASE("tensors that lie elsewhere, or are something else, on one rank are no
     CHECK(agreed->on(count).error() == remote_refusal::no_such_rank);
     CHECK(agreed->on(-1).error() == remote_refusal::no_such_rank);
 
-    // What only one rank allocates from the memory is found out here as well.
+    // The agreement also detects an allocation that only one rank made.
     if (odd) CHECK(of.memory.allocate({.size = 64}));
     refused(whole);
 }
 
-TEST_CASE("a tensor is agreed on in its own memory") {
+TEST_CASE("symmetric tensor: is agreed on in its own memory only") {
     memories of, other;
     const auto tensor = *allot::alloc_tensor(of.data, anywhere, {16}, int32);
     CHECK(allot::agree_on(other.memory, tensor).error().found == agreement::elsewhere);

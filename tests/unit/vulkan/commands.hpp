@@ -1,4 +1,4 @@
-// Work on the queue of a test's Vulkan device: commands that are waited for, and one compute kernel.
+// Work on the queue of a test's Vulkan device: commands with a wait, and one compute kernel.
 #pragma once
 
 #include "installed.hpp"
@@ -9,7 +9,7 @@
 
 namespace tests {
 
-/// A buffer without memory. `next`: extensions of its creation.
+/// A buffer without memory. `next` is the pNext chain of its creation.
 [[nodiscard]] inline VkBuffer make_buffer(VkDevice device, VkDeviceSize size, VkBufferUsageFlags usage,
                                           const void* next = nullptr) {
     VkBufferCreateInfo wanted{};
@@ -22,7 +22,7 @@ namespace tests {
     return made;
 }
 
-/// An image of side × side words, tiled as the driver likes, without memory.
+/// An image of side × side words with optimal tiling and without memory.
 [[nodiscard]] inline VkImage make_image(VkDevice device, std::uint32_t side) {
     VkImageCreateInfo wanted{};
     wanted.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
@@ -38,7 +38,7 @@ namespace tests {
     return made;
 }
 
-/// Records commands by `record(command_buffer)`, submits them, and waits. What they wrote, the host may read.
+/// Records commands with `record(command_buffer)`, submits them, and waits. Afterwards the host may read their results.
 template <class Record>
 void run(const vulkan_installation& on, Record&& record) {
     VkCommandPoolCreateInfo pool_wanted{};

@@ -1,5 +1,5 @@
-// Copies of tensors in Vulkan's memory, in one piece and in rows, on the driver that is installed: what arrives, and which
-// path it is said to have taken.
+// Copies of tensors in Vulkan's memory, contiguous and by rows, on the installed driver: the copied bytes, and the
+// reported path.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/vulkan/tensor.hpp>
@@ -26,7 +26,7 @@ using device_arena = allot::arena<device_memory, allot::best_fit<>>;
 
 constexpr std::size_t count = 4 * 64;
 
-/// A memory, and the tensors in it that copies are tried on.
+/// A memory, and the tensors in it that the tests copy.
 template <class Arena>
 struct place {
     Arena& memory;
@@ -57,7 +57,7 @@ struct memories : tests::validated {
     place<Arena> in(Arena& arena) {
         return {arena, host};
     }
-    /// Numbers, which are other ones each time.
+    /// Different numbers at every call.
     auto numbers() {
         static int round = 0;
         const auto made = *allot::alloc_tensor(*allot::alloc_storage(host, 4096, 128), 0, {4, 64}, int32);
@@ -71,7 +71,7 @@ struct memories : tests::validated {
     }
 };
 
-/// `check(a tensor there, a tensor here)` for tensors in one piece and in rows.
+/// Calls `check(remote tensor, local tensor)` for contiguous tensors and for rows.
 template <class From, class To, class Check>
 void each_kind(place<From> from, place<To> to, Check&& check) {
     check(from.whole(), to.whole());
@@ -82,7 +82,7 @@ void each_kind(place<From> from, place<To> to, Check&& check) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(memories, "vulkan copies: by the host, where the memory is mapped") {
+TEST_CASE_FIXTURE(memories, "vulkan copies: by the host in mapped memory") {
     const mapped_copy by_host{one.device()};
     each_kind(in(host), in(one), [&](const auto& from, const auto& to) {
         const auto sent = numbers(), seen = numbers();
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(memories, "vulkan copies: by the host, where the memory is map
     CHECK(allot::copy_tensor(in(two).whole(), numbers(), by_host).error().reason == tensor_refusal::no_way);
 }
 
-TEST_CASE_FIXTURE(memories, "vulkan copies: by recorded commands, from memory to memory and within one") {
+TEST_CASE_FIXTURE(memories, "vulkan copies: by recorded commands, between memories and within one") {
     const mapped_copy of_one{one.device()}, of_two{two.device()};
     const auto check = [&](const auto& from, const auto& to) {
         const auto sent = numbers(), seen = numbers();

@@ -1,9 +1,9 @@
-// The Vulkan that is installed here: the first physical device of version 1.1 with a queue that computes, and the
-// validation layer, where there is one, listening to every call. A test on it is
+// The installed Vulkan: the first physical device of version 1.1 with a compute queue. If the validation layer is
+// installed, it checks every call. A test on it has the form
 //
 //     TEST_CASE_FIXTURE(tests::validated, "…") { … gpu … }
 //
-// and fails when the layer had anything to say, also of what was left behind when the device went.
+// and fails if the layer reports anything, including objects that exist when the device is destroyed.
 #pragma once
 
 #include <allot/vulkan/memory.hpp>
@@ -43,10 +43,10 @@ public:
     VkQueue queue = VK_NULL_HANDLE;
     std::uint32_t family = 0;
     bool can_import = false;            // VK_EXT_external_memory_host
-    bool listens = false;               // the validation layer is there
-    std::vector<std::string> messages;  // what it said
+    bool listens = false;               // the validation layer is installed
+    std::vector<std::string> messages;  // its messages
 
-    /// The reason when there is none.
+    /// Initializes the device. Returns the reason for a failure, or null.
     [[nodiscard]] const char* open() {
         VkApplicationInfo about{};
         about.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
@@ -66,7 +66,7 @@ public:
         wanted.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
         wanted.pApplicationInfo = &about;
         if (listens) {
-            wanted.pNext = &messenger;  // hears of the instance itself too
+            wanted.pNext = &messenger;  // also receives messages about the instance
             wanted.enabledLayerCount = wanted.enabledExtensionCount = 1;
             wanted.ppEnabledLayerNames = &layer;
             wanted.ppEnabledExtensionNames = &extension;
@@ -99,7 +99,7 @@ public:
         messenger_ = VK_NULL_HANDLE;
         instance = VK_NULL_HANDLE;
     }
-    /// The driver and its version: "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
+    /// The driver and its version, for example "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)".
     [[nodiscard]] std::string name() const {
         VkPhysicalDeviceDriverProperties driver{};
         driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
@@ -164,7 +164,7 @@ private:
 inline constexpr VkBufferUsageFlags every_use = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-/// A device for one test, and allot's view of it. Without one, nothing in this program can run.
+/// A device for one test, with allot's logical_device. Without a device, the program is skipped.
 class validated {
 public:
     validated() {
@@ -173,7 +173,7 @@ public:
             std::fflush(stdout);
             std::_Exit(77);
         }
-        if (!vulkan.listens) std::puts("skipped: no validation layer of Vulkan's listens");
+        if (!vulkan.listens) std::puts("skipped: the Vulkan validation layer is not installed");
         gpu.emplace(&::vkGetInstanceProcAddr, vulkan.instance, vulkan.physical, vulkan.device);
     }
     validated(const validated&) = delete;
@@ -187,7 +187,7 @@ public:
     vulkan_installation vulkan;
     std::optional<allot::vulkan::logical_device> gpu;
 
-    /// A memory type that the host sees, for buffers of every use in these tests.
+    /// Returns a host-visible memory type for buffers with every use in these tests.
     [[nodiscard]] std::uint32_t type() const {
         return allot::vulkan::memory_type(gpu->memory(), gpu->types_for_buffers(every_use),
                                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);

@@ -1,4 +1,5 @@
-// The laws on Vulkan's devices, and on arenas over them: device memory, and host bytes imported as such. The layer listens.
+// The laws on Vulkan's devices and on arenas over them: device memory, and imported host bytes. The validation layer is
+// on.
 #include "../../laws/adapters.hpp"
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
@@ -21,7 +22,7 @@ using allot::vulkan::dedicated;
 using allot::vulkan::device_memory;
 using allot::vulkan::imported;
 
-/// What the running test works on, and where allot mapped each allocation: regions do not say.
+/// The devices of the current test, and the host address of each allocation, which regions do not contain.
 tests::validated* test = nullptr;
 std::map<VkDeviceMemory, void*> mapped;
 
@@ -47,7 +48,7 @@ struct on_the_device : tests::validated {
     }
 };
 
-/// All of a region, where the host sees it.
+/// All of a region in host-visible memory.
 struct mapped_bytes {
     using region = allot::region<allot::handle_offset<VkDeviceMemory>::address>;
     static void fill(const region& all, unsigned char value) { std::memset(mapped.at(all.base.handle), value, all.size); }
@@ -96,7 +97,7 @@ using paged = laws::paged_subject<laws::arena_over<device_memory, allot::best_fi
                                   allot::pointer_table<64, allot::row_index<>, allot::handle_offset<VkDeviceMemory>>>;
 
 using laws::make;
-// (Regions are whole multiples of 256 bytes, so that none is had over any number of bytes.)
+// Regions are multiples of 256 bytes, so that no region has an arbitrary size.
 constexpr laws::row table[] = {
     {"best fit", make<on<allot::best_fit<>>>, false, false},
     {"best fit, side table of 24", make<on<allot::best_fit<few>>>, false, false},
@@ -118,7 +119,7 @@ constexpr laws::row imported_table[] = {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(on_the_device, "vulkan: device memory and dedicated memory keep the laws of a device") {
+TEST_CASE_FIXTURE(on_the_device, "vulkan: device memory and dedicated memory satisfy the device laws") {
     laws::judge_device([] { return laws::ground<device_memory>::device(0); }, {}, mapped_bytes{}, laws::no_resources{});
     tests::seen("vulkan::device_memory", vulkan.name());
 
@@ -134,7 +135,7 @@ TEST_CASE_FIXTURE(on_the_device, "vulkan: device memory and dedicated memory kee
     tests::seen("vulkan::dedicated", vulkan.name());
 }
 
-TEST_CASE_FIXTURE(on_the_device, "vulkan: imported bytes keep the laws of a device, and of arenas over them") {
+TEST_CASE_FIXTURE(on_the_device, "vulkan import: imported bytes and arenas over them satisfy the laws") {
     if (!vulkan.can_import) {
         std::puts("skipped: the Vulkan device has no VK_EXT_external_memory_host");
         return;
@@ -147,7 +148,7 @@ TEST_CASE_FIXTURE(on_the_device, "vulkan: imported bytes keep the laws of a devi
     tests::seen("vulkan::imported", vulkan.name());
 }
 
-TEST_CASE_FIXTURE(on_the_device, "vulkan: arenas over device memory keep the laws") {
+TEST_CASE_FIXTURE(on_the_device, "vulkan: arenas over device memory satisfy the laws") {
     CHECK(std::size(table) == 12);
     laws::judge(table);
 }

@@ -1,5 +1,5 @@
-// Leaks of a program that loads a driver. These cases are run by CTest with the leak sanitizer and a stand-in driver
-// (../keeping_vulkan), each in a process of its own: the first has to pass, and the second has to be reported.
+// Leaks of a program that loads a driver. CTest runs these cases with the leak sanitizer and a fake driver
+// (../keeping_vulkan), each in a separate process: the first must pass, and the second must be reported.
 #include <allot/allot.hpp>
 
 #include <vulkan/vulkan.h>
@@ -18,14 +18,14 @@ void load_and_unload_drivers() {
     ::vkDestroyInstance(instance, nullptr);
 }
 
-/// An arena and its region: two allocations, to which no pointer is left.
+/// An arena and its region: two allocations that no pointer refers to.
 [[gnu::noinline]] void lose_an_arena() {
     using arena = allot::arena<allot::host::heap, allot::bump<>>;
     auto* const lost = new arena{{}, 12345};
     REQUIRE(lost->allocate({100, 8}));
 }
 
-/// Overwrites the part of the stack where a pointer to the arena may still be.
+/// Overwrites the part of the stack that may still contain a pointer to the arena.
 [[gnu::noinline]] void overwrite_stack() {
     volatile unsigned char bytes[4096];
     for (volatile unsigned char& each : bytes) each = 0;
@@ -33,9 +33,9 @@ void load_and_unload_drivers() {
 
 }  // namespace
 
-TEST_CASE("vulkan leaks: what a driver keeps is not reported" * doctest::skip()) { load_and_unload_drivers(); }
+TEST_CASE("vulkan leaks: memory that a driver keeps is not reported" * doctest::skip()) { load_and_unload_drivers(); }
 
-TEST_CASE("vulkan leaks: an arena that is lost is reported" * doctest::skip()) {
+TEST_CASE("vulkan leaks: a lost arena is reported" * doctest::skip()) {
     load_and_unload_drivers();
     lose_an_arena();
     overwrite_stack();

@@ -1,4 +1,4 @@
-// Vulkan on the driver that is installed, with its validation layer listening: buffers and images in one allocation.
+// Vulkan on the installed driver, with its validation layer: buffers and images in one allocation.
 #include <allot/allot.hpp>
 #include <allot/vulkan/bound_buffer.hpp>
 #include <allot/vulkan/dedicated.hpp>
@@ -25,7 +25,7 @@ using tests::validated;
 using arena = allot::arena<device_memory, allot::best_fit<>>;
 constexpr VkResult invalid = VK_ERROR_VALIDATION_FAILED_EXT;
 
-/// A block for a buffer, bound.
+/// A block with a buffer bound to it.
 template <class Arena>
 auto place_buffer(Arena& memory, VkBuffer buffer) {
     const auto wanted = memory.device().buffer_layout(buffer);
@@ -45,7 +45,7 @@ auto place_image(Arena& memory, VkImage image) {
     return block;
 }
 
-/// The words of a block, as the host sees them.
+/// The words of a block, through the host's mapping.
 template <class Arena, class Block>
 std::uint32_t* words_of(const Arena& memory, const Block& block) {
     void* const bytes = memory.device().host_pointer(block);
@@ -53,7 +53,7 @@ std::uint32_t* words_of(const Arena& memory, const Block& block) {
     return static_cast<std::uint32_t*>(bytes);
 }
 
-/// Moves an image, whose bytes are nothing yet, to where it is copied to; or from there to where it is copied from.
+/// Moves an uninitialized image to the layout of a copy's target, or from there to the layout of a copy's source.
 void turn(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to) {
     VkImageMemoryBarrier barrier{};
     barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
@@ -70,9 +70,9 @@ void turn(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLa
 
 }  // namespace
 
-TEST_CASE_FIXTURE(validated, "vulkan: the validation layer listens") {
+TEST_CASE_FIXTURE(validated, "vulkan: the validation layer reports errors") {
     if (!vulkan.listens) return;
-    // What allot refuses, said to the driver: a bind that is misaligned. This is what fails every other test here.
+    // Passes a request that allot rejects to the driver: a misaligned bind. All other tests here fail in this case.
     arena memory{{*gpu, type()}, 64_KiB};
     const VkBuffer buffer = make_buffer(vulkan.device, 1000, every_use);
     const auto block = memory.allocate({4096, 256});
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: the validation layer listens") {
     ::vkDestroyBuffer(vulkan.device, buffer, nullptr);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: buffers and images in one allocation, and kernels at offsets of them") {
+TEST_CASE_FIXTURE(validated, "vulkan: buffers and images share an allocation, with kernels at offsets of buffers") {
     constexpr std::uint32_t side = 16, count = side * side;
     const VkDevice device = vulkan.device;
     const VkImage image = make_image(device, side);
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: buffers and images in one allocation, and 
     const std::uint32_t visible =
         allot::vulkan::memory_type(gpu->memory(), for_both, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     if (visible == allot::vulkan::no_type) {
-        std::puts("skipped: the Vulkan device has no memory that the host sees for buffers and images together");
+        std::puts("skipped: the Vulkan device has no host-visible memory for both buffers and images");
         ::vkDestroyImage(device, image, nullptr);
         return;
     }
@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: buffers and images in one allocation, and 
     ::vkDestroyImage(device, image, nullptr);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: one buffer over a region serves every block in it, at its offset") {
+TEST_CASE_FIXTURE(validated, "vulkan buffer_over: one buffer over a region serves every block at its offset") {
     arena memory{{*gpu, type()}, 10'000};
     const auto& all = memory.regions()[0];
     const auto buffer = allot::vulkan::buffer_over(memory.device(), all.base, all.size, every_use);
@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: one buffer over a region serves every bloc
     for (std::uint32_t i = 0; i != 25; ++i) REQUIRE(words_of(memory, before)[i] == 0xEEEEEEEE);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: what would be bound wrongly is refused, and the driver is not asked") {
+TEST_CASE_FIXTURE(validated, "vulkan bind: invalid binds fail without a driver call") {
     arena memory{{*gpu, type()}, 64_KiB};
     const VkBuffer buffer = make_buffer(vulkan.device, 1000, every_use);
     const VkImage image = make_image(vulkan.device, 8);
@@ -185,13 +185,13 @@ TEST_CASE_FIXTURE(validated, "vulkan: what would be bound wrongly is refused, an
     };
     refused(with(4, 4096));                        // misaligned
     refused(with(0, 64));                          // too small
-    refused(with(64_KiB, 4096));                   // behind the end
-    refused(with(64_KiB - 512, 1024));             // over the end
-    refused(with(~std::size_t{0} - 1023, 4096));   // around it
+    refused(with(64_KiB, 4096));                   // after the end
+    refused(with(64_KiB - 512, 1024));             // across the end
+    refused(with(~std::size_t{0} - 1023, 4096));   // wraps around
     refused(with(0, wanted->size + 4));            // ends inside a granule
     refused(decltype(block){});                    // of no memory
     arena other{{*gpu, type()}, 64_KiB};
-    refused(other.allocate({4096, 4096}));         // of another's
+    refused(other.allocate({4096, 4096}));         // of other memory
     CHECK(other.device().host_pointer(block) == nullptr);
     CHECK(other.device().flush(block) == VK_ERROR_MEMORY_MAP_FAILED);
     CHECK(device.host_pointer(with(64_KiB - 4, 8)) == nullptr);
@@ -209,14 +209,14 @@ TEST_CASE_FIXTURE(validated, "vulkan: what would be bound wrongly is refused, an
     ::vkDestroyImage(vulkan.device, image, nullptr);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: no more is asked of a heap than is in it, and of the driver than it allows") {
+TEST_CASE_FIXTURE(validated, "vulkan: the sizes of heaps and the driver's limits are enforced") {
     const VkDeviceSize heap = gpu->memory().memoryHeaps[gpu->memory().memoryTypes[type()].heapIndex].size;
     device_memory memory{*gpu, type()};
     for (const VkDeviceSize size : {heap + 1, 4 * heap, VkDeviceSize{1} << 62})
         CHECK(memory.acquire({static_cast<std::size_t>(size), 1}).error() == VK_ERROR_OUT_OF_DEVICE_MEMORY);
     CHECK(gpu->allocations() == 0);
-    if (heap > 8_GiB) return;  // a machine's own: it is not taken from it
-    const auto half = memory.acquire({static_cast<std::size_t>(heap / 2), 1});  // not touched
+    if (heap > 8_GiB) return;  // the machine's own memory: the test does not use it
+    const auto half = memory.acquire({static_cast<std::size_t>(heap / 2), 1});  // not accessed
     REQUIRE(half);
     device_memory other{*gpu, type()};
     CHECK(other.acquire({static_cast<std::size_t>(heap / 2 + 1), 1}).error() == VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -226,7 +226,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: no more is asked of a heap than is in it, 
     other.release(*more);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: allocations are counted over all memory of a device") {
+TEST_CASE_FIXTURE(validated, "vulkan logical_device: counts allocations over all memory of a device") {
     allot::vulkan::logical_device few{&::vkGetInstanceProcAddr, vulkan.instance, vulkan.physical, vulkan.device, 3};
     device_memory one{few, type()}, two{few, type()};
     const auto a = one.acquire({100, 1}), b = two.acquire({100, 1}), c = two.acquire({100, 1});
@@ -254,7 +254,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: allocations are counted over all memory of
     little.release(*f);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: a dedicated allocation has its buffer's or image's size, and is bound to that alone") {
+TEST_CASE_FIXTURE(validated, "vulkan dedicated: has the size of its resource and binds only that") {
     const VkBuffer buffer = make_buffer(vulkan.device, 1000, every_use);
     const VkImage image = make_image(vulkan.device, 32);
     const auto is_dedicated = [&](allot::vulkan::dedicated from, auto bind) {
@@ -285,7 +285,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: a dedicated allocation has its buffer's or
     ::vkDestroyImage(vulkan.device, image, nullptr);
 }
 
-TEST_CASE_FIXTURE(validated, "vulkan: kernels work in the host's bytes where they lie") {
+TEST_CASE_FIXTURE(validated, "vulkan import: kernels work on the host's bytes in place") {
     alignas(4096) static std::uint32_t words[4096];
     if (!vulkan.can_import) {
         std::puts("skipped: the Vulkan device has no VK_EXT_external_memory_host");
@@ -323,7 +323,7 @@ TEST_CASE_FIXTURE(validated, "vulkan: kernels work in the host's bytes where the
     ::vkDestroyBuffer(vulkan.device, to, nullptr);
 }
 
-TEST_CASE("vulkan: without a driver, or without a device, everything is refused with a code of Vulkan's") {
+TEST_CASE("vulkan: without a driver or device, every request fails with a code of Vulkan") {
     VkInstanceCreateInfo wanted{};
     wanted.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     VkInstance instance = VK_NULL_HANDLE;

@@ -1,4 +1,4 @@
-// Before MPI_Init and after MPI_Finalize: what needs MPI is refused, and what outlives it does nothing.
+// Before MPI_Init and after MPI_Finalize: requests fail, and objects that outlive MPI do nothing.
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 #include <allot/mpi/window.hpp>
@@ -22,7 +22,7 @@ bool is_open_mpi() {
 
 }  // namespace
 
-TEST_CASE("without MPI there are no ranks, and no memory") {
+TEST_CASE("mpi window: without MPI there are no ranks and no memory") {
     allot::mpi::communicator early{MPI_COMM_WORLD};
     CHECK(early.size() == 0);
     arena memory{early, 4096};
@@ -38,7 +38,7 @@ TEST_CASE("without MPI there are no ranks, and no memory") {
         arena in_time{ranks, 4096};
         CHECK(in_time.allocate({.size = 64}));
     }
-    if (is_open_mpi()) {  // MPICH itself ends the program where a window is left at MPI_Finalize
+    if (is_open_mpi()) {  // MPICH ends the program if a window exists at MPI_Finalize
         allot::mpi::communicator ranks{MPI_COMM_WORLD};
         auto late = std::make_unique<arena>(ranks, 4096U);
         CHECK(late->allocate({.size = 64}));

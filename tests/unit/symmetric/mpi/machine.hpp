@@ -1,4 +1,4 @@
-// What these tests run on: ranks of MPI, and windows.
+// The machine of these tests: MPI's ranks and windows.
 #pragma once
 
 #include <allot/mpi/window.hpp>

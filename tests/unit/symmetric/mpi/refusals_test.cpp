@@ -1,5 +1,5 @@
-// What MPI seldom does: bases that are aligned differently on every rank, and refusals on one rank only. Its profiling
-// interface lets a program stand in for its functions; what they do for real is at PMPI_.
+// Rare cases of MPI: bases with a different alignment on every rank, and failures on one rank only. MPI's profiling
+// interface lets a program replace its functions; the original functions have the prefix PMPI_.
 #include "../all_ranks.hpp"
 
 #include <allot/allot.hpp>
@@ -15,10 +15,10 @@ using machine::ranks;
 
 const bool on_last = ranks().rank() == ranks().size() - 1;
 
-/// What MPI does next, on this rank.
+/// The next behavior of MPI on this rank.
 struct {
     int allocate = MPI_SUCCESS, create = MPI_SUCCESS, lock = MPI_SUCCESS;
-    bool skewed = false;  // the base is 8 bytes further on every rank
+    bool skewed = false;  // shifts the base by 8 bytes per rank
 } answers;
 
 alignas(64) std::byte skewed_bytes[1 << 16];
@@ -45,8 +45,8 @@ extern "C" int MPI_Win_lock_all(int mode, MPI_Win window) {
     return answers.lock != MPI_SUCCESS ? answers.lock : PMPI_Win_lock_all(mode, window);
 }
 
-TEST_CASE("where bases are not alike, memory of ours is: the same offsets, aligned everywhere") {
-    if (ranks().size() == 1) return;  // one base is like itself, and Open MPI makes no window of given memory for one rank
+TEST_CASE("mpi window: differently aligned bases are replaced by aligned memory with equal offsets") {
+    if (ranks().size() == 1) return;  // one base always agrees; Open MPI has no MPI_Win_create for one rank
     const mended after;
     answers.skewed = true;
     device memory{ranks()};
@@ -72,7 +72,7 @@ TEST_CASE("where bases are not alike, memory of ours is: the same offsets, align
     memory.release(*held);
 }
 
-TEST_CASE("what one rank is refused, all are, with the same code") {
+TEST_CASE("mpi window: a failure on one rank is the same error on all ranks") {
     const mended after;
     device memory{ranks()};
     const auto refused_with = [&] {
@@ -81,15 +81,15 @@ TEST_CASE("what one rank is refused, all are, with the same code") {
         CHECK(are_equal_on_all_ranks({static_cast<std::uint64_t>(answer.error())}));
         return answer.error();
     };
-    SUBCASE("by all") {
+    SUBCASE("the allocation, on all ranks") {
         answers.allocate = MPI_ERR_NO_MEM;
         CHECK(refused_with() == MPI_ERR_NO_MEM);
     }
-    SUBCASE("by the start of communication, on one") {
+    SUBCASE("the start of communication, on one rank") {
         if (on_last) answers.lock = MPI_ERR_OTHER;
         CHECK(refused_with() == MPI_ERR_OTHER);
     }
-    SUBCASE("of given memory, by all") {
+    SUBCASE("the window over given memory, on all ranks") {
         if (ranks().size() != 1) {
             answers.skewed = true;
             answers.create = MPI_ERR_OTHER;
@@ -102,7 +102,7 @@ TEST_CASE("what one rank is refused, all are, with the same code") {
     memory.release(*held);
 }
 
-TEST_CASE("MPI's errors come back as codes") {
+TEST_CASE("mpi window: MPI's errors are returned as codes") {
     device memory{ranks()};
     const auto held = memory.acquire({.size = 1000, .align = 64});
     REQUIRE_ON_ALL(static_cast<bool>(held));

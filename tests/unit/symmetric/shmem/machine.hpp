@@ -1,4 +1,4 @@
-// What these tests run on: processing elements of OpenSHMEM, and its symmetric heap.
+// The machine of these tests: OpenSHMEM's processing elements and symmetric heap.
 #pragma once
 
 #include <allot/shmem/heap.hpp>
