@@ -1,4 +1,4 @@
-// The reader of compilers' captures, on whatever text.
+// Fuzz target: the reader of compiler captures, with arbitrary text.
 #include "planned.hpp"
 
 #include <capture.hpp>

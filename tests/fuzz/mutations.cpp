@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: every file that is given as it is, and then COUNT mutations of them, which are
-// the same on every machine.
+// Runs a fuzz target without libFuzzer: first each given file unchanged, then COUNT mutations of the files. The
+// mutations are the same on every machine.
 //
 //     fuzz_program_mutations COUNT FILE...
 #include <algorithm>
@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
 
 namespace {
 
+/// Generates mutations of a set of files.
 class mutator {
 public:
     explicit mutator(const std::vector<std::string>& files) : files_{files} {}
@@ -27,7 +28,7 @@ public:
     }
 
 private:
-    /// A number below `end`, or 0. Not std::uniform_int_distribution, which differs between libraries.
+    /// Returns a random number below `end`, or 0. std::uniform_int_distribution would differ between libraries.
     [[nodiscard]] std::size_t below(std::size_t end) {
         return end == 0 ? 0 : static_cast<std::size_t>(random_() % end);
     }
@@ -55,7 +56,7 @@ private:
         default: return change_lines(text);
         }
     }
-    /// Another number in place of the first behind a position.
+    /// Replaces the first number after a position.
     void change_number(std::string& text, std::size_t at) {
         static constexpr const char* odd[] = {"0", "-1", "1", "3", "4", "64", "65", "256", "1024", "4096",
                                               "2147483648", "4294967296", "9223372036854775807",
@@ -65,7 +66,7 @@ private:
         const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
         text.replace(begin, end - begin, odd[below(std::size(odd))]);
     }
-    /// A line more, less, twice, elsewhere, or from another file.
+    /// Clears, joins, swaps or replaces a line.
     void change_lines(std::string& text) {
         std::vector<std::string> lines = lines_of(text);
         const std::size_t one = below(lines.size()), other = below(lines.size());

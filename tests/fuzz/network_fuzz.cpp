@@ -1,5 +1,5 @@
-// The reader of network files, on whatever text. What is read is a network: lives lie inside its steps, and its sums
-// can be counted.
+// Fuzz target: the reader of network files, with arbitrary text. An accepted text is a valid network: all lifetimes are
+// within its steps, and its sums do not overflow.
 #include <network.hpp>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// planned: whatever a reader takes for buffers is planned, also in pages, checked, written and drawn; or the planner says why it cannot be.
+// planned: plans the buffers that a reader accepts, with offsets and in pages. Checks, writes and draws the results. An
+// error must have a message.
 #pragma once
 
 #include <paging.hpp>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+/// Writes the result in all formats.
 inline void show(const planner::input& given, const planner::outcome& made) {
     std::ostringstream out;
     planner::write_table(out, given, made);
@@ -16,6 +18,7 @@ inline void show(const planner::input& given, const planner::outcome& made) {
     if (out.str().empty()) std::abort();
 }
 
+/// Plans the buffers that `read` returns.
 template <class Read>
 void read_and_plan(Read read) {
     try {
@@ -24,7 +27,7 @@ void read_and_plan(Read read) {
         if (!planner::mistake_in(given, made).empty()) std::abort();
         show(given, made);
 
-        std::uint64_t page_size = 1, sum = 0;  // some hundreds of pages, aligned as the buffers are
+        std::uint64_t page_size = 1, sum = 0;  // several hundred pages with the alignment of the buffers
         for (const allot::plan_buffer& each : given.buffers) {
             sum += each.size;
             page_size = std::max(page_size, each.align);

@@ -1,5 +1,5 @@
-// The tensor VM's reader and machine, on whatever text. A program is read or refused; what is read runs on two memories
-// of a few pages each, in which it has to end alike: with the same output, or the same line and reason.
+// Fuzz target: the reader and the machine of the tensor VM, with arbitrary text. Each accepted program runs with two
+// kinds of memory of a few pages each. Both runs must end with the same output, or with the same line and reason.
 #include <machine.hpp>
 #include <tightly_coupled_memory.hpp>
 

@@ -1,4 +1,4 @@
-// The reader of tables of buffers, on whatever text.
+// Fuzz target: the reader of tables of buffers, with arbitrary text.
 #include "planned.hpp"
 
 #include <csv.hpp>

@@ -1,7 +1,7 @@
-// Tensor calls, read from bytes, against an oracle that knows which byte belongs to whom and what it holds.
+// Decodes tensor calls from bytes and compares them with an oracle that tracks the owner and the contents of each byte.
 //
-// `play` runs whatever the bytes say and aborts with a line when a call answers other than the oracle foretold, or when a
-// live tensor's bytes are not what was written to them. It is the body of a libFuzzer target and of an ordinary test.
+// `play` runs the decoded calls. It aborts with a message if a call returns another result than the oracle predicts, or
+// if the bytes of a live tensor differ from the written ones. A libFuzzer target and an ordinary test use it.
 #pragma once
 
 #include <allot/allot.hpp>
@@ -26,15 +26,15 @@ class tensor_calls {
     struct extent {
         std::size_t at, size;
     };
-    /// A tensor that lives, what it holds, and the bytes that are its own (a view's are its parent's).
+    /// A live tensor and its bytes. A view has bytes of its parent.
     struct life {
         std::variant<whole, in_rows> tensor;
-        std::vector<extent> data;  // in the order of its elements
+        std::vector<extent> data;  // in the order of the elements
         std::vector<extent> table;
-        std::size_t claim;  // lives with the same number share bytes
-        bool shares_last_byte = false;  // elements of another tensor lie in its last byte: it is read and not written
+        std::size_t claim;  // tensors with the same number share bytes
+        bool shares_last_byte = false;  // its last byte contains elements of another tensor: read it, do not write it
     };
-    /// A storage, and who owns each of its bytes; 0 for nobody.
+    /// A storage and the owner of each of its bytes. 0: no owner.
     struct space {
         storage memory;
         std::vector<std::size_t> owner;
@@ -44,7 +44,7 @@ class tensor_calls {
             }
             return true;
         }
-        /// Places of so many bytes, so aligned, that could be taken at once.
+        /// Returns how often `size` bytes with the alignment `align` fit the free bytes together.
         [[nodiscard]] std::size_t places(std::size_t size, std::size_t align) const {
             std::size_t found = 0;
             for (std::size_t at = 0; at + size <= owner.size();) {
@@ -102,14 +102,14 @@ private:
         std::abort();
     }
 
-    // ── what is asked for ────────────────────────────────────────────────────────────────────────────────────────
+    // ── random arguments ─────────────────────────────────────────────────────────────────────────────────────────
 
     [[nodiscard]] allot::dtype any_dtype() {
         constexpr allot::dtype all[] = {allot::uint8, allot::int32, allot::uint4, allot::float16, {allot::dtype_code::integer, 3, 3},
                                         allot::dtype{}};
         return all[below(std::size(all))];
     }
-    /// Mostly small, now and then empty, negative or huge.
+    /// Returns an extent that is usually small and sometimes empty, negative or huge.
     [[nodiscard]] std::int64_t any_extent() {
         const std::size_t roll = below(64);
         if (roll == 63) return std::numeric_limits<std::int64_t>::max();
@@ -124,7 +124,7 @@ private:
         return static_cast<std::int64_t>(roll < 24 ? at / data_.memory.align() * data_.memory.align() : at);
     }
 
-    /// What placing bytes at an offset has to answer.
+    /// Returns the expected result of placing bytes at an offset.
     [[nodiscard]] static reason foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
         if (offset < 0) return reason::negative_offset;
         const auto at = static_cast<std::size_t>(offset);
@@ -142,9 +142,9 @@ private:
         const auto size = allot::byte_count(shape, type);
         auto made = allot::alloc_tensor(data_.memory, offset, shape, type);
         const reason expected = size ? foretell(data_, offset, *size, data_.memory.align()) : size.error().reason;
-        expect(made.error().reason == expected, "a tensor at an offset is refused for what is wrong, and for nothing else");
+        expect(made.error().reason == expected, "placing a tensor at an offset returns the expected error");
         if (!made) return;
-        expect(*size == 0 || position(made->data()) == static_cast<std::size_t>(offset), "a tensor lies at its offset");
+        expect(*size == 0 || position(made->data()) == static_cast<std::size_t>(offset), "a tensor is at its offset");
         add(*std::move(made), *size);
     }
 
@@ -155,9 +155,9 @@ private:
         auto made = allot::alloc_tensor(data_.memory, allot::anywhere, shape, type);
         reason expected = size.error().reason;
         if (size && *size != 0 && data_.places(*size, data_.memory.align()) == 0) expected = reason::no_memory;
-        expect(made.error().reason == expected, "a search is refused when no hole fits, and only then");
+        expect(made.error().reason == expected, "a search fails if and only if no hole fits");
         if (!made) return;
-        expect(*size == 0 || position(made->data()) % data_.memory.align() == 0, "what is found is aligned");
+        expect(*size == 0 || position(made->data()) % data_.memory.align() == 0, "a found place is aligned");
         add(*std::move(made), *size);
     }
 
@@ -181,10 +181,10 @@ private:
             expected = foretell({data_.memory, owner}, rows[row], row_bytes, data_.memory.align());
             if (expected == reason::none) std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
         }
-        expect(made.error().reason == expected, "rows at offsets are refused for what is wrong, and for nothing else");
+        expect(made.error().reason == expected, "placing rows at offsets returns the expected error");
         if (!made) return;
         for (std::size_t row = 0; row != live_rows; ++row)
-            expect(position(made->row(row)) == static_cast<std::size_t>(rows[row]), "a row lies at its offset");
+            expect(position(made->row(row)) == static_cast<std::size_t>(rows[row]), "a row is at its offset");
         add(*std::move(made), row_bytes);
     }
 
@@ -200,7 +200,7 @@ private:
         if (expected == reason::none && live_rows != 0 &&
             (table_.places(live_rows * 2, 2) == 0 || data_.places(row_bytes, data_.memory.align()) < live_rows))
             expected = reason::no_memory;
-        expect(made.error().reason == expected, "a search for rows is refused when one of them has no place, and only then");
+        expect(made.error().reason == expected, "a search for rows fails if and only if a row has no place");
         if (made) add(*std::move(made), row_bytes);
     }
     [[nodiscard]] static reason check_rows(const allot::shape& shape, allot::dtype type) {
@@ -220,7 +220,7 @@ private:
         const std::size_t claim = lives_[which].claim;
         lives_.erase(lives_.begin() + static_cast<std::ptrdiff_t>(which));
         for (const life& each : lives_) {
-            if (each.claim == claim) return;  // a view keeps it
+            if (each.claim == claim) return;  // a view keeps the bytes alive
         }
         for (space* in : {&data_, &table_}) std::replace(in->owner.begin(), in->owner.end(), claim, std::size_t{0});
     }
@@ -257,7 +257,7 @@ private:
                 else if (source.size() != target.size()) expected = reason::shape_mismatch;
                 else if (to.shares_last_byte) expected = reason::partial_bytes;
                 else if (shares_some(from, to)) expected = reason::overlapping;
-                expect(answer.reason == expected, "a copy is refused for what is wrong, and for nothing else");
+                expect(answer.reason == expected, "a copy returns the expected error");
                 if (answer.reason != reason::none) return;
                 bytes moved;
                 for (const extent& each : from.data)
@@ -270,7 +270,7 @@ private:
             },
             from.tensor, to.tensor);
     }
-    /// Whether they share bytes, but not each with itself.
+    /// Returns whether two tensors share bytes but differ in their list of bytes.
     [[nodiscard]] static bool shares_some(const life& from, const life& to) {
         std::vector<std::size_t> a, b;
         for (const auto& [life, list] : {std::pair{&from, &a}, std::pair{&to, &b}}) {
@@ -286,12 +286,12 @@ private:
         return !both.empty();
     }
 
-    /// Bits of the last byte that elements take.
+    /// Returns the number of bits that elements use in the last byte.
     [[nodiscard]] static std::size_t bits_of_last_byte(allot::dtype type, std::size_t count) {
         const std::size_t over = count % 8 * (type.element_bits() % 8) % 8;
         return over == 0 ? 8 : over;
     }
-    /// Whether elements are aligned there, or those of the tensor need not be aligned any less.
+    /// Returns whether elements of `type` are aligned at `skip`, or need no more alignment than the parent.
     [[nodiscard]] static bool suits(allot::dtype type, const whole& parent, std::size_t skip) {
         const auto lowest_bit = [](std::size_t bytes) { return bytes & (~bytes + 1); };
         if (!type.is_whole_bytes()) return true;
@@ -299,7 +299,7 @@ private:
         if (parent.dtype().is_whole_bytes() && align <= lowest_bit(parent.dtype().element_bytes())) return true;
         return (reinterpret_cast<std::uintptr_t>(parent.data()) + skip) % align == 0;
     }
-    /// A view of bytes, or a slice, of some tensor.
+    /// Creates a view or a slice of a random tensor.
     void look_otherwise() {
         if (lives_.empty()) return;
         const life& chosen = lives_[below(lives_.size())];
@@ -319,7 +319,7 @@ private:
             else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
                 expected = reason::misaligned;
             else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip))) expected = reason::misaligned;
-            expect(made.error().reason == expected, "a view is refused for what is wrong, and for nothing else");
+            expect(made.error().reason == expected, "a view returns the expected error");
             if (!made) return;
             if (*size != 0) {
                 fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
@@ -340,9 +340,9 @@ private:
             }
             const auto made = allot::slice(*parent, from, size);
             if (!inside) return expect(made.error().reason == reason::out_of_bounds, "a slice stays inside");
-            if (!made) return expect(made.error().reason == reason::partial_bytes, "a slice inside is refused inside a byte only");
+            if (!made) return expect(made.error().reason == reason::partial_bytes, "a slice inside the tensor fails only at partial bytes");
             const std::size_t bits = parent->dtype().element_bits();
-            if (*allot::element_count(size) != 0 && !(bits % 8 == 0)) return;  // written below by whole bytes only
+            if (*allot::element_count(size) != 0 && !(bits % 8 == 0)) return;  // below, only whole bytes are written
             const std::size_t columns = parent->shape().rank() == 2 ? static_cast<std::size_t>(parent->shape()[1]) : 1;
             const bool is_matrix = parent->shape().rank() == 2;
             const std::int64_t rows = is_matrix ? size[0] : 1;
@@ -358,13 +358,13 @@ private:
         lives_.push_back(std::move(fresh));
     }
 
-    // ── what has to be ───────────────────────────────────────────────────────────────────────────────────────────
+    // ── invariants ───────────────────────────────────────────────────────────────────────────────────────────────
 
     [[nodiscard]] std::size_t position(const void* address) const {
         return static_cast<std::size_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(data_.memory.base()));
     }
     void own(space& in, extent of, std::size_t claim) {
-        expect(of.at <= in.owner.size() && of.size <= in.owner.size() - of.at, "a tensor lies in its storage");
+        expect(of.at <= in.owner.size() && of.size <= in.owner.size() - of.at, "a tensor is inside its storage");
         expect(in.is_free(of), "no byte belongs to two tensors");
         std::fill_n(in.owner.begin() + static_cast<std::ptrdiff_t>(of.at), of.size, claim);
     }
@@ -392,7 +392,7 @@ private:
         const auto* const actual = static_cast<const unsigned char*>(data_.memory.base());
         for (const life& each : lives_) {
             for (const extent& of : each.data)
-                expect(std::memcmp(actual + of.at, content_.data() + of.at, of.size) == 0, "live bytes hold what was written");
+                expect(std::memcmp(actual + of.at, content_.data() + of.at, of.size) == 0, "live bytes have the written contents");
         }
     }
 

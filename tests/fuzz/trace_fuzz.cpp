@@ -1,5 +1,5 @@
-// The reader of allocation traces, on whatever bytes. What is read can be replayed: every block is allocated in a slot that
-// holds none, given back once as it was allocated, and the numbers about the trace are those of its operations.
+// Fuzz target: the reader of allocation traces, with arbitrary bytes. An accepted trace can be replayed: each block is
+// allocated in an empty slot and freed once with the same layout, and the summary matches the operations.
 #include <allot/inspect/trace.hpp>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         require(read.error().position <= size && !std::string_view{read.error().what()}.empty());
         return 0;
     }
-    std::vector<allot::trace_operation> held(read->slots);  // size 0 where no block lives
+    std::vector<allot::trace_operation> held(read->slots);  // size 0: the slot is empty
     std::uint64_t live = 0, peak = 0, largest = 0;
     for (const allot::trace_operation& each : read->operations) {
         if (each.action == allot::trace_action::reset) {

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Mutation testing: does a test fail when the library is wrong?
+"""Mutation testing: checks that a test fails if the library is wrong.
 
-Small mistakes (a comparison off by one, a sum that is a difference, a statement left out) are put into copies of the
-headers, all into one build; an environment variable switches one on at a time. For each mutant, the test cases that
-pass through it run, shortest first, until one fails. A mutant that no test case notices is a survivor: it is equivalent
-to the original, which equivalent.txt lists with the reason, or a test is missing.
+The script inserts small mistakes (a comparison off by one, a sum that becomes a difference, a statement left out) into
+copies of the headers, all in one build. An environment variable activates one at a time. For each mutant, the test
+cases that pass through it run, shortest first, until one fails. A mutant that no test case notices is a survivor.
+Either it is equivalent to the original, and equivalent.txt lists it with the reason, or a test is missing.
 
     tests/mutation/mutants.py BUILD [--mutants N] [--seed N] [--only PART] [--tests NAMES] [--jobs N] [--compile]
 
-BUILD is a folder for the mutated headers, the programs and the state of a run. A run that was stopped goes on where it
-was. To see one mutant at work: MUTANT=NUMBER BUILD/PROGRAM --test-case=...
-At run time, a mutant is off in constant expressions. --compile compiles the tests of its part with a survivor on in
-these, too; where that fails, equivalent.txt says "compiling FILE notices it", and then only this file is compiled.
-It exits with 1 when a survivor is not in equivalent.txt, and with 77 when a tool is missing.
+BUILD is a folder for the mutated headers, the programs and the state of a run. An interrupted run continues where it
+stopped. To run one mutant: MUTANT=NUMBER BUILD/PROGRAM --test-case=...
+At run time, mutants are inactive in constant expressions. With --compile, the script also compiles the tests of a
+survivor's part with the survivor active in constant expressions. If that fails, equivalent.txt has the reason
+"compiling FILE notices it", and later runs compile only this file.
+The exit status is 1 if a survivor is not in equivalent.txt, and 77 if a tool is missing.
 Needs libclang for Python (PyPI: libclang), clang++, g++ and doctest.
 """
 import argparse
@@ -33,7 +34,7 @@ import time
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
-parts = {  # what is mutated, in the folders and headers of include/allot
+parts = {  # mutated folders and headers of include/allot
     "core": ["core/"],
     "strategy": ["strategy/"],
     "arena": ["arena/", "compose/"],
@@ -57,19 +58,19 @@ operators = {
     "==": ["equal_as_unequal"], "!=": ["unequal_as_equal"], "+": ["plus_as_minus"], "-": ["minus_as_plus"],
     "*": ["times_as_plus"], "/": ["divided_as_times"], "&": ["and_as_or"], "|": ["or_as_and"],
 }
-capacity = 100_000  # as mutation.hpp has it
-longest_case = 3  # seconds of a processor; test cases that take longer are left out
+capacity = 100_000  # same as in mutation.hpp
+longest_case = 3  # seconds of processor time; longer test cases are skipped
 optimised = {"plan", "laws"}  # these programs take longer to run than to compile
-settings = {"ALLOT_PROBLEMS": "2000"}  # of tests that play random problems
+settings = {"ALLOT_PROBLEMS": "2000"}  # for tests with random problems
 
 
 class Mutant:
-    """One change: text inserted at offsets of a file, and what is replaced."""
+    """One change: text to insert at offsets of a file, and text to replace."""
 
     def __init__(self, path, line, size, kind, edits, function, text):
         self.path, self.line, self.size, self.kind, self.edits = path, line, size, kind, edits
         self.function, self.text = function, text
-        self.repeated = 0  # the same change of the same text, earlier in this function
+        self.repeated = 0  # number of equal changes of equal text earlier in this function
 
     def place(self):
         return (str(self.path), self.edits[0][0], self.kind)
@@ -78,7 +79,7 @@ class Mutant:
         return mutated_part(self.path.relative_to(root / "include/allot"))
 
     def key(self, repeated=None):
-        """Stays the same when other lines of the file change."""
+        """Returns a name that does not depend on other lines of the file."""
         name = f"{self.path.relative_to(root / 'include/allot')}: {self.function}: {self.kind}"
         repeated = self.repeated if repeated is None else repeated
         if repeated:
@@ -86,7 +87,7 @@ class Mutant:
         return name, self.text if len(self.text) <= 110 else self.text[:107] + "..."
 
     def hash(self):
-        """Repeats from the second on are chosen together."""
+        """Returns a hash for the choice. All repeats after the first have the same hash."""
         key = self.key(min(self.repeated, 1))
         return hashlib.sha256(f"{options.seed} {key}".encode()).digest()
 
@@ -103,11 +104,11 @@ def mutated_part(relative):
 
 
 def candidates(include):
-    """All mutants that the headers have, found in clang's syntax tree."""
+    """Returns all possible mutants of the headers, from clang's syntax tree."""
     kinds = cindex.CursorKind
     names = {"STATIC_ASSERT", "TEMPLATE_NON_TYPE_PARAMETER", "CONCEPT_DECL", "REQUIRES_EXPR", "ENUM_CONSTANT_DECL",
              "TYPE_ALIAS_DECL", "TYPE_ALIAS_TEMPLATE_DECL"}
-    compile_time = {getattr(kinds, name) for name in names if hasattr(kinds, name)}  # a version of clang may lack one
+    compile_time = {getattr(kinds, name) for name in names if hasattr(kinds, name)}  # some versions of clang lack one
     functions = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD, kinds.CONSTRUCTOR, kinds.DESTRUCTOR,
                  kinds.CONVERSION_FUNCTION}
     headers = [str(p.relative_to(include)) for p in sorted(include.glob("allot/**/*.hpp"))
@@ -176,7 +177,7 @@ def candidates(include):
             if text_of(location.name)[start:start + 14].startswith(b"if constexpr"):
                 children = children[1:]
             elif b"__builtin_unreachable" in text_of(location.name)[start:end]:
-                return  # for the optimiser alone
+                return  # only a hint for the optimizer
         if cursor.kind is kinds.BINARY_OPERATOR and len(children) == 2:
             visit_operator(cursor, *children, function)
         if cursor.kind is kinds.CXX_BOOL_LITERAL_EXPR and parent.kind is kinds.RETURN_STMT:
@@ -201,7 +202,7 @@ def candidates(include):
 
 
 def one_for_each_place(mutants):
-    """Two mutants that change the same operator cannot stand in one file."""
+    """Removes mutants that change the same operator as another one."""
     seen, kept = set(), []
     for m in mutants:
         places = {(m.path, offset) for offset, *_ in m.edits[1:-1]} or {(m.path, m.edits[0][0], m.kind)}
@@ -212,7 +213,7 @@ def one_for_each_place(mutants):
 
 
 def choose(include):
-    """As many of each part, in an order that an edit elsewhere does not change."""
+    """Chooses the same number of mutants of each part, independent of edits elsewhere."""
     everything = [m for m in candidates(include) if options.only in (None, m.part())]
     everything.sort(key=Mutant.hash)
     by_part = {part: [] for part in parts}
@@ -221,16 +222,16 @@ def choose(include):
     in_turn = [m for row in itertools.zip_longest(*by_part.values()) for m in row if m is not None]
     chosen = {}
     for m in in_turn[:options.mutants]:
-        number = int.from_bytes(m.hash()[:4], "big") % capacity  # not counted, so that an edit elsewhere keeps it
+        number = int.from_bytes(m.hash()[:4], "big") % capacity  # a hash: independent of edits elsewhere
         while number in chosen:
             number = (number + 1) % capacity
         chosen[number] = m
-    print(f"{len(everything)} mutants are possible, {len(chosen)} are taken", flush=True)
+    print(f"{len(everything)} possible mutants, {len(chosen)} chosen", flush=True)
     return chosen, {m.key() for m in everything}
 
 
 def write_headers(chosen, include, to):
-    """The headers with all mutants in them, lines kept. A file that stays the same is not touched."""
+    """Writes the headers with all mutants and unchanged line numbers. Does not touch unchanged files."""
     by_file = collections.defaultdict(list)
     for number, mutant in chosen.items():
         by_file[mutant.path].append((number, mutant))
@@ -240,7 +241,7 @@ def write_headers(chosen, include, to):
         inserts = []  # (offset, three orders at one offset, bytes replaced, text)
         for number, m in by_file[path]:
             first, *middle, last = m.edits
-            outer = {"yes": 1, "no": 1, "left out": 2}.get(m.kind, 0)  # of those around the same text
+            outer = {"yes": 1, "no": 1, "left out": 2}.get(m.kind, 0)  # order of mutants around the same text
             inserts.append((first[0], 1, -m.size, -outer, 0, first[1].replace("@", str(number))))
             for offset, old, new in middle:
                 inserts.append((offset, 1, 0, 0, len(old), new))
@@ -284,7 +285,7 @@ def compile_command(include, program):
 
 
 def build(folder, include, wanted):
-    """Compiles all test programs; returns the lines of headers at which the compiler found errors."""
+    """Compiles all test programs. Returns the lines of headers with compiler errors."""
     (folder / "objects").mkdir(exist_ok=True)
     launcher = ["ccache"] if shutil.which("ccache") else []
     sources = {name: sources_of(name) for name in wanted}
@@ -322,14 +323,14 @@ def build(folder, include, wanted):
 
 
 def run_case(folder, case, seconds, **environment):
-    """The status, or None for too long; and the time that it took of a processor, whatever else runs."""
+    """Returns the status, or None after a timeout, and the processor time."""
     name = case["case"].replace("\\", "\\\\").replace(",", "\\,")
     clean = {name: value for name, value in os.environ.items() if name != "ALLOT_LONG"}
     limited = ["sh", "-c", f'ulimit -t {seconds}; exec "$@"', "sh"]
     process = subprocess.Popen([*limited, folder / case["program"], "--abort-after=1", "--test-case=" + name],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env={**clean, **settings, **environment})
-    stop = threading.Timer(30 + 20 * seconds, process.kill)  # one that waits for nothing takes no time of a processor
+    stop = threading.Timer(30 + 20 * seconds, process.kill)  # a process that only waits uses no processor time
     stop.start()
     _, status, used = os.wait4(process.pid, 0)
     stop.cancel()
@@ -339,7 +340,7 @@ def run_case(folder, case, seconds, **environment):
 
 
 def cases_of(folder, names):
-    """For each test case: its program, the time it takes, and the mutants that it reaches; shortest first."""
+    """Returns the program, the time and the reached mutants of each test case, shortest first."""
     found = []
     for name in names:
         listed = subprocess.run([folder / name, "--list-test-cases", "--no-colors"], capture_output=True, text=True)
@@ -355,7 +356,7 @@ def cases_of(folder, names):
         log.unlink()
         if status != 0:
             why = f"it takes more than {longest_case} s" if status is None else "it fails without a mutant"
-            print(f"left out, {why}: {case['program']}: {case['case']}", flush=True)
+            print(f"skipped, {why}: {case['program']}: {case['case']}", flush=True)
             return None
         return {**case, "time": seconds, "reached": reached}
 
@@ -364,7 +365,7 @@ def cases_of(folder, names):
 
 
 def judge(folder, number, cases, earlier):
-    """The test case that notices this mutant, or None. The one that noticed it in an earlier run is asked first."""
+    """Returns the test case that notices this mutant, or None. Tries the one of an earlier run first."""
     def name(case):
         return f"{case['program']}: {case['case']}"
 
@@ -384,7 +385,7 @@ def noticed_by_the_compiler(include, number, sources):
 
 
 def read_equivalent():
-    """Entries of three parts: a mutant's name; its text; the reason, which is indented further."""
+    """Reads entries of three parts: the name of a mutant, its text, and the reason."""
     entries = {}
     for block in (here / "equivalent.txt").read_text().split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
@@ -396,7 +397,7 @@ def read_equivalent():
 
 
 class State:
-    """What a run found out so far, which holds as long as the programs stay the same."""
+    """The results of a run so far. They are valid while the programs do not change."""
 
     def __init__(self, path, folder, names):
         self.path = path
@@ -418,7 +419,7 @@ class State:
 
 
 def report(judged, equivalent, known_texts):
-    """Prints the survivors and the score; returns whether all survivors are known to be equivalent."""
+    """Prints the survivors and the score. Returns whether equivalent.txt lists all survivors."""
     unknown = 0
     tally = collections.defaultdict(collections.Counter)
     for number, m, noticed in judged:
@@ -460,7 +461,7 @@ def main():
             break
         before = len(chosen)
         chosen = {n: m for n, m in chosen.items() if (m.path.relative_to(include).as_posix(), m.line) not in wrong}
-        print(f"{before - len(chosen)} do not compile", flush=True)
+        print(f"{before - len(chosen)} mutants do not compile", flush=True)
         if len(chosen) == before:
             sys.exit(f"errors that no mutant explains: {sorted(wrong)[:5]}")
     print(f"built after {time.monotonic() - start:.0f} s", flush=True)
@@ -508,8 +509,8 @@ def main():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--mutants", type=int, default=400, help="how many are compiled")
-    parser.add_argument("--tests", default=",".join(programs), help="of these folders of tests, separated by commas")
+    parser.add_argument("--mutants", type=int, default=400, help="number of mutants to compile")
+    parser.add_argument("--tests", default=",".join(programs), help="folders of tests, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=parts)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -1,4 +1,4 @@
-// Which mutant is on, and which ones a run reaches. The file is shared memory: it survives an abort.
+// Stores the active mutant and the mutants that a run reaches. The latter are a shared file, which survives an abort.
 #include <mutation.hpp>
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ int chosen = -1;
 static bool nowhere[capacity];
 bool* reached = nowhere;
 
-[[gnu::constructor(101)]] static void prepare() {  // before all other initialization
+[[gnu::constructor(101)]] static void prepare() {  // runs before all other initialization
     if (const char* const number = std::getenv("MUTANT")) chosen = std::atoi(number);
     const char* const name = std::getenv("MUTANTS_REACHED");
     if (name == nullptr) return;

@@ -1,8 +1,8 @@
-// Support for mutants.py: a mutated header asks here whether the change that it carries is switched on.
+// Support for mutants.py: mutated headers query whether a mutant is active.
 //
-// Every mutant is compiled into the tests. The environment variable MUTANT chooses one by its number; without it the
-// headers behave as written. MUTANTS_REACHED names a file whose byte n becomes 1 when a run passes through mutant n.
-// In constant expressions, the one mutant is on that the macro ALLOT_MUTANT names.
+// All mutants are compiled into the tests. The environment variable MUTANT activates one by its number. Without it, the
+// headers behave as written. MUTANTS_REACHED names a file whose byte n becomes 1 if a run passes through mutant n.
+// In constant expressions, the macro ALLOT_MUTANT activates a mutant.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@ namespace mutation {
 
 inline constexpr int capacity = 100'000;
 extern int chosen;
-extern bool* reached;  // `capacity` of them
+extern bool* reached;  // `capacity` elements
 
 constexpr bool on(int mutant) {
     if (std::is_constant_evaluated()) return mutant == ALLOT_MUTANT;

@@ -1,5 +1,5 @@
-// A buffer that the plan has not.
-// refused: allot: the plan has no buffer of this number
+// A buffer index outside of the plan.
+// refused: allot: the plan has no buffer with this index
 #include <allot/host/memory.hpp>
 #include <allot/plan/planned.hpp>
 

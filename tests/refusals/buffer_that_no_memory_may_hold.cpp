@@ -1,5 +1,5 @@
 // A buffer that may only live where it does not fit, whatever the last memory were.
-// refused: allot: a buffer is allowed in no memory that is large enough for it: allow it in another, or enlarge one
+// refused: allot: a buffer fits none of its allowed memories: allow another memory, or enlarge one
 #include <allot/plan/static_memories.hpp>
 
 #ifdef MISUSE

@@ -1,5 +1,5 @@
 // Buffers that fit the first memory one by one, and may live in no other: the last memory's size does not matter.
-// refused: allot: what may not live in the last memory has no room in the others: enlarge them, or plan with effort
+// refused: allot: buffers that the last memory may not hold exceed the others: enlarge these, or plan with effort
 #include <allot/plan/static_memories.hpp>
 
 #ifdef MISUSE

@@ -1,5 +1,5 @@
-// A plan by the compiler of buffers that are none.
-// refused: allot: no plan can be made of these buffers: plan_refused<reason, buffer> names the reason and a buffer
+// A plan in a constant expression of a buffer with an empty lifetime.
+// refused: allot: invalid planning problem: fix the buffer that plan_refused<reason, buffer> names
 #include <allot/plan.hpp>
 
 #ifdef MISUSE

@@ -1,5 +1,5 @@
 // A plan whose alignment the device does not have.
-// refused: allot: the plan's buffers want more alignment than this device has
+// refused: allot: the plan needs more alignment than this device has
 #include <allot/host/memory.hpp>
 #include <allot/plan/planned.hpp>
 

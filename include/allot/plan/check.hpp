@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// check: whether a planner can work on a problem at all, and if not, why.
+// check: reports whether a planner accepts a problem, and the reason if it does not.
 //
 //     if (auto error = allot::check_problem(problem); error.reason != allot::plan_refusal::none)
 //         report(error.reason, error.which);
 //
-// Every planner asks this first, so that no problem, however wrong, is undefined behaviour. What takes more than a look
-// at each number is found by whoever works on it: sums that do not fit, lifetimes of one buffer that overlap, fixed
-// buffers that collide. Complexity: O(n). Memory: none. Thread safety: pure.
+// Every planner and validator calls `check_problem` first. An invalid problem therefore never causes undefined
+// behavior. The check looks at each number once. The planners themselves detect errors that take more work: sums that
+// exceed 64 bits, overlapping lifetimes of one buffer, and fixed buffers that collide.
+//
+// When to use: to reject invalid input early, for example in a tool that reads problems from files.
+// When not to use: before a call of a planner. Each planner performs the check and returns the same error.
+//
+// Complexity: O(n) in buffers, revivals and constraints.
+// Memory: none.
+// Thread safety: pure functions.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -14,37 +21,43 @@
 namespace allot {
 inline namespace v1 {
 
+/// Reason for which a planner rejects a problem. `which` is `plan_error::which`.
 enum class plan_refusal : unsigned char {
-    none,
-    too_many,              // buffers, lifetimes, pairs or reserved ranges for indices of 32 bits
-    workspace_too_small,   // or the caller's array for the answer
-    empty_lifetime,        // of buffer `which`: `until` is not after `from`
-    overlapping_lifetimes, // of buffer `which`, which lives twice at once
-    not_an_alignment,      // of buffer `which`: no power of two
-    no_such_buffer,        // `which` is the index that something names
-    fixed_misaligned,      // buffer `which`
-    wraps,                 // the end of a fixed buffer (`which`), or of a reserved range, does not fit 64 bits
-    contradiction,         // buffer `which` cannot be where it is fixed, or is to be kept apart from itself
-    together_not_merged,   // `which` is a pair; this function plans buffers that are merged already
-    too_large,             // what lives at once, or every plan that was tried, does not fit 64 bits
-    unsupported,           // this function cannot do what the problem asks
-    not_a_memory,          // memory `which`: its alignment is no power of two, or it is cheaper than one before; none,
-                           // or too many
-    not_for_each_buffer,   // uses or allowed memories are said of `which` buffers, and there are others
-    fixed_in_no_one_memory, // buffer `which` is fixed, and must be allowed in one memory alone
-    too_few_moves,         // buffers collide that have not changed, as `which` does, and no plan is found that moves so
-                           // few of them
-    outside_lifetime,      // of its buffer: access `which`
+    none,                   ///< No error.
+    too_many,               ///< More than 2^29 lifetimes, fixed buffers, pairs or reserved ranges.
+    workspace_too_small,    ///< The workspace, or the caller's array for the result, is too small.
+    empty_lifetime,         ///< Buffer `which` has a lifetime whose `until` is not after `from`.
+    overlapping_lifetimes,  ///< Two lifetimes of buffer `which` overlap.
+    not_an_alignment,       ///< The alignment of buffer `which` is not a power of two.
+    no_such_buffer,         ///< A revival or constraint names buffer `which`, which does not exist.
+    fixed_misaligned,       ///< The fixed offset of buffer `which` is not a multiple of the required alignment.
+    wraps,                  ///< The end of fixed buffer `which`, or of reserved range `which`, exceeds 64 bits.
+    contradiction,          ///< Buffer `which` cannot be at its fixed offset, or must be apart from itself.
+    together_not_merged,    ///< Pair `which` is `together`. This function requires merged buffers.
+    too_large,              ///< The bytes that live at the same time, or all plans that were tried, exceed 64 bits.
+    unsupported,            ///< The function does not support a constraint of the problem.
+    /// Memory `which` has an alignment that is not a power of two, or costs less than the memory before it. Also: there
+    /// are no memories, or more than 64; `which` is their number.
+    not_a_memory,
+    /// The list of uses or of allowed memories has `which` elements, a different number than there are buffers.
+    not_for_each_buffer,
+    fixed_in_no_one_memory,  ///< Fixed buffer `which` is not allowed in exactly one memory.
+    /// Unchanged buffers collide, buffer `which` among them, and no plan with so few moves was found.
+    too_few_moves,
+    outside_lifetime,        ///< Access `which` is outside of the lifetimes of its buffer.
 };
 
+/// Error of a planner: a reason, and the index of the element that it concerns.
 struct plan_error {
-    plan_refusal reason = plan_refusal::none;
-    std::size_t which = 0;
+    plan_refusal reason = plan_refusal::none;  ///< Reason.
+    std::size_t which = 0;                  ///< Index or count that the reason refers to: see `plan_refusal`.
+    /// Compares both members.
     friend constexpr bool operator==(plan_error, plan_error) = default;
 };
 
+/// Returns the first error of `problem`, or an error with the reason `none` if the problem is valid.
 [[nodiscard]] constexpr plan_error check_problem(const plan_problem& problem) noexcept {
-    // Indices of 32 bits, and room for a tree over them.
+    // 32-bit indices must also number the nodes of a tree over all elements.
     constexpr std::size_t most = std::size_t{1} << 29;
     const std::size_t count = problem.buffers.size();
     if (count > most || problem.revivals.size() > most - count || problem.fixed.size() > most ||

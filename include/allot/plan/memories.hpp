@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: BSL-1.0
-// spill: where each buffer lives when there are several memories, and the fast ones cannot hold all.
+// spill: plans several memories when the fast ones cannot hold all buffers.
 //
 //     // fast; slow and unbounded
 //     allot::plan_memory memories[] = {{.capacity = 768_KiB, .align = 128, .cost = 0}, {.cost = 1}};
 //     auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories});
-//     if (!made) …                                            // the problem is none: made.error()
+//     if (!made) …                                            // the problem is invalid: made.error()
 //     made->places[1].memory; made->places[1].offset; made->cost; made->spilled; made->status;
 //
 //     memory 0 ┌─────┬────────┐     A buffer that is not in memory 0 spills to memory 1, from there to memory 2, and so
-//              │  a  │   c    │     on. Each memory keeps those whose spilling would cost most, as far as they can be
-//     memory 1 └─────┴───┬────┴──┐  packed. Choice and packing are decided together: a choice is packed exactly, and
-//              ┌─────────┤   d   │  where that fails, another is made; see `fill`.
+//              │  a  │   c    │     on. Each memory keeps the buffers that are most expensive to spill, as far as it
+//     memory 1 └─────┴───┬────┴──┐  can pack them. The planner combines choice and packing: it packs each choice
+//              ┌─────────┤   d   │  exactly and makes another choice if that fails (fill.hpp).
 //              │    b    │       │
 //              └─────────┴───────┴──► time
 //
-// How good it is. `bound` is proved: no plan costs less. It lets memories share buffers' bytes, and takes the first
-// memories as one, so that it is often below the least cost; `optimal` is said only where the cost meets it. It counts
-// at least the bytes that live at once and have no room in the first memory, at the cost of the second. A buffer that
-// has no memory counts for more than all costs together.
+// Quality: `bound` is a proved lower bound on the cost. It is often below the least cost, because it lets memories
+// share the bytes of a buffer and treats the first memories as one. It counts at least the bytes that live at the same
+// time and exceed the first memory, at the cost of the second. The status is `optimal` only if the cost equals the
+// bound. The planner minimizes the number of unplaced buffers first, and the cost second.
 //
-// Where there are no more choices of memories than half of the effort, and than 75,000, as for a handful of buffers,
-// each is tried (`memory_assignment`): the plan is optimal, or it is proved that there is none, unless as much effort
-// is too little.
-// Otherwise, with two memories the choice sees all that matters. With more, each memory is filled as if the next slower
-// one had room for the rest. Where it has none, the plan is made again with the costs that were paid, some times, and
-// the best is the answer.
+// Exhaustive choice: the planner tries each choice of memories (assign.hpp) if there are at most 64 buffers, each fits
+// an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then
+// optimal or proved infeasible, unless the search exceeds that effort.
 //
-// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: of a
-// memory, that of a greedy plan and O(n log n), and as much more as `effort` says; of up to `search_at_most` buffers
-// the pairs that live at once too. Memory: `space_of_memories`. Thread safety: pure but for the workspace.
+// Otherwise, the planner fills one memory after the other. With two memories, each choice accounts for all
+// consequences. With more, each memory is filled as if the next slower one had room for the rest. If that memory lacks
+// room, the planner repeats the plan several times with the resulting costs, and returns the best plan.
+//
+// The result is deterministic: the same input yields the same plan on every machine, at run time and in constant
+// expressions.
+//
+// When to use: memories differ in speed, and each buffer stays in one of them. An example is a microcontroller with
+// tightly coupled memory and external RAM.
+// When not to use: there is one memory (plan.hpp), or copies between the memories pay off (moves.hpp).
+//
+// Complexity: for each memory, the time of a greedy plan and O(n log n), plus the work that `effort` allows. With up to
+// `search_at_most` buffers, also the number of pairs that live at the same time.
+// Memory: `space_of_memories`.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/detail/assign.hpp>
@@ -38,15 +47,18 @@
 namespace allot {
 inline namespace v1 {
 
+/// Options of `plan_memories` and `plan_moves`.
 struct memories_options {
-    std::uint64_t effort = 150'000;     // buffers placed in trying: about a fifth of a second, and as long as the first
-                                        // plan of so many buffers; 0 is one simple plan
-    std::size_t search_at_most = 2048;  // buffers; more are packed without search
-    std::size_t remember = 1 << 10;     // states of the search that failed; 0, or a power of two
+    /// Limit on the number of buffer placements, summed over all attempts. The default takes about a fifth of a second,
+    /// in addition to the first plan. 0 makes one simple plan.
+    std::uint64_t effort = 150'000;
+    std::size_t search_at_most = 2048;  ///< Largest number of buffers that are packed by search.
+    std::size_t remember = 1 << 10;     ///< Number of failed search states to remember: 0 or a power of two.
 };
 
 namespace detail {
 
+/// Implementation of `plan_memories_into` for a merged problem.
 class memory_planner {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
@@ -85,7 +97,7 @@ public:
         workspace_ = workspace;
     }
 
-    /// Weights, and which memories each buffer fits.
+    /// Reads weights and allowed memories, and returns the first error of the problem.
     [[nodiscard]] constexpr plan_error read() noexcept {
         const std::uint64_t all =
             memories_.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << memories_.size()) - 1;
@@ -110,7 +122,7 @@ public:
         }
         if (const plan_error error = check_fixed(); error.reason != plan_refusal::none) return error;
 
-        // No sum of costs can wrap, nor one of buffers' worths to a memory.
+        // Ensures that no sum of costs wraps, and no sum of the values of buffers in a memory.
         if (!checked_multiply(std::max<std::uint64_t>(memories_.back().cost, 1), std::uint64_t{64}, highest_cost_))
             return {plan_refusal::too_large, 0};
         nowhere_cost_ = highest_cost_ / 16;
@@ -133,8 +145,8 @@ public:
         return {};
     }
 
-    /// A cost that no plan is below. It takes the first memories as one, for each number of them, and lets a buffer's bytes
-    /// lie in several. Buffers that are together count with their least size.
+    /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
+    /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count_; ++i)
@@ -143,14 +155,14 @@ public:
         for (std::size_t m = 0; m + 1 < memories_.size(); ++m) {
             if (!checked_add(capacity, memories_[m].capacity, capacity)) capacity = ~std::uint64_t{0};
             mask |= bit(m);
-            // Of a byte that is none of the first.
+            // Additional cost of a byte that is in none of the first m + 1 memories.
             const std::uint64_t more = memories_[m + 1].cost - memories_[m].cost;
             if (more == 0) continue;
             std::size_t some = 0;
             for (std::size_t i = 0; i != count_; ++i)
                 if ((allowed_[i] & mask) != 0) list_[some++] = static_cast<std::uint32_t>(i);
                 else if (allowed_[i] != 0) sum += weight_[i] * more;
-            // Two that are apart may share bytes of two memories.
+            // Two buffers that are apart may have the same offsets in different memories.
             const std::uint32_t sections = m == 0 ? where_.count() : where_.of_time();
             sum += price_.run(
                 list_, some, [&](std::uint32_t i) { return where_.least_size(i); },
@@ -160,8 +172,9 @@ public:
         return sum;
     }
 
-    /// Whether more lives at once than there is room for, in all memories or in one that all of it must be in: each as
-    /// large as its alignment makes it, as bytes of several memories are not one. Says at which step.
+    /// Returns whether the buffers that live at one step exceed all memories, or exceed the one memory that they all
+    /// must live in, and stores that step. Each buffer counts with its size rounded up to its alignment, because no
+    /// buffer may be split between memories.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step) const noexcept {
         plan_workspace workspace = workspace_;
         const std::size_t lifetimes = lives();
@@ -187,7 +200,7 @@ public:
                 const auto size_of = [&](std::size_t life) {
                     const std::size_t i = sweep.buffer(life);
                     const bool counts = align_of(i) >= align && allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
-                    // It fits a memory, so that this is a number.
+                    // The sum does not wrap, because the buffer fits a memory.
                     return counts ? align_up(sizes_.of_life(merged_->problem, life), align) : 0;
                 };
                 sweep.run(
@@ -224,7 +237,7 @@ public:
         };
         const auto fill_all = [&](std::uint64_t effort) {
             plan_workspace workspace = workspace_;
-            // Asked of the problem that the workspace was sized for: some of it may be one buffer now.
+            // The workspace was sized for the given problem. The merged problem may have fewer buffers.
             const bool searched = is_searched(given_->buffers, options_);
             detail::memory_fill fill{merged_->problem, sizes_, where_, price_, workspace, searched, options_.remember};
             spent += cascade(fill, effort, stop);
@@ -237,19 +250,19 @@ public:
         const std::size_t all = given_->buffers.buffers.size();
         if (!is_done() && all <= most_assigned && unholdable() == all)
             spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
-        // Where there is nothing to be learnt, as the next memory has room for all, the first real effort is the last.
+        // If the next memory has room for all buffers, another round cannot learn anything.
         const bool once = memories_.size() <= 2 && memories_.back().capacity == plan_memory{}.capacity;
         while (!is_impossible_ && !is_done()) {
             fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
             if (once || !learn()) break;
         }
     }
-    /// Whether each choice of memories was tried, and none has room for all.
+    /// Returns whether each choice of memories was tried without finding one that places all buffers.
     [[nodiscard]] constexpr bool is_impossible() const noexcept { return is_impossible_; }
 
     [[nodiscard]] constexpr std::uint32_t memory(std::size_t i) const noexcept { return best_memory_[i]; }
     [[nodiscard]] constexpr std::uint64_t offset(std::size_t i) const noexcept { return best_offset_[i]; }
-    /// The first of the given buffers that no memory can hold; how many there are when there is none.
+    /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
     [[nodiscard]] constexpr std::size_t unholdable() const noexcept {
         for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given)
             if (allowed_[(*merged_)[given]] == 0) return given;
@@ -257,8 +270,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_assigned = 64;       // buffers whose choices of memories are tried
-    static constexpr std::uint64_t most_choices = 75'000;  // however large the effort is: others need it too
+    static constexpr std::size_t most_assigned = 64;       // largest number of buffers for the exhaustive choice
+    static constexpr std::uint64_t most_choices = 75'000;  // leaves effort for the other methods
 
     [[nodiscard]] static constexpr bool is_searched(const plan_problem& problem,
                                                     const memories_options& options) noexcept {
@@ -272,7 +285,8 @@ private:
         return given;
     }
 
-    /// Two that are fixed in one memory do not collide: a sweep over its offsets counts those in each section.
+    /// Returns an error if two fixed buffers collide in one memory. A sweep over the offsets counts the buffers in each
+    /// section of time.
     [[nodiscard]] constexpr plan_error check_fixed() noexcept {
         plan_workspace workspace = workspace_;
         const auto fixed = merged_->problem.fixed;
@@ -318,7 +332,7 @@ private:
         }
         return {};
     }
-    /// The same buffer by buffer: those together are not always as large as the largest of them.
+    /// The same check for each pair of given buffers. A merged buffer may be larger than the members that live.
     [[nodiscard]] constexpr plan_error check_fixed_together(const std::uint64_t* is_fixed) const noexcept {
         const plan_problem& given = given_->buffers;
         const auto lives_with = [&](std::size_t a, lifetime live) {
@@ -347,7 +361,7 @@ private:
         return {};
     }
 
-    /// Tries each choice of memories, where they are few enough.
+    /// Tries each choice of memories if there are at most `effort` choices. Returns the spent effort.
     template <class Keep, class Stop>
     constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
         detail::memory_assignment choice{merged_->problem, sizes_,     memories_, {allowed_, weight_}, options_.remember,
@@ -370,13 +384,13 @@ private:
         return spent;
     }
 
-    /// Fills memory after memory with those that are left. A buffer that may live in none of those that follow, or came
-    /// to live nowhere when this was tried before, is worth more than all the others together.
+    /// Fills one memory after the other with the remaining buffers. A buffer that fits no later memory, or remained
+    /// unplaced in an earlier round, has a higher value than all other buffers together.
     template <class Stop>
     constexpr std::uint64_t cascade(detail::memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
         std::uint64_t spent = 0;
         for (std::size_t i = 0; i != count_; ++i) {
-            // A buffer without bytes has room wherever it may be.
+            // A buffer without bytes fits every allowed memory.
             const bool empty = buffers_[i].size == 0 && allowed_[i] != 0;
             memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(allowed_[i])) : memory_place::nowhere;
             offset_[i] = 0;
@@ -400,7 +414,7 @@ private:
                 value_[i] = std::max<std::uint64_t>(weight * (std::max(next, paid_[i]) - memories_[m].cost), 1);
                 worth += value_[i];
             }
-            // As exact as 64 bits are for the sum of all.
+            // Scales the values such that their sum fits 64 bits.
             unsigned shift = 0;
             while ((worth >> shift) + some >= ~std::uint64_t{0} / (some + 1)) ++shift;
             const std::uint64_t priceless = (worth >> shift) + some + 1;
@@ -430,8 +444,8 @@ private:
         }
         return now;
     }
-    /// Notes the costs that were paid for those that did not come to live where they were expected, and ever more for
-    /// those that came to live nowhere; whether that is news.
+    /// Records the costs of buffers that did not get the expected memory, and an increasing cost for unplaced buffers.
+    /// Returns whether any cost rose.
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
@@ -464,7 +478,7 @@ private:
 }  // namespace detail
 
 namespace detail {
-/// A cost that no plan of a problem without pairs is below; 0 where it is no problem.
+/// Returns a lower bound on the cost of every plan of a problem without pairs; 0 if the problem is invalid.
 [[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
     plan_heap heap{memory_planner::space(problem.buffers, options)};
     plan_workspace workspace = heap;
@@ -474,17 +488,19 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The space that `plan_memories_into` works in.
+/// Returns the size of the workspace that `plan_memories_into` needs.
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
     return detail::merge_space(problem.buffers) +
            max(bound_space(problem.buffers), detail::memory_planner::space(problem.buffers, options));
 }
 
-/// Plans into arrays of the caller's, one for each buffer and one for each memory, without a heap.
-/// `watch(memories_progress)` is called now and then once there is a plan, and ends the work by true. Refused for an
-/// invalid problem, for lifetimes of one buffer that overlap, where fixed buffers collide, and for costs whose sum, times
-/// 64, does not fit 64 bits.
+/// Plans without a heap. Writes one element for each buffer to `places` and one for each memory to `needs`.
+///
+/// The planner calls `watch(memories_progress)` from time to time after it has a first plan. If `watch` returns true,
+/// the planner stops and returns the best plan so far. Fails if the problem is invalid, if an array or the workspace is
+/// too small, if lifetimes of one buffer overlap, if fixed buffers collide, or if the sum of all costs, times 64,
+/// exceeds 64 bits.
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
     const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs,
@@ -527,7 +543,10 @@ template <class Watch = unwatched>
     return made;
 }
 
-/// Plans on the heap. Throws what the heap throws; refused as `plan_memories_into` is.
+/// Returns a plan for `problem`, with the places and the workspace on the heap.
+///
+/// Throws the exceptions of the heap, such as `std::bad_alloc`. Fails under the same conditions as
+/// `plan_memories_into`.
 template <class Watch = unwatched>
 [[nodiscard]] result<memories_plan, plan_error> plan_memories(const memories_problem& problem,
                                                               const memories_options& options = {}, Watch watch = {}) {

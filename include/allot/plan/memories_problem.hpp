@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// memories_problem: several memories, and buffers that live in one of them each: what a planner is asked, and what it
-// answers.
+// memories_problem: the input and the result of planning with several memories, where each buffer lives in one of them.
 //
-//     memory 0   ┌─────┬────────┐           fast and small, costs least     memories in order of what a byte costs in
-//                │  a  │   c    │                                          them; a place is a memory and an offset
+//     static constexpr allot::plan_buffer tensors[] = {{.size = 512, .live = {0, 4}}, {.size = 768, .live = {1, 2}}};
+//     static constexpr allot::plan_memory chip[] = {{.capacity = 1024, .align = 128}, {.cost = 1}};
+//     static constexpr std::uint64_t times[] = {10, 1};
+//     const allot::memories_problem network{.buffers = {.buffers = tensors}, .memories = chip, .uses = times};
+//
+//     memory 0   ┌─────┬────────┐           fast and small, cheapest       Memories are in ascending order of cost. A
+//                │  a  │   c    │                                         place is a memory and an offset.
 //     memory 1   └─────┴───┬────┴──┐        slower
 //                          │   b   │
-//     nowhere      d       └───────┘        a buffer that no memory had room for
+//     nowhere      d       └───────┘        an unplaced buffer: no memory has room for it
 //
-// A buffer costs `memory.cost × size × uses`, and lives in one memory, all of its lifetimes. Buffers that are together
-// share memory and offset, each with its own size and life; two that are apart, and live in one memory, share no byte.
-// A fixed buffer lives in the one memory that `allowed` lets it, at its offset there.
+// A buffer costs `memory.cost × size × uses` and stays in one memory during all of its lifetimes. Two buffers that are
+// `together` share memory and offset. Each keeps its own size and lifetime. Two buffers that are `apart` share no byte
+// if they live in one memory. A fixed buffer must be allowed in exactly one memory, and has its fixed offset there.
 //
-// Sizes, capacities and offsets are bytes. What is asked is a view of arrays of the caller's. Complexity of the look at
-// a problem: O(n + memories), and what `check_problem` takes.
+// Sizes, capacities and offsets are in bytes. A problem consists of views: the caller owns all arrays.
+//
+// When to use: as the input of `plan_memories` (spill.hpp), and as a part of `moves_problem`.
+// When not to use: there is one memory (`plan_problem`).
+//
+// Complexity: plain data. The check of a problem is O(n + memories), plus the cost of `check_problem`.
+// Memory: views in a problem. `memories_plan` stores its places on the heap.
+// Thread safety: any number of concurrent readers.
 #pragma once
 
 #include <allot/plan/plan.hpp>
@@ -21,66 +31,73 @@
 namespace allot {
 inline namespace v1 {
 
-/// Bytes that buffers can live in, at offsets that are multiples of `align`.
+/// A memory for buffers.
 struct plan_memory {
-    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t align = 1;
-    std::uint64_t cost = 0;  // of a byte that lives there, and each use of it
+    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  ///< Size in bytes. The default is no limit.
+    std::uint64_t align = 1;  ///< Every offset in this memory is a multiple of this number of bytes, a power of two.
+    std::uint64_t cost = 0;   ///< Cost of one use of one byte.
 };
 
+/// A planning problem with several memories.
 struct memories_problem {
-    plan_problem buffers;  // without reserved ranges: those are fixed buffers that live all the time
-    std::span<const plan_memory> memories;       // at most 64, none cheaper than one before
-    std::span<const std::uint64_t> uses{};       // of each buffer; empty: one
-    std::span<const std::uint64_t> allowed{};    // for each buffer: bit m for memory m; empty: all
+    /// Buffers and constraints. Reserved ranges are not supported: use fixed buffers that live all the time instead.
+    plan_problem buffers;
+    std::span<const plan_memory> memories;     ///< 1 to 64 memories in ascending order of cost.
+    std::span<const std::uint64_t> uses{};     ///< Number of uses of each buffer. Empty: one use each.
+    std::span<const std::uint64_t> allowed{};  ///< Allowed memories of each buffer: bit m is memory m. Empty: all.
 };
 
-/// Where a plan puts a buffer.
+/// Place of a buffer in a plan with several memories.
 struct memory_place {
-    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-    std::uint32_t memory = nowhere;
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
+    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< Value of `memory` for an unplaced buffer.
+    std::uint32_t memory = nowhere;  ///< Index of the memory, or `nowhere`.
+    std::uint64_t offset = 0;        ///< Offset in the memory, in bytes.
+    std::uint64_t size = 0;          ///< Size of the buffer, in bytes.
+    /// Compares all members.
     friend constexpr bool operator==(memory_place, memory_place) = default;
 };
 
-/// What a plan needs of a memory.
+/// Requirements of a plan on one memory.
 struct memory_needs {
-    std::uint64_t peak = 0;   // the highest end of a buffer
-    std::uint64_t align = 1;  // what the memory's base has to be a multiple of
+    std::uint64_t peak = 0;   ///< Highest end of a buffer: the bytes that the memory needs.
+    std::uint64_t align = 1;  ///< Required alignment of the memory's base, in bytes.
+    /// Compares both members.
     friend constexpr bool operator==(memory_needs, memory_needs) = default;
 };
 
-/// A plan, but for its places. Where it is infeasible or out of budget, some buffers are nowhere: they cost nothing
-/// here.
+/// Properties of a plan with several memories, without its places. A plan that is `infeasible` or `out_of_budget` has
+/// unplaced buffers, which do not count in `cost`.
 struct memories_summary {
-    plan_status status = plan_status::optimal;
-    std::uint64_t cost = 0;
-    std::uint64_t bound = 0;     // no plan costs less
-    std::uint64_t spilled = 0;   // bytes that are not in the first memory
-    std::uint64_t unplaced = 0;  // buffers that are nowhere
-    std::size_t which = 0;       // infeasible: a buffer that fits no memory that is allowed; or, where all do, how many
-                                 // there are: more is live at once, at `step`, than all memories hold, or than one does
-                                 // that all of it must live in; or each choice of memories was tried
-    std::int64_t step = 0;       // where most bytes are live
+    plan_status status = plan_status::optimal;  ///< Quality of the plan.
+    std::uint64_t cost = 0;      ///< Sum of the costs of all placed buffers.
+    std::uint64_t bound = 0;     ///< Lower bound on the cost of every plan.
+    std::uint64_t spilled = 0;   ///< Bytes of buffers that live in a memory other than the first.
+    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
+    /// The first buffer that fits none of its allowed memories. If each buffer fits one, the number of buffers. In that
+    /// case, an infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or
+    /// the one memory that all of them must live in; or each choice of memories was tried.
+    std::size_t which = 0;
+    std::int64_t step = 0;       ///< Step at which the most bytes are live.
+    /// Compares all members.
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };
 
-/// A plan on the heap.
+/// A plan with several memories that stores its places on the heap.
 struct memories_plan : memories_summary {
-    std::vector<memory_place> places;
-    std::vector<memory_needs> needs;  // of each memory
+    std::vector<memory_place> places;  ///< Place of each buffer.
+    std::vector<memory_needs> needs;   ///< Requirements on each memory.
 };
 
-/// What is known while a plan is made.
+/// Intermediate state that the planner passes to a progress callback.
 struct memories_progress {
-    std::uint64_t cost = 0;      // of the best plan so far
-    std::uint64_t unplaced = 0;  // its buffers that are nowhere
-    std::uint64_t bound = 0;     // no plan costs less
+    std::uint64_t cost = 0;      ///< Cost of the best plan so far.
+    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers of the best plan so far.
+    std::uint64_t bound = 0;     ///< Lower bound on the cost of every plan.
 };
 
 namespace detail {
 
+/// Returns the first error of `problem`, or an error with the reason `none` if the problem is valid.
 [[nodiscard]] constexpr plan_error check_memories(const memories_problem& problem) noexcept {
     const std::size_t count = problem.buffers.buffers.size(), memories = problem.memories.size();
     if (const plan_error error = check_problem(problem.buffers); error.reason != plan_refusal::none) return error;

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// moves: where each buffer lives when there are several memories, and a buffer may leave the fast one and come back.
+// moves: plans several memories when a buffer may leave the fast memory and come back.
 //
 //     // fast; slow and unbounded
 //     allot::plan_memory memories[] = {{.capacity = 768_KiB}, {.cost = 1}};
 //     allot::plan_access accesses[] = {{.buffer = 0, .step = 0, .writes = true}, {.buffer = 0, .step = 9}, …};
 //     auto made = allot::plan_moves({{.buffers = {.buffers = buffers}, .memories = memories}, accesses});
-//     if (!made) …                                            // the problem is none: made.error()
-//     made->piece_of[1];                                      // where accesses[1] finds its buffer
+//     if (!made) …                                            // the problem is invalid: made.error()
+//     made->piece_of[1];                                      // the piece that accesses[1] uses
 //     for (const allot::plan_copy& copy : made->copies) …     // from made->pieces[copy.from] to made->pieces[copy.to]
 //
-// What accesses, pieces and copies are, and what they cost, is said in `moves_problem`. How:
+// The header moves_problem.hpp defines accesses, pieces, copies and their costs. The algorithm:
 //
-//     plan_memories ──► prices of bytes ──► visits ──► plan_memories: which of them ──► plan_memories: homes, and all
-//     whole lives             ▲                        there is room for, and where     that has no place yet       │
-//                             └──────────── other prices; the best plan so far is kept ◄────────────────────────────┘
+//     plan_memories ──► prices of bytes ──► visits ──► plan_memories: the visits   ──► plan_memories: the homes and
+//     whole lives             ▲                        that fit, and their places      all pieces without a place    │
+//                             └──────────── other prices; the best plan so far is kept ◄─────────────────────────────┘
 //
-// Buffers that are fixed, together, apart or live again stay where `plan_memories` puts them, and so do those that
-// nothing accesses. All others live only from the first access to the last, and not while their contents are of no use.
+// Buffers that are fixed, `together`, `apart` or have several lifetimes stay where `plan_memories` puts them, and so do
+// buffers without accesses. Every other buffer occupies memory only from its first access to its last, and only while
+// its contents are still needed. With 64 memories, no buffer moves.
 //
-// Never worse than whole lives. The same input gives the same plan on every machine. Complexity: rounds of
-// `plan_memories` with an eighth of the effort each, in all about five times the effort. Memory: on the heap, some
-// hundred bytes a buffer and an access, and what `plan_memories` needs; how many pieces and copies there are is known
-// only when they are made. Thread safety: pure.
+// The plan never costs more than the plan without moves. The result is deterministic: the same input yields the same
+// plan on every machine.
+//
+// When to use: the steps of all accesses are known, and copies between the memories are cheap compared with accesses to
+// the slower memory. Examples are scratchpads and device memory that overflows to host memory.
+// When not to use: buffers must not move at run time (spill.hpp), the memory must be planned in constant expressions
+// (static_memories.hpp), or there is one memory (plan.hpp).
+//
+// Complexity: several calls of `plan_memories` with an eighth of the effort each, in total about five times the effort.
+// Memory: on the heap: a few hundred bytes a buffer and an access, plus the workspace of `plan_memories`. The number of
+// pieces and copies is known only afterwards.
+// Thread safety: pure functions.
 #pragma once
 
 #include <allot/plan/detail/pieces.hpp>
@@ -34,7 +43,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Keeps the best plan it knows, beginning with whole lives.
+/// Improves a plan round by round and keeps the best one. The first plan has no moves.
 template <class Watch>
 class move_planner {
 public:
@@ -55,7 +64,7 @@ public:
         begin_with(*made);
         if (best_.cost <= best_.bound && best_.unplaced == 0) return {};
         if (!find_what_moves()) return {};
-        if (!stopped_) solve(decided_);  // those alone whose contents are of no use at times
+        if (!stopped_) solve(decided_);  // no visits: buffers release their bytes while their contents are not needed
         for (std::uint32_t fast = 0; fast + 1 < facts_.given.memories.size() && !stopped_; ++fast) improve(fast);
         return {};
     }
@@ -66,7 +75,7 @@ private:
     [[nodiscard]] const plan_memory& memory(std::size_t m) const { return facts_.given.memories[m]; }
     [[nodiscard]] const std::vector<detail::access_value>& values() const noexcept { return facts_.contents.values(); }
 
-    // ---- whole lives -----------------------------------------------------------------------------------------------
+    // ---- the plan without moves ------------------------------------------------------------------------------------
 
     void begin_with(const memories_plan& made) {
         const std::size_t memories = facts_.given.memories.size();
@@ -93,10 +102,10 @@ private:
         sum_up(best_);
     }
 
-    /// Whether there is anything that can be moved.
+    /// Returns whether any buffer can move.
     [[nodiscard]] bool find_what_moves() {
         const plan_problem& problem = facts_.given.buffers;
-        if (facts_.given.memories.size() > 63) return false;  // one more stands for the homes
+        if (facts_.given.memories.size() > 63) return false;  // one bit more represents the homes
         for (std::size_t i = 0; i != buffers().size(); ++i)
             facts_.moves.push_back(buffers()[i].size != 0 && facts_.uses[i] != 0 && facts_.allowed[i] != 0);
         for (const plan_revival& each : problem.revivals) facts_.moves[each.buffer] = false;
@@ -113,11 +122,12 @@ private:
         return !values().empty();
     }
 
-    /// Contents that are not in the first memories all the time from behind one event to the next cost as much as one
-    /// access elsewhere at least: there, or a copy from there. At the step of an event they cost that for each access.
+    /// Raises the lower bound. Consider contents between one event and the next. If they are not in the first memories
+    /// for all of that time, they cost at least one access elsewhere: the access itself, or a copy. At the step of an
+    /// event, they cost that for each access.
     void raise_bound() {
         detail::piece_problem problem;
-        std::uint64_t sum = 0;  // of what is not in the problem
+        std::uint64_t sum = 0;  // cost that the problem does not include
         const auto least_cost = [&](std::size_t i) {
             const std::uint64_t allowed = facts_.allowed[i];
             return allowed == 0 ? 0 : memory(static_cast<std::size_t>(std::countr_zero(allowed))).cost;
@@ -139,8 +149,8 @@ private:
     // ---- visits to one memory --------------------------------------------------------------------------------------
 
     void improve(std::uint32_t fast) {
-        // What prices say is little more than what there is room for; with lower ones there is more to choose from.
-        // What was not chosen is asked again for shorter visits.
+        // At the full prices, the chosen visits barely exceed the room. Lower prices yield more candidates. Values
+        // that found no place are tried again at higher prices, which yield shorter visits.
         struct share {
             std::int64_t numerator, denominator;
         };
@@ -172,7 +182,7 @@ private:
             try_from(before, now);
             if (!goes_on()) return;
             if (&now != rounds) continue;
-            detail::move_decision whole = before;  // whole lives, and visits in the holes that they leave
+            detail::move_decision whole = before;  // the plan without moves, and visits in its holes
             for (const std::size_t v : wanted)
                 if (const memory_place place = facts_.whole[values()[v].buffer]; place.memory == fast)
                     whole.home[v] = place;
@@ -189,8 +199,8 @@ private:
             if (of.how[e] == detail::event_place::arrives) return true;
         return false;
     }
-    /// The memory that a buffer would be at home in, if `fast` were for visits: where it was, or the next that it fits;
-    /// `fast` where there is none.
+    /// Returns the home of a buffer that visits `fast`: its memory in the plan without moves, or the next slower memory
+    /// that it fits. Returns `fast` if no slower memory can hold it.
     [[nodiscard]] std::size_t home_of(std::size_t buffer, std::uint32_t fast) const {
         const std::uint32_t was = facts_.whole[buffer].memory;
         if (was != memory_place::nowhere && was > fast) return was;
@@ -198,7 +208,7 @@ private:
         return slower == 0 ? fast : fast + 1 + static_cast<std::size_t>(std::countr_zero(slower));
     }
 
-    /// Which of the cheapest visits there is room for, and where; whether for any. What was chosen before stays.
+    /// Places as many of the cheapest visits as fit and returns whether any fits. Earlier choices stay.
     [[nodiscard]] bool choose(detail::move_decision& trial, detail::visit_prices& prices, const std::vector<std::size_t>& wanted,
                               const std::vector<detail::visit_costs>& costs, std::uint32_t fast, std::int64_t numerator,
                               std::int64_t denominator) {
@@ -261,7 +271,7 @@ private:
 
     // ---- all pieces ------------------------------------------------------------------------------------------------
 
-    /// Plans what a decision leaves open, and keeps that where it is the best plan; whether it is.
+    /// Places all pieces that a decision leaves open. Keeps the plan and returns true if it is the best so far.
     bool solve(const detail::move_decision& decided) {
         detail::decided_pieces pieces{facts_, decided};
         const auto plan = plan_pieces(pieces.problem(), facts_.given.memories);
@@ -277,7 +287,7 @@ private:
     [[nodiscard]] auto plan_pieces(const detail::piece_problem& problem, std::span<const plan_memory> memories) {
         memories_options options = options_;
         options.effort /= 8;
-        spent_ += options.effort + problem.size() * problem.size() / 1000;  // the steps that take no trying too
+        spent_ += options.effort + problem.size() * problem.size() / 1000;  // includes the work outside of the search
         return plan_memories(problem.in(memories), options, [this](const memories_progress&) {
             return stopped_ = stopped_ || (*watch_)(memories_progress{best_.cost, best_.unplaced, best_.bound});
         });
@@ -305,9 +315,12 @@ private:
 
 }  // namespace detail
 
-/// Plans on the heap, and throws what the heap throws. `watch(memories_progress)` is called now and then once there is
-/// a plan, and ends the work by true: the best plan so far is the answer. Refused as `plan_memories` is, for accesses
-/// outside of their buffer's life (`outside_lifetime`), and for uses, which are the accesses here (`unsupported`).
+/// Returns a plan for `problem` with pieces and copies on the heap.
+///
+/// The planner calls `watch(memories_progress)` from time to time after it has a first plan. If `watch` returns true,
+/// the planner stops and returns the best plan so far. Throws the exceptions of the heap, such as `std::bad_alloc`.
+/// Fails under the same conditions as `plan_memories`. Also fails if an access is outside of the lifetimes of its
+/// buffer (`outside_lifetime`) and if the problem has `uses` (`unsupported`).
 template <class Watch = unwatched>
 [[nodiscard]] result<moves_plan, plan_error> plan_moves(const moves_problem& problem,
                                                         const memories_options& options = {}, Watch watch = {}) {

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages: buffers in pages of one size, wherever the pages lie, in the least number of pages there can be.
+// pages: assigns buffers to pages of one size that need not be adjacent, with the least possible number of pages.
 //
-//     page                               Lifetimes are intervals, and intervals can be coloured with as many colours as
-//       2  │   ┌────┐                    overlap at once: what begins takes the pages of what has ended, and new ones
-//       1  │┌──┤ b  ├────┐               only when there are none. So the peak is the lower bound, always.
-//       0  ││ a│    │ c  │
+//     static constexpr allot::plan_buffer frames[] = {{.size = 8192, .live = {0, 2}}, {.size = 4096, .live = {1, 3}}};
+//     const allot::plan_problem problem{.buffers = frames};
+//     std::vector<std::uint32_t> first(problem.buffers.size() + 1), pages(*allot::pages_in_all(problem, 4096));
+//     allot::plan_heap workspace{allot::pages_space(problem)};
+//     const auto count = allot::plan_pages(problem, 4096, first, pages, workspace);    // pages needed: 3
+//     pages[first[1]];                                                                 // first page of buffer 1
+//
+//     page                               Lifetimes are intervals. An interval graph can be colored with as many colors
+//       2  │   ┌────┐                    as intervals overlap at one point: a buffer that begins takes the pages of
+//       1  │┌──┤ b  ├────┐               ended buffers, and new pages only if no page is free. The number of pages
+//       0  ││ a│    │ c  │               therefore always equals the lower bound.
 //          └┴──┴────┴────┴──► time       a: pages 0 and 1. b: 2. c: 0 and 1.
 //
-// A buffer that has ended keeps its list, and what begins copies from the list of what ended last. So free pages need
-// no list of their own.
+// An ended buffer keeps its list of pages. A buffer that begins copies pages from the list of the buffer that ended
+// last. Free pages need no list.
 //
-// Alignments up to a page's are kept if the pages are aligned, and larger ones are refused. So is a problem with
-// constraints or with buffers that live again, for which no such theorem holds. Whoever made them, `validate_pages`
-// knows whether pages are right.
+// Alignments up to the page size are supported if the pages themselves are aligned. Larger alignments are rejected, and
+// so are constraints and buffers with several lifetimes: the theorem does not hold for them. `validate_pages` checks
+// results of this and of other planners.
 //
-// Source: the colouring of interval graphs, e.g. Gupta, Lee and Leung, An optimal solution for the channel-assignment
-// problem, IEEE Transactions on Computers 28, 1979. Complexity: O(n log n + pages handed out). Memory: `pages_space`,
-// 20 bytes a buffer. Thread safety: pure but for the workspace.
+// When to use: an address translation or a table of pointers makes scattered pages usable, as with virtual memory,
+// paged attention caches or `paged` tensors.
+// When not to use: buffers must be contiguous (plan.hpp), or have constraints or several lifetimes.
+//
+// Source: the coloring of interval graphs, for example Gupta, Lee and Leung, An optimal solution for the
+// channel-assignment problem, IEEE Transactions on Computers 28, 1979.
+// Complexity: O(n log n + pages assigned to all buffers).
+// Memory: `pages_space`, 20 bytes a buffer.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/bound.hpp>
@@ -24,12 +37,15 @@
 namespace allot {
 inline namespace v1 {
 
-/// What `plan_pages` works in.
+/// Returns the size of the workspace that `plan_pages` needs.
 [[nodiscard]] constexpr plan_space pages_space(const plan_problem& problem) noexcept {
     return {5 * problem.buffers.size(), 0, 0};
 }
 
-/// How many pages all buffers have together: the size of the list that `plan_pages` writes. Or why it cannot.
+/// Returns the sum of the pages of all buffers: the length of the list that `plan_pages` writes.
+///
+/// Fails if `check_problem` rejects the problem. Fails with `unsupported` if `page_size` is 0 or not a multiple of an
+/// alignment, or if the problem has constraints or revivals. Fails with `too_large` if the sum exceeds 32 bits.
 [[nodiscard]] constexpr result<std::size_t, plan_error> pages_in_all(const plan_problem& problem,
                                                                      std::uint64_t page_size) noexcept {
     using answer = result<std::size_t, plan_error>;
@@ -42,15 +58,18 @@ inline namespace v1 {
         const plan_buffer& buffer = problem.buffers[i];
         if (page_size % buffer.align != 0) return answer::failure({plan_refusal::unsupported, i});
         const std::uint64_t pages = buffer.size / page_size + (buffer.size % page_size != 0 ? 1 : 0);
-        // Pages are named by 32 bits.
+        // Page numbers have 32 bits.
         if (pages > ~std::uint32_t{0} - sum) return answer::failure({plan_refusal::too_large, i});
         sum += static_cast<std::size_t>(pages);
     }
     return sum;
 }
 
-/// Writes the pages of buffer i to `pages[first[i]]` … `pages[first[i + 1] - 1]`, and says how many pages there are:
-/// their names are 0, 1, … `first` has one element more than there are buffers, and `pages` has `pages_in_all`.
+/// Assigns pages to all buffers and returns the number of different pages, which are numbered from 0.
+///
+/// Writes the pages of buffer i to `pages[first[i]]` … `pages[first[i + 1] - 1]`. `first` has one element more than
+/// there are buffers. `pages` has at least `pages_in_all` elements. Fails under the same conditions as `pages_in_all`,
+/// and with `workspace_too_small` if an array or the workspace is too small.
 [[nodiscard]] constexpr result<std::uint32_t, plan_error> plan_pages(const plan_problem& problem,
                                                                      std::uint64_t page_size,
                                                                      std::span<std::uint32_t> first,
@@ -65,8 +84,8 @@ inline namespace v1 {
     std::uint32_t* const starts = workspace.cut_words(count);
     std::uint32_t* const ends = workspace.cut_words(count);
     std::uint32_t* const scratch = workspace.cut_words(count);
-    std::uint32_t* const ended = workspace.cut_words(count);  // a stack of buffers with pages that are free
-    std::uint32_t* const next = workspace.cut_words(count);   // where the free ones of such a buffer begin
+    std::uint32_t* const ended = workspace.cut_words(count);  // stack of ended buffers with free pages
+    std::uint32_t* const next = workspace.cut_words(count);   // first free page in the list of such a buffer
     std::uint32_t sum = 0, top = 0, used = 0;
     for (std::size_t i = 0; i != count; ++i) {
         first[i] = sum;

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: where each buffer lives, decided before anything runs.
+// plan: computes a memory layout, that is an offset for each buffer, before the program runs.
 //
 //     allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}, .align = 64}, …};
 //     auto made = allot::plan({.buffers = buffers}, {.capacity = 64_KiB});
-//     if (!made) …                                            // the problem is none: made.error()
+//     if (!made) …                                            // the problem is invalid: made.error()
 //     made->places[1].offset; made->peak; made->bound; made->status;
 //     allot::arena<allot::host::heap, allot::planned<>> memory{{}, *made};        // planned.hpp
 //
 //     static constexpr allot::plan_buffer known[] = {…};
-//     static constexpr auto layout = allot::plan<known>();    // by the compiler: no code is left of it
+//     static constexpr auto layout = allot::plan<known>();    // in a constant expression: no code at run time
 //
 //     problem ──► merge ──► bound ──► greedy ──► search         merge     buffers that share an offset become one
-//                             │          │          │           bound     what no plan can be below
+//                             │          │          │           bound     a lower bound on the peak of every plan
 //                             └── equal: optimal ───┘           greedy    good plans, fast, for any number of buffers
-//                                                               search    better ones, or the proof that there are none
+//                                                               search    lower plans, or a proof that none exists
 //
-// Without a capacity the peak is made as small as the effort allows. With one, the first plan that fits it ends the
-// work; where none does, the lowest that was found is the answer all the same, and the status says that it does not
-// fit.
+// Without a capacity, the planner minimizes the peak within the effort. With a capacity, it stops at the first plan
+// that fits. If it finds no such plan, it returns the lowest plan it found, and the status reports that this plan does
+// not fit.
 //
-// The same input gives the same plan, on every machine, at run time and in constant expressions. Complexity: O(n log
-// n), and as much more as `effort` says. Memory: `space_of_plan`, about 100 bytes a buffer, and n² / 8 where n is at
-// most `search_at_most`. Thread safety: pure but for the workspace.
+// The result is deterministic: the same input yields the same plan on every machine, at run time and in constant
+// expressions.
+//
+// When to use: the sizes and lifetimes of all buffers are known in advance, and all buffers live in one memory.
+// Examples are the tensors of a neural network and the static memory of firmware.
+// When not to use: sizes or lifetimes depend on data (use an arena with best_fit), there are several memories (use
+// spill.hpp or moves.hpp), or all buffers can be split into pages (use pages.hpp, which is always optimal).
+//
+// Complexity: O(n log n) for the first plan, plus the work that `effort` allows.
+// Memory: `space_of_plan`: about 100 bytes a buffer, plus n² / 8 bytes if n is at most `search_at_most`.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/detail/greedy.hpp>
@@ -34,22 +42,29 @@
 namespace allot {
 inline namespace v1 {
 
+/// Options of `plan`, `plan_into` and `replan`.
 struct plan_options {
-    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();  // bytes of the memory
-    std::uint64_t effort = 500'000;     // buffers placed in trying, over all plans: a second or a few; 0 is one plan
-    std::size_t search_at_most = 2048;  // buffers; more are planned by greedy alone
-    std::size_t remember = 1 << 16;     // states of the search that failed; 0, or a power of two
+    /// Size of the memory in bytes. The default is no limit: the planner minimizes the peak.
+    std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();
+    /// Limit on the number of buffer placements, summed over all attempts. The default takes up to a few seconds.
+    /// 0 makes one greedy plan.
+    std::uint64_t effort = 500'000;
+    /// Largest number of buffers that are searched. Larger problems are planned by the greedy algorithm alone.
+    std::size_t search_at_most = 2048;
+    /// Number of failed search states to remember: 0 or a power of two.
+    std::size_t remember = 1 << 16;
 };
 
+/// Quality of a plan.
 enum class plan_status : unsigned char {
-    optimal,        // it fits, and no plan is lower
-    feasible,       // it fits
-    infeasible,     // it does not, and none does: see `bound`, `step` and `live`
-    out_of_budget,  // it does not; whether one does is not known
-    out_of_moves,   // it does not; with more moves one may: from `replan`
+    optimal,        ///< The plan fits the capacity, and no plan is lower.
+    feasible,       ///< The plan fits the capacity. A lower plan may exist.
+    infeasible,     ///< The plan does not fit, and no plan fits: see `bound` and `step`.
+    out_of_budget,  ///< The plan does not fit. Whether another plan fits is unknown.
+    out_of_moves,   ///< The plan does not fit. A plan with more moves may fit. Only `replan` returns this status.
 };
 
-/// For a person.
+/// Returns a human-readable description.
 [[nodiscard]] constexpr const char* to_string(plan_status status) noexcept {
     switch (status) {
         case plan_status::optimal: return "optimal";
@@ -61,27 +76,29 @@ enum class plan_status : unsigned char {
     return "unknown";
 }
 
-/// What is known while a plan is made.
+/// Intermediate state that the planner passes to a progress callback.
 struct plan_progress {
-    std::uint64_t peak = 0;   // of the lowest plan so far
-    std::uint64_t bound = 0;  // no plan is lower
+    std::uint64_t peak = 0;   ///< Peak of the lowest plan so far, in bytes.
+    std::uint64_t bound = 0;  ///< Lower bound on the peak of every plan, in bytes.
 };
 
-/// Nobody watches.
+/// Default progress callback: ignores the progress and never stops the planner.
 struct unwatched {
+    /// Returns false: the planner continues.
     template <class Progress>
     [[nodiscard]] constexpr bool operator()(const Progress&) const noexcept {
         return false;
     }
 };
 
-/// A plan, but for its places.
+/// Properties of a plan, without its places.
 struct plan_summary {
-    plan_status status = plan_status::optimal;
-    std::uint64_t peak = 0;   // the highest end of a buffer
-    std::uint64_t align = 1;  // what the memory's base has to be a multiple of
-    std::uint64_t bound = 0;  // no plan is lower
-    std::int64_t step = 0;    // where most bytes are live
+    plan_status status = plan_status::optimal;  ///< Quality of the plan.
+    std::uint64_t peak = 0;                     ///< Highest end of a buffer: the bytes that the memory needs.
+    std::uint64_t align = 1;                    ///< Required alignment of the memory's base, in bytes.
+    std::uint64_t bound = 0;                    ///< Lower bound on the peak of every plan, in bytes.
+    std::int64_t step = 0;                      ///< Step at which the most bytes are live.
+    /// Compares all members.
     friend constexpr bool operator==(const plan_summary&, const plan_summary&) = default;
 };
 
@@ -93,7 +110,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What `plan_into` works in.
+/// Returns the size of the workspace that `plan_into` needs.
 [[nodiscard]] constexpr plan_space space_of_plan(const plan_problem& problem, const plan_options& options) noexcept {
     plan_space work = max(bound_space(problem), detail::greedy_space(problem));
     if (detail::is_searched(problem, options)) {
@@ -105,9 +122,12 @@ namespace detail {
     return kept + work;
 }
 
-/// Plans into an array of the caller's, without a heap. `watch(plan_progress)` is called now and then once there is a
-/// plan, and ends the work by true. Refused for what is no problem, for lifetimes of one buffer that overlap, and where
-/// fixed buffers collide.
+/// Plans without a heap and writes one place for each buffer to `places`.
+///
+/// The planner calls `watch(plan_progress)` from time to time after it has a first plan. If `watch` returns true, the
+/// planner stops and returns the best plan so far. Fails if `check_problem` rejects the problem, if `places` or
+/// `workspace` is too small, if lifetimes of one buffer overlap, if constraints contradict each other, or if the sizes
+/// exceed 64 bits.
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<plan_summary, plan_error> plan_into(const plan_problem& problem,
                                                                    std::span<plan_place> places,
@@ -134,7 +154,7 @@ template <class Watch = unwatched>
     made.step = bound->step;
     for (const plan_buffer& buffer : work.buffers) made.align = std::max(made.align, buffer.align);
 
-    // With a capacity, a plan that fits it is good enough.
+    // With a capacity, the first plan that fits is the goal.
     const bool lowest_wanted = options.capacity == plan_options{}.capacity;
     const auto goal = [&] { return lowest_wanted ? made.bound : std::max(options.capacity, made.bound); };
     bool stopped = false;
@@ -154,9 +174,10 @@ template <class Watch = unwatched>
         spent += placements;
         return found.error();
     };
-    // Which height is easy to reach is not known beforehand, and often it is the lowest. So the one that is wanted is
-    // given some time, and others a quarter of it each; what is found or proved narrows them. Where a proof was easy,
-    // more may be: they leap ahead of the bound, by twice as much each time, so that no gap takes many steps.
+    // Searches several heights in turn. The height that is easiest to reach is unknown, and is often the lowest one.
+    // Therefore the goal gets the full patience and each other height a quarter of it. Each plan or proof narrows the
+    // range. After a proof, the search leaps ahead of the bound and doubles the leap each time, because one easy proof
+    // often follows another. This keeps the number of steps small for any gap.
     const auto try_search = [&](std::uint64_t patience) {
         constexpr std::uint64_t steps = 3;
         const detail::search_counts counts = detail::search_counts::of(work, options.remember);
@@ -164,8 +185,8 @@ template <class Watch = unwatched>
         detail::packing_search search{work, {arrays, options.remember}, sizes};
         std::uint64_t leap = 0;  // granules
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
-            // From the bound to just below the lowest plan; or, where a capacity that may be enough is all that is
-            // asked, from that downwards.
+            // Upward from the bound to just below the lowest plan. If only a plan that fits the capacity is required
+            // and the bound permits one, downward from the capacity.
             const bool upwards = lowest_wanted || made.bound > options.capacity;
             const std::uint64_t gap = (upwards ? peak - 1 : goal()) - made.bound, step = gap / steps;
             leap = std::min(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
@@ -186,8 +207,8 @@ template <class Watch = unwatched>
         }
     };
 
-    // One plan, so that there is something to tell whoever watches; a few more; then search and greedy by turns, with
-    // four times the patience each time. Many buffers are for greedy alone.
+    // The first greedy plan gives the callback a plan to report. A few more follow. After that, search and greedy
+    // alternate, with four times the patience in each round. Large problems use the greedy algorithm alone.
     if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none)
         return answer::failure(merged->as_given(error));
     const bool searched = detail::is_searched(problem, options);
@@ -207,12 +228,14 @@ template <class Watch = unwatched>
     return made;
 }
 
-/// A plan on the heap.
+/// A plan that stores its places on the heap.
 struct memory_plan : plan_summary {
-    std::vector<plan_place> places;
+    std::vector<plan_place> places;  ///< Place of each buffer, in the order of `plan_problem::buffers`.
 };
 
-/// Plans on the heap. Throws what the heap throws; refused as `plan_into` is.
+/// Returns a plan for `problem`, with the places and the workspace on the heap.
+///
+/// Throws the exceptions of the heap, such as `std::bad_alloc`. Fails under the same conditions as `plan_into`.
 template <class Watch = unwatched>
 [[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {},
                                                    Watch watch = {}) {
@@ -227,13 +250,13 @@ template <class Watch = unwatched>
     return made;
 }
 
-/// A plan that the compiler made.
+/// A plan of `Count` buffers that is computed in a constant expression.
 template <std::size_t Count>
 struct static_plan : plan_summary {
-    std::array<plan_place, Count> places{};
+    std::array<plan_place, Count> places{};  ///< Place of each buffer.
 };
 
-/// What a compiler does in its ordinary limits.
+/// Default options in constant expressions: one greedy plan, which stays within the default limits of compilers.
 inline constexpr plan_options at_compile_time{.effort = 0, .remember = 0};
 
 namespace detail {
@@ -244,11 +267,11 @@ template <const auto& Given>
     requires std::same_as<std::remove_cvref_t<decltype(Given)>, plan_problem>
 inline constexpr plan_problem problem_of<Given> = Given;
 
-/// Does not compile unless `Why` is none: the message shows the reason, and a buffer.
+/// Fails to compile unless `Why` is `none`. The compiler's message shows the reason and a buffer.
 template <plan_refusal Why, std::size_t Buffer>
 struct plan_refused {
     static_assert(Why == plan_refusal::none,
-                  "allot: no plan can be made of these buffers: plan_refused<reason, buffer> names the reason and a buffer");
+                  "allot: invalid planning problem: fix the buffer that plan_refused<reason, buffer> names");
     static constexpr bool never = true;
 };
 
@@ -269,9 +292,11 @@ template <const plan_problem& Problem, plan_options Options>
 
 }  // namespace detail
 
-/// Plans in a constant expression: an array of buffers, or a problem of such arrays, that has static storage duration.
-/// By default it is one greedy plan; `Options` with an effort search for a better one. A plan above their capacity does not
-/// compile: `plan_shortfall<N>` in the message says by how many bytes.
+/// Returns a plan that is computed in a constant expression.
+///
+/// `Given` is an array of buffers or a `plan_problem` that views such arrays. All of them have static storage duration.
+/// The default is one greedy plan. `Options` with an effort search for a lower plan. A plan that exceeds the capacity
+/// of `Options` does not compile: `plan_shortfall<N>` in the compiler's message is the number of missing bytes.
 template <const auto& Given, plan_options Options = at_compile_time>
 [[nodiscard]] consteval auto plan() noexcept {
     constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// planned: the strategy of an arena whose every block was placed before anything ran. Nothing is searched, recorded or
-// given back: a block is its plan's offset away from the base.
+// planned: an arena strategy whose blocks all have offsets from a plan. It does not search, record or reclaim anything.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}},
 //                                                      {.size = 500, .live = {1, 3}, .align = 64}};
-//     static constexpr auto layout = allot::plan<buffers>();                             // the compiler plans
+//     static constexpr auto layout = allot::plan<buffers>();                      // computed in a constant expression
 //     allot::arena<allot::host::static_storage<layout.peak, layout.align>, allot::planned<layout>> memory;
 //     auto input = memory.at<0>();                                                // 1000 bytes at layout.places[0]
 //
-//     plan     │ place 0: offset, size │ place 1 │ …          named by the buffer's number; blocks may share bytes when
-//     region   │   at<0>   │  at<1>  │                        the plan says that they never live at once
+//     plan     │ place 0: offset, size │ place 1 │ …          Blocks are named by the index of their buffer. Blocks may
+//     region   │   at<0>   │  at<1>  │                        share bytes if their lifetimes do not overlap.
 //
-// With a plan that is made at run time: `arena<Device, planned<>> memory{device, plan}`, which outlives the arena. The
-// device is asked once, for `peak` bytes; where it refuses, every block is empty and `diagnose` has its code. A device
-// whose size the compiler knows, and that is too small, does not compile: `plan_shortfall<N>` in the message says by
-// how many bytes.
+// For a plan that is computed at run time: `arena<Device, planned<>> memory{device, plan}`. The plan must outlive the
+// arena. The arena acquires one region of `peak` bytes. If the device refuses, all blocks are empty, and `diagnose`
+// reports the device's error code. If the device's size is a constant and too small, the program does not compile:
+// `plan_shortfall<N>` in the compiler's message is the number of missing bytes.
 //
-// `in_program_order` hands the blocks out one by one, for code that allocates.
+// The adapter `in_program_order` returns the blocks one after the other, for code that allocates.
 //
-// Complexity: O(1). Memory: the region, and a view of a plan made at run time. Thread safety: none is needed to read.
+// When to use: a plan for all buffers exists. Access is as cheap as an addition, or a constant in static storage.
+// When not to use: sizes or lifetimes depend on data. Use another strategy, such as `best_fit`.
+//
+// Complexity: O(1).
+// Memory: one region of `peak` bytes, and a view of a plan from run time. No bytes for each block.
+// Thread safety: concurrent calls of const member functions need no synchronization. `in_program_order` needs external
+// synchronization.
 #pragma once
 
 #include <allot/arena/arena.hpp>
@@ -28,14 +33,15 @@
 namespace allot {
 inline namespace v1 {
 
-/// Where a plan puts a buffer.
+/// Place of a buffer in a plan.
 struct plan_place {
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
+    std::uint64_t offset = 0;  ///< Offset from the base of the memory, in bytes.
+    std::uint64_t size = 0;    ///< Size of the buffer, in bytes.
+    /// Compares both members.
     friend constexpr bool operator==(plan_place, plan_place) = default;
 };
 
-/// Places, the bytes that they need in all, and what their base has to be a multiple of.
+/// A type with the members of a plan: `places`, the number of bytes `peak`, and the alignment of the base `align`.
 template <class Plan>
 concept plan_of_places = requires(const Plan& plan) {
     { std::span<const plan_place>{plan.places} };
@@ -48,20 +54,22 @@ struct made_at_run_time {};
 inline constexpr made_at_run_time no_plan_yet{};
 }  // namespace detail
 
-/// Blocks lie where `Plan` says, an object with static storage duration; by default, a plan made at run time.
+/// Strategy tag of an arena whose blocks have the places of `Plan`, an object with static storage duration.
+///
+/// `planned<>` represents a plan that is computed at run time and passed to the arena's constructor.
 template <const auto& Plan = detail::no_plan_yet>
 struct planned {};
 
-/// Does not compile for a device, or a capacity, that has `Bytes` too few.
+/// Reports a shortfall: fails to compile unless `Bytes`, the number of missing bytes, is 0.
 template <std::uint64_t Bytes>
 struct plan_shortfall {
     static_assert(Bytes == 0,
-                  "allot: the plan does not fit the memory: plan_shortfall<N> says how many bytes are missing");
-    static constexpr bool none = true;
+                  "allot: the plan does not fit the memory: add the N missing bytes of plan_shortfall<N>");
+    static constexpr bool none = true;  ///< Forces the instantiation of the template.
 };
 
 namespace detail {
-/// Whether the device cannot refuse the plan, as far as the compiler knows; where it would, this does not compile.
+/// Returns whether the device is known to fit the plan. Fails to compile if the device is known to be too small.
 template <class Device, const auto& Plan>
 consteval bool always_fits() {
     if constexpr (requires { typename std::bool_constant<(Device::capacity() > 0)>; }) {
@@ -69,7 +77,7 @@ consteval bool always_fits() {
         static_assert(plan_shortfall<(Plan.peak > has ? Plan.peak - has : 0)>::none);
         static_assert(
             Plan.align <= Device::min_align,
-            "allot: the plan's buffers want more alignment than this device has: raise the device's to plan.align");
+            "allot: the plan needs more alignment than this device has: raise the device's alignment to plan.align");
         return true;
     } else {
         return false;
@@ -77,26 +85,28 @@ consteval bool always_fits() {
 }
 }  // namespace detail
 
-/// The region of a planned arena, and what is the same for every plan.
+/// Base class of planned arenas: owns the region and implements the members that do not depend on the plan.
 template <class Device>
 class planned_region : public traits_of<Device> {
     static_assert(device_requirements<Device>());
     static_assert(Device::offsets != offset_use::none,
-                  "allot: consumers of this memory take no offset, so that no plan can cut it");
+                  "allot: consumers of this memory take no offset: a planned arena needs offsets for its blocks");
     using model = typename Device::address_model;
 
 public:
-    using block_type = block<typename model::address, no_metadata<planned<>>>;
+    using block_type = block<typename model::address, no_metadata<planned<>>>;  ///< Type of the blocks.
 
+    /// Moves the device and the region. Afterwards, `other` holds no region.
     planned_region(planned_region&& other) noexcept
         requires std::is_nothrow_move_constructible_v<Device>
         : device_{std::move(other.device_)}, held_{std::exchange(other.held_, {})}, refused_{other.refused_} {}
     planned_region& operator=(planned_region&&) = delete;
 
-    /// None, or why there is no memory.
+    /// Returns the reason why the arena holds no memory, or a diagnosis with the reason `none`.
     [[nodiscard]] diagnosis diagnose() const noexcept { return refused_; }
-    /// Bytes held from the device.
+    /// Returns the size of the acquired region in bytes.
     [[nodiscard]] std::size_t size() const noexcept { return held_.size; }
+    /// Returns the device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 protected:
@@ -112,8 +122,9 @@ protected:
         if (held_) device_.release(held_);
     }
 
+    /// Returns the region, which is empty if the device refused.
     [[nodiscard]] const region_of<Device>& held() const noexcept { return held_; }
-    /// Precondition: the region is held.
+    /// Returns the block at `place`. Precondition: the arena holds its region.
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
         if (place.size == 0) return {};
         return {model::locate(held_.base, static_cast<std::size_t>(place.offset)),
@@ -139,26 +150,31 @@ private:
     diagnosis refused_{};
 };
 
-/// The same where the device object has the memory, or its type: nothing is acquired, kept or refused, and a block's address
-/// is known to the linker.
+/// Base class of planned arenas for devices that contain their memory, in the object or as a static member.
+///
+/// Nothing is acquired, and nothing can fail. For a device with static memory, the linker knows the address of a block.
 template <embedded_device Device>
 class embedded_planned_region : public traits_of<Device> {
     static_assert(device_requirements<Device>());
     using model = typename Device::address_model;
 
 public:
-    using block_type = block<typename model::address, no_metadata<planned<>>>;
+    using block_type = block<typename model::address, no_metadata<planned<>>>;  ///< Type of the blocks.
 
     embedded_planned_region(embedded_planned_region&&) = delete;
     embedded_planned_region& operator=(embedded_planned_region&&) = delete;
 
+    /// Returns a diagnosis with the reason `none`: the memory always exists.
     [[nodiscard]] static constexpr diagnosis diagnose() noexcept { return {}; }
+    /// Returns the size of the device's memory in bytes.
     [[nodiscard]] static constexpr std::size_t size() noexcept { return Device::capacity(); }
+    /// Returns the device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 protected:
     constexpr embedded_planned_region(std::uint64_t, std::uint64_t) noexcept {}
 
+    /// Returns true: the memory always exists.
     [[nodiscard]] static constexpr bool held() noexcept { return true; }
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
         if (place.size == 0) return {};
@@ -182,7 +198,7 @@ struct region_of_plan<Device> {
 };
 }  // namespace detail
 
-/// An arena by a plan that the compiler knows.
+/// An arena for a plan that is a constant.
 template <class Device, const auto& Plan>
     requires plan_of_places<std::remove_cvref_t<decltype(Plan)>>
 class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse>
@@ -194,77 +210,83 @@ class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misus
 public:
     using typename region_type::block_type;
 
+    /// Acquires the region from a default-constructed device.
     constexpr arena() noexcept
         requires std::default_initializable<Device>
         : region_type{Plan.peak, Plan.align} {}
+    /// Acquires the region from `device`.
     explicit arena(Device device) noexcept : region_type{std::move(device), Plan.peak, Plan.align} {}
 
-    /// The block of a buffer. Empty where the device has refused, and for a buffer of no bytes.
+    /// Returns the block of buffer `Id`. The block is empty if the buffer has no bytes or the device refused.
     template <std::size_t Id>
     [[nodiscard]] block_type at() const noexcept {
-        static_assert(Id < places.size(), "allot: the plan has no buffer of this number");
+        static_assert(Id < places.size(), "allot: the plan has no buffer with this index");
         if constexpr (!is_always_there) {
             if (!this->held()) return {};
         }
         return this->block_at(places[Id]);
     }
-    /// The same for a number that is known at run time; empty for one that the plan has not.
+    /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
+    /// the device refused.
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
         return id < places.size() && this->held() ? this->block_at(places[id]) : block_type{};
     }
-    /// How many buffers the plan has.
+    /// Returns the number of buffers of the plan.
     [[nodiscard]] static constexpr std::size_t count() noexcept { return places.size(); }
 
 };
 
-/// An arena by a plan that is made at run time.
+/// An arena for a plan that is computed at run time.
 template <class Device>
 class arena<Device, planned<>, growth::none, arena_options{}, abort_on_misuse> : public planned_region<Device> {
 public:
     using typename planned_region<Device>::block_type;
 
-    /// The plan outlives the arena.
+    /// Acquires the region from `device`. Precondition: `plan` outlives the arena.
     template <plan_of_places Plan>
     arena(Device device, const Plan& plan) noexcept
         : planned_region<Device>{std::move(device), plan.peak, plan.align}, places_{plan.places} {}
 
-    /// The block of a buffer. Empty for one that the plan has not, for one of no bytes, and where the device has
-    /// refused.
+    /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
+    /// the device refused.
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
         return id < places_.size() && this->held() ? this->block_at(places_[id]) : block_type{};
     }
-    /// How many buffers the plan has.
+    /// Returns the number of buffers of the plan.
     [[nodiscard]] std::size_t count() const noexcept { return places_.size(); }
 
 private:
     std::span<const plan_place> places_;
 };
 
-/// With a growth, options or a handler, there is nothing that they would do.
+/// Rejects a growth, options or a misuse handler: they would have no effect.
 template <class Device, const auto& Plan, class Growth, arena_options Options, class OnMisuse>
 class arena<Device, planned<Plan>, Growth, Options, OnMisuse> {
-    static_assert(!sizeof(Device), "allot: a planned arena neither grows nor takes blocks back, so that it has no growth and "
-                                   "no hardening: write arena<Device, planned<Plan>>");
+    static_assert(!sizeof(Device), "allot: a planned arena neither grows nor takes blocks back: write "
+                                   "arena<Device, planned<Plan>> without growth, options and handler");
 };
 
-/// Hands a planned arena's blocks out in the order of their numbers: an allocator for programs that ask in that order.
-/// It takes nothing back, because the plan knows when each is done with.
+/// An allocator that returns the blocks of a planned arena in the order of their indices.
+///
+/// Use it for programs that allocate in the order of the plan. `deallocate` does nothing, because the plan defines all
+/// lifetimes.
 template <class Arena>
 class in_program_order {
     using model = typename Arena::address_model;
 
 public:
-    using address_model = model;
-    using block_type = typename Arena::block_type;
-    static constexpr bool host_accessible = Arena::host_accessible;
-    static constexpr offset_use offsets = Arena::offsets;
-    static constexpr dl_device_type dl_device = Arena::dl_device;
-    static constexpr reclaim reclaims = reclaim::never;
+    using address_model = model;                                     ///< Address model of the arena.
+    using block_type = typename Arena::block_type;                   ///< Type of the blocks.
+    static constexpr bool host_accessible = Arena::host_accessible;  ///< Whether the host can access the memory.
+    static constexpr offset_use offsets = Arena::offsets;            ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = Arena::dl_device;    ///< DLPack device type of the memory.
+    static constexpr reclaim reclaims = reclaim::never;              ///< `deallocate` never reclaims a block.
 
-    /// The arena outlives it.
+    /// Begins with the first block. Precondition: `arena` outlives the allocator.
     explicit in_program_order(const Arena& arena) noexcept : arena_{&arena} {}
 
-    /// The next block, when it is as large and as aligned as asked; otherwise none, and it is still the next.
+    /// Returns the next block with `wanted.size` bytes. Returns an empty block, and does not advance, if the next block
+    /// is too small or misaligned, or if there is no next block.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         block_type given = next_that_has_bytes();
         if (why_not(given, wanted).reason != refusal::none) return {};
@@ -272,11 +294,13 @@ public:
         given.size = wanted.size;
         return given;
     }
+    /// Does nothing.
     void deallocate(block_type) noexcept {}
-    /// Begins again with the first.
+    /// Begins again with the first block.
     void reset() noexcept { next_ = 0; }
 
-    /// Why `allocate` would refuse: `exhausted` behind the last block, `over_limit` for more than was planned.
+    /// Returns the reason why `allocate` would fail: `exhausted` after the last block, `over_limit` if `wanted` exceeds
+    /// the planned size, `misaligned`, or the diagnosis of the arena.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         in_program_order trial = *this;
         return trial.why_not(trial.next_that_has_bytes(), wanted);

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
-// replan: a plan again, after a buffer or a few have changed, that moves at most so many of the others.
+// replan: updates a plan after a few buffers have changed, and moves at most a given number of the other buffers.
 //
-//     auto made = allot::plan(problem);                      // and later, when buffers[7] has grown:
-//     auto again = allot::replan(problem, made->places, 4);  // it lies wherever it fits, and at most four others moved
-//     if (!again) …                                          // the problem is none, or four are too few: again.error()
+//     auto made = allot::plan(problem);                      // later, buffers[7] has grown:
+//     auto again = allot::replan(problem, made->places, 4);  // places it anywhere, and moves at most four others
+//     if (!again) …                                          // invalid, or more moves are necessary: again.error()
 //     again->places; again->peak; again->moved; again->status;
 //
-//     before                   after, at_most = 1     `before` has a place for each buffer. A buffer has changed when
-//       ▲  ┌────┐                ▲  ┌──────┐          its place says `unplaced`, is of another size, or is no longer
-//       │  │ b  ├────┐           │  │  c   ├────┐     allowed: misaligned, reserved, or it is fixed elsewhere. Those
-//       │  ├──┬─┘ d  │           │  ├──┬───┘ d  │     move as they like. Every other one stays where it is, or counts:
-//       │  │c │ ┌────┤  c grew   │  │b │   ┌────┤     here c, which has grown, took the place of b, and `moved` is 1.
-//       └──┴──┴─┴─a──┴─►         └──┴──┴───┴─a──┴─►
+//     before                   after, at_most = 1     `before` has a place for each buffer. A buffer counts as changed
+//       ▲  ┌────┐                ▲  ┌──────┐          if its place is `unplaced`, has another size, or is no longer
+//       │  │ b  ├────┐           │  │  c   ├────┐     valid: misaligned, reserved, or different from a fixed offset.
+//       │  ├──┬─┘ d  │           │  ├──┬───┘ d  │     Changed buffers move freely. Every other buffer keeps its offset
+//       │  │c │ ┌────┤  c grew   │  │b │   ┌────┤     or counts as moved. Here c has grown and took the place of b,
+//       └──┴──┴─┴─a──┴─►         └──┴──┴───┴─a──┴─►   and `moved` is 1.
 //
-// Where two that have not changed collide, since one of them lives longer now or is kept apart, one of them has to
-// move, and counts; a caller who does not want that says which has changed, by `unplaced`. Those stay that collide with
-// the fewest; when the others are more than may move, that is `too_few_moves`. Buffers that are `together` move
-// together, and each counts; their home is where most of them were. A buffer that is gone is left out of both arrays.
+// Unchanged buffers may collide, because one of them now lives longer or must be kept apart. Then one of them must move
+// and counts as moved. To avoid this, mark the changed buffer as `unplaced`. The planner keeps the buffers that collide
+// with the fewest others. If the remaining ones are more than `at_most`, the result is the error `too_few_moves`.
+// Buffers that are `together` move together, and each counts. Their home is the offset that most of them had. To remove
+// a buffer, omit it from both arrays.
 //
-// How: heights from what so few moves can reach to below the lowest plan so far are tried by `ejection_search`; the
-// moves are 0, 1, 2, 3, 4, 6, 8, 12, …, each as if more were not allowed, so that more never make a plan higher. With a
-// capacity, the first plan that fits it ends the work. If all others may move, `plan` is asked as well.
+// The algorithm: `ejection_search` tries heights between the lowest peak that so few moves can reach and the lowest
+// plan so far. It allows 0, 1, 2, 3, 4, 6, 8, 12, … moves in turn. A larger limit therefore never yields a higher plan.
+// With a capacity, it stops at the first plan that fits. If all other buffers may move, `plan` is tried as well.
 //
-// Sizes and offsets are bytes, times are steps of the caller's. Complexity: to begin with, that of `ejection_search`,
-// and as much more as `effort` says. Memory: `space_of_replan`, about 270 bytes a buffer; if all others may move, what
-// `plan` needs if that is more. Thread safety: pure but for the workspace.
+// Sizes and offsets are in bytes. The caller chooses the steps of lifetimes.
+//
+// When to use: a plan is in use, and moving a buffer is expensive, because its contents must be copied or its address
+// is stored elsewhere.
+// When not to use: nothing depends on the old plan. `plan` yields lower plans.
+//
+// Complexity: the setup of `ejection_search`, plus the work that `effort` allows.
+// Memory: `space_of_replan`: about 270 bytes a buffer. If all other buffers may move, at least `space_of_plan`.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/detail/ejection.hpp>
@@ -33,18 +40,19 @@
 namespace allot {
 inline namespace v1 {
 
-/// The place of a buffer that is new, or may move.
+/// Place in the old plan for a buffer that is new or may move freely.
 inline constexpr plan_place unplaced{std::numeric_limits<std::uint64_t>::max(), 0};
 
-/// A plan made of another, but for its places.
+/// Properties of an updated plan, without its places.
 struct replan_summary : plan_summary {
-    std::size_t moved = 0;  // buffers that have not changed, and whose offset is another
+    std::size_t moved = 0;  ///< Number of unchanged buffers whose offset differs from the old plan.
+    /// Compares all members.
     friend constexpr bool operator==(const replan_summary&, const replan_summary&) = default;
 };
 
 namespace detail {
 
-/// Whether a buffer has not changed and may still be where it was, as far as it alone tells, if it is not fixed.
+/// Returns whether a buffer is unchanged and its old place is valid, without regard to other buffers and fixed offsets.
 [[nodiscard]] constexpr bool may_stay(const plan_problem& problem, std::size_t i, const plan_place& place) noexcept {
     const plan_buffer& buffer = problem.buffers[i];
     const std::uint64_t begin = place.offset;
@@ -55,8 +63,8 @@ namespace detail {
                       range.offset < begin + buffer.size;
            });
 }
-/// Whether as many may move as count: those that may stay. It may say so of a few more than there are, where some are
-/// fixed.
+/// Returns whether `at_most` includes all unchanged buffers. Fixed buffers make this an approximation: the result may
+/// be true for a slightly smaller limit.
 [[nodiscard]] constexpr bool may_all_move(const plan_problem& problem, std::span<const plan_place> before,
                                           std::size_t at_most) noexcept {
     std::size_t others = 0;
@@ -65,8 +73,8 @@ namespace detail {
     return others <= problem.fixed.size() || others - problem.fixed.size() <= at_most;
 }
 
-/// Where most of each group of buffers were that have not changed, and how many these are. It works in a part of the
-/// memory that `ejection_search` needs.
+/// Computes for each group of merged buffers its home, that is the most frequent old offset of its unchanged buffers,
+/// and its cost, that is the number of buffers with that offset. Uses a part of the workspace of `ejection_search`.
 constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const detail::merged_problem& merged,
                           std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
                           plan_workspace workspace) noexcept {
@@ -97,7 +105,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
         home[group] = offset;
         cost[group] = as_many;
     }
-    // One of another size stays where it was when that does as well.
+    // A buffer with another size prefers its old offset.
     for (std::size_t i = 0; i != before.size(); ++i)
         if (const std::size_t group = merged[i]; home[group] == unplaced.offset && can_be(group, before[i].offset))
             home[group] = before[i].offset;
@@ -107,14 +115,14 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
     }
 }
 
-/// 0, 1, 2, 3, 4, 6, 8, 12, …
+/// Returns the next element of the sequence 0, 1, 2, 3, 4, 6, 8, 12, …
 [[nodiscard]] constexpr std::uint64_t next_moves(std::uint64_t moves) noexcept {
     return moves < 2 ? moves + 1 : (moves & (moves - 1)) == 0 ? moves + moves / 2 : moves / 3 * 4;
 }
 
 }  // namespace detail
 
-/// What `replan_into` works in.
+/// Returns the size of the workspace that `replan_into` needs.
 [[nodiscard]] constexpr plan_space space_of_replan(const plan_problem& problem, std::span<const plan_place> before,
                                                    std::size_t at_most, const plan_options& options) noexcept {
     plan_space space = detail::merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
@@ -123,10 +131,13 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
 }
 
-/// Plans again into an array of the caller's, without a heap: at most `at_most` buffers that have not changed lie
-/// elsewhere than `before`. Where that ends early, the last buffers are new. `watch(plan_progress)` is called now and
-/// then once there is a plan, and ends the work by true. Refused as `plan_into` is, where so few moves are too few
-/// (`too_few_moves`), and where `before` has more places than there are buffers (`no_such_buffer`).
+/// Updates a plan without a heap and writes one place for each buffer to `places`.
+///
+/// At most `at_most` unchanged buffers get another offset than in `before`. If `before` is shorter than the list of
+/// buffers, the remaining buffers are new. The planner calls `watch(plan_progress)` from time to time after it has a
+/// first plan. If `watch` returns true, the planner stops and returns the best plan so far. Fails under the same
+/// conditions as `plan_into`. Also fails if more moves are necessary (`too_few_moves`), and if `before` has more places
+/// than there are buffers (`no_such_buffer`).
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<replan_summary, plan_error> replan_into(
     const plan_problem& problem, std::span<const plan_place> before, std::size_t at_most, std::span<plan_place> places,
@@ -163,13 +174,13 @@ template <class Watch = unwatched>
 
     const std::span<std::uint64_t> home{workspace.cut_longs(all), work.buffers.size()};
     const std::span<std::uint32_t> cost{workspace.cut_words(all), work.buffers.size()};
-    const std::span<std::uint32_t> counted{workspace.cut_words(all), all};  // by buffer: 1 where moving it counts
+    const std::span<std::uint32_t> counted{workspace.cut_words(all), all};  // by buffer: 1 if a move of it counts
     detail::find_homes(problem, before, *merged, home, cost, workspace);
     detail::ejection_search planner{work, sizes, home.data(), cost.data(), workspace};
     if (const std::size_t fixed = planner.begin(); fixed != work.buffers.size())
         return answer::failure(merged->as_given({plan_refusal::contradiction, fixed}));
 
-    // Buffers count that have not changed, and that are not fixed themselves.
+    // Unchanged buffers count as moved, except buffers that are fixed themselves.
     const auto is_fixed = [&](std::size_t i) {
         return cost[(*merged)[i]] == detail::ejection_search::never &&
                std::ranges::any_of(problem.fixed, [&](const plan_fixed& fixed) { return fixed.buffer == i; });
@@ -177,7 +188,7 @@ template <class Watch = unwatched>
     for (std::size_t i = 0; i != all; ++i)
         counted[i] = i < before.size() && detail::may_stay(problem, i, before[i]) && !is_fixed(i) ? 1 : 0;
     const auto counts = [&](std::size_t i) { return counted[i] != 0; };
-    std::size_t others = 0, strayed = 0;  // all of them, and those that were elsewhere than their group
+    std::size_t others = 0, strayed = 0;  // buffers that count; those of them whose group has another home
     for (std::size_t i = 0; i != all; ++i) {
         others += counts(i);
         strayed += counts(i) && before[i].offset != home[(*merged)[i]];
@@ -187,7 +198,7 @@ template <class Watch = unwatched>
     const std::uint64_t forced = planner.forced() + strayed;
     const std::size_t at_liberty = planner.at_liberty();
     if (forced > at_most) {
-        std::size_t which = 0;  // has to move
+        std::size_t which = 0;  // a buffer that must move
         while (!counts(which) ||
                ((*merged)[which] != planner.first_forced() && before[which].offset == home[(*merged)[which]]))
             ++which;
@@ -200,7 +211,7 @@ template <class Watch = unwatched>
         const std::uint64_t old_excess = std::max(made.peak, goal), excess = std::max(peak, goal);
         return !found || excess < old_excess || (excess == old_excess && moved < made.moved);
     };
-    // The lowest peak of what the planner itself has found, whatever was found from scratch.
+    // Lowest peak that `planner` found, without regard to the plan from scratch.
     constexpr std::uint64_t nowhere = detail::ejection_search::nowhere;
     std::uint64_t peak = nowhere;
     const auto stop = [&] { return stopped || (found && watched({made.peak, made.bound})); };
@@ -224,7 +235,7 @@ template <class Watch = unwatched>
          moves = detail::next_moves(moves)) {
         if (moves < forced) continue;
         const std::uint64_t reach = std::max(planner.lowest_reach(moves - strayed), goal);
-        if (moves == forced && at_liberty <= 1) {  // one buffer has no choice but of its gap
+        if (moves == forced && at_liberty <= 1) {  // the only choice is the gap of one buffer
             while (peak > reach && planner.attempt(peak - 1, planner.forced(), nowhere)) keep();
             continue;
         }
@@ -248,12 +259,14 @@ template <class Watch = unwatched>
     return made;
 }
 
-/// A plan on the heap, made of another.
+/// An updated plan that stores its places on the heap.
 struct memory_replan : memory_plan {
-    std::size_t moved = 0;  // as in `replan_summary`
+    std::size_t moved = 0;  ///< Number of unchanged buffers whose offset differs from the old plan.
 };
 
-/// Plans again on the heap. Throws what the heap throws; refused as `replan_into` is.
+/// Returns an updated plan, with the places and the workspace on the heap.
+///
+/// Throws the exceptions of the heap, such as `std::bad_alloc`. Fails under the same conditions as `replan_into`.
 template <class Watch = unwatched>
 [[nodiscard]] result<memory_replan, plan_error> replan(const plan_problem& problem, std::span<const plan_place> before,
                                                        std::size_t at_most, const plan_options& options = {},

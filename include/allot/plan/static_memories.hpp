@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// static_memories: the compiler decides which memory each buffer lives in, and where; an arena for each memory follows.
+// static_memories: plans several memories in a constant expression; an arena for each memory follows the plan.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 9216, .live = {1, 3}}};
 //     static constexpr allot::plan_memory memories[] = {{.capacity = 4_KiB}, {.capacity = 12_KiB, .cost = 1}};
@@ -8,14 +8,21 @@
 //     static constexpr auto in_fast = layout.in(0), in_slow = layout.in(1);
 //     static allot::arena<allot::host::static_storage<4_KiB>, allot::planned<in_fast>> fast;
 //     static allot::arena<allot::host::static_storage<12_KiB>, allot::planned<in_slow>> slow;
-//     fast.at<0>(), slow.at<1>()                               // empty in the memory where the buffer does not live
+//     fast.at<0>(), slow.at<1>()                               // empty if the buffer lives in another memory
 //
-// When some buffer finds no room, it does not compile, and `plan_shortfall<N>` in the message says how many more bytes
-// of the last memory are enough; or that none are, since the others must hold what may not live in the last. A last
-// memory without a capacity is as large as it has to be: `layout.needs.back()`.
+// A plan with unplaced buffers does not compile. The template argument of `plan_shortfall<N>` in the compiler's message
+// is the number of bytes by which the last memory must grow. Another message appears if no growth of the last memory
+// helps, because buffers that it may not hold exceed the other memories. A last memory without a capacity is as large
+// as necessary: `layout.needs.back()`.
 //
-// Complexity: compile time only; one plan, and some when it does not fit. Compilers limit what they compute in one
-// constant expression: clang by -fconstexpr-steps, g++ by -fconstexpr-ops-limit; `effort` reaches the first limit soon.
+// When to use: firmware with several memories and buffers that are known when it is compiled.
+// When not to use: buffers are known only at run time (spill.hpp), or there is one memory (plan.hpp).
+//
+// Complexity: compile time only: one plan, and several if it does not fit. Compilers limit the work of one constant
+// expression: clang with -fconstexpr-steps, g++ with -fconstexpr-ops-limit. A large `effort` exceeds the first limit
+// soon.
+// Memory: none at run time, except for a plan that the program itself reads.
+// Thread safety: constants.
 #pragma once
 
 #include <allot/plan/memories.hpp>
@@ -24,21 +31,21 @@
 namespace allot {
 inline namespace v1 {
 
-/// What lives in one memory, for an arena there; the others' places have no bytes.
+/// The part of a plan that concerns one memory, for a planned arena in it.
 template <std::size_t Count>
 struct static_memory_layout {
-    std::array<plan_place, Count> places{};
-    std::uint64_t peak = 0;
-    std::uint64_t align = 1;
+    std::array<plan_place, Count> places{};  ///< Place of each buffer. Buffers of other memories have the size 0.
+    std::uint64_t peak = 0;                  ///< Bytes that the memory needs.
+    std::uint64_t align = 1;                 ///< Required alignment of the memory's base, in bytes.
 };
 
-/// A plan for several memories that the compiler made.
+/// A plan for several memories that is computed in a constant expression.
 template <std::size_t Count, std::size_t Memories>
 struct static_memories_plan : memories_summary {
-    std::array<memory_place, Count> places{};
-    std::array<memory_needs, Memories> needs{};
+    std::array<memory_place, Count> places{};    ///< Place of each buffer.
+    std::array<memory_needs, Memories> needs{};  ///< Requirements on each memory.
 
-    /// Precondition: there is such a memory.
+    /// Returns the layout of one memory, which `planned` accepts. Precondition: `memory < Memories`.
     [[nodiscard]] constexpr static_memory_layout<Count> in(std::size_t memory) const noexcept {
         static_memory_layout<Count> here;
         for (std::size_t i = 0; i != Count; ++i)
@@ -49,7 +56,7 @@ struct static_memories_plan : memories_summary {
     }
 };
 
-/// What a compiler does in its ordinary limits.
+/// Default options in constant expressions: one simple plan, which stays within the default limits of compilers.
 inline constexpr memories_options memories_at_compile_time{.effort = 0, .remember = 0};
 
 namespace detail {
@@ -59,7 +66,7 @@ struct static_memories_answer {
     static_memories_plan<Count, Memories> plan;
     plan_error error;
 };
-/// With so many bytes more in the last memory.
+/// Returns a plan for a last memory with `More` additional bytes.
 template <const memories_problem& Problem, memories_options Options, std::uint64_t More>
 [[nodiscard]] consteval auto plan_memories_statically() noexcept {
     constexpr std::size_t count = Problem.memories.size();
@@ -79,8 +86,8 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
     return made;
 }
 
-/// The fewest more bytes of the last memory with which there is a plan; `Fails` are too few, and `Fits` suffice when
-/// they are not yet 0.
+/// Returns the least number of additional bytes of the last memory for which the planner succeeds. `Fails` bytes are
+/// too few. `Fits` bytes suffice; 0 means that no sufficient number is known yet.
 template <const memories_problem& Problem, memories_options Options, std::uint64_t Fails = 0, std::uint64_t Fits = 0>
 [[nodiscard]] consteval std::uint64_t missing_bytes() noexcept {
     if constexpr (Fits - Fails == 1) {
@@ -95,8 +102,10 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
 
 }  // namespace detail
 
-/// Plans in a constant expression, for a problem with static storage duration whose arrays have it too. By default it is
-/// one simple plan; `Options` with an effort search for a better one.
+/// Returns a plan that is computed in a constant expression.
+///
+/// `Problem` and all its arrays have static storage duration. The default is one simple plan. `Options` with an effort
+/// search for a better one. A plan with unplaced buffers does not compile.
 template <const memories_problem& Problem, memories_options Options = memories_at_compile_time>
 [[nodiscard]] consteval auto plan_memories() noexcept {
     constexpr auto made = detail::plan_memories_statically<Problem, Options, 0>();
@@ -106,10 +115,10 @@ template <const memories_problem& Problem, memories_options Options = memories_a
         constexpr bool all_fit_alone = without_end.plan.which == Problem.buffers.buffers.size();
         static_assert(
             all_fit_alone,
-            "allot: a buffer is allowed in no memory that is large enough for it: allow it in another, or enlarge one");
+            "allot: a buffer fits none of its allowed memories: allow another memory, or enlarge one");
         static_assert(
             !all_fit_alone || without_end.plan.unplaced == 0,
-            "allot: what may not live in the last memory has no room in the others: enlarge them, or plan with effort");
+            "allot: buffers that the last memory may not hold exceed the others: enlarge these, or plan with effort");
         if constexpr (without_end.plan.unplaced == 0)
             static_assert(plan_shortfall<detail::missing_bytes<Problem, Options>()>::none);
     }

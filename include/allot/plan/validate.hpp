@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: BSL-1.0
-// validate: whether a plan keeps what its problem asks. It shares nothing with those who make plans but a sort.
+// validate: checks whether a plan satisfies its problem. It shares no code with the planners except a sort.
 //
-//     offset                              A sweep over time keeps the buffers that are live now, in order of offsets.
-//       ▲  ┌────────┐                     As long as they share no byte, one that begins can only share bytes with its
-//       │  │   b    │                     two neighbours: here c with b and d.
+//     static constexpr allot::plan_buffer frames[] = {{.size = 64, .live = {0, 2}}, {.size = 64, .live = {1, 3}}};
+//     const allot::plan_problem problem{.buffers = frames};
+//     const std::uint64_t offsets[] = {0, 64};
+//     allot::plan_heap workspace{allot::validate_space(problem)};
+//     const auto found = allot::validate(problem, offsets, 128, workspace);
+//     if (found.kind != allot::plan_violation_kind::none) report(found.kind, found.first, found.second);
+//
+//     offset                              A sweep over time keeps the live buffers in order of their offsets. As long
+//       ▲  ┌────────┐                     as they share no byte, a buffer that begins can only overlap its two
+//       │  │   b    │                     neighbors: here c overlaps b and d.
 //       │  └────┬───┴───┐
-//       │       │   c   │                 The order is known beforehand, so that the set of those live is a bitmap over
-//       │  ┌────┴───┬───┘                 places in it, with a bitmap over its words, and so on: six levels of 64 hold
-//       └──┴── d ───┴───────► time        2^36, and a neighbour is a few shifts away.
+//       │       │   c   │                 The order of all buffers is known in advance. Therefore the set of live
+//       │  ┌────┴───┬───┘                 buffers is a bitmap over positions in that order, with a bitmap over its
+//       └──┴── d ───┴───────► time        words, and so on. Six levels of 64 represent 2^36 positions, and each level
+//                                         of a search for a neighbor takes a few shifts.
 //
-// Buffers that are `together` may share bytes, and are one neighbour: they lie side by side in the order, the largest
-// last.
+// Buffers that are `together` may share bytes and act as one neighbor. They are adjacent in the order, and the largest
+// of them is last.
 //
-// Complexity: O(n log n), whatever is live at once. Memory: `validate_space`, 25 bytes a buffer, 12 a lifetime,
-// or 12 a reserved range where those are more. Thread safety: pure but for the workspace.
+// When to use: to check the result of any planner, of this library or of another tool, before using it.
+// When not to use: for pages (validate_pages.hpp) and for plans with moves (validate_moves.hpp). To check a plan with
+// several memories, validate the buffers of each memory separately.
+//
+// Complexity: O(n log n), independent of the number of buffers that live at the same time.
+// Memory: `validate_space`: 25 bytes a buffer, plus the larger of 12 bytes a lifetime and 12 bytes a reserved range.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/check.hpp>
@@ -24,29 +37,32 @@
 namespace allot {
 inline namespace v1 {
 
+/// Kind of a violation. `first` and `second` are the members of `plan_violation`.
 enum class plan_violation_kind : unsigned char {
-    none,
-    bad_problem,       // `check_problem` says why
-    offsets_missing,   // there is not one for each buffer
-    workspace_too_small,
-    misaligned,        // the offset of `first`
-    wraps,             // the end of `first` does not fit 64 bits
-    over_capacity,     // the end of `first`
-    not_where_fixed,   // `first`
-    not_together,      // `first` and `second`, which should have one offset
-    not_apart,         // `first` and `second` share bytes
-    reserved,          // `first` lies on the reserved range `second`
-    overlap,           // `first` and `second` live at once and share bytes
+    none,                 ///< The plan is valid.
+    bad_problem,          ///< The problem is invalid: `check_problem` returns the reason.
+    offsets_missing,      ///< The number of offsets, `first`, differs from the number of buffers.
+    workspace_too_small,  ///< The workspace is smaller than `validate_space`.
+    misaligned,           ///< The offset of buffer `first` is not a multiple of its alignment.
+    wraps,                ///< The end of buffer `first` exceeds 64 bits.
+    over_capacity,        ///< The end of buffer `first` exceeds the capacity.
+    not_where_fixed,      ///< Buffer `first` is not at its fixed offset.
+    not_together,         ///< Buffers `first` and `second` are `together` and have different offsets.
+    not_apart,            ///< Buffers `first` and `second` are `apart` and share bytes.
+    reserved,             ///< Buffer `first` overlaps the reserved range `second`.
+    overlap,              ///< Buffers `first` and `second` live at the same time and share bytes.
 };
 
+/// A violation: its kind, and the indices of the elements that it concerns.
 struct plan_violation {
-    plan_violation_kind kind = plan_violation_kind::none;
-    std::size_t first = 0;
-    std::size_t second = 0;
+    plan_violation_kind kind = plan_violation_kind::none;  ///< Kind of the violation.
+    std::size_t first = 0;                                 ///< Index that the kind refers to.
+    std::size_t second = 0;                                ///< Second index that the kind refers to, or 0.
+    /// Compares all members.
     friend constexpr bool operator==(plan_violation, plan_violation) = default;
 };
 
-/// What `validate` works in.
+/// Returns the size of the workspace that `validate` needs.
 [[nodiscard]] constexpr plan_space validate_space(const plan_problem& problem) noexcept {
     const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
     const std::size_t sorted = std::max(lifetimes, problem.reserved.size());
@@ -55,7 +71,7 @@ struct plan_violation {
 
 namespace detail {
 
-/// A set of numbers below a limit, which knows the neighbours of any.
+/// A set of integers below a limit that finds the neighbors of any integer.
 class number_set {
     static constexpr std::size_t bits = 64;
     static constexpr unsigned most_levels = 6;
@@ -75,12 +91,12 @@ public:
         for (unsigned i = 0; i != levels_; ++i, number /= bits)
             level_[i][number / bits] |= std::uint64_t{1} << number % bits;
     }
-    /// Precondition: it is in the set.
+    /// Precondition: `number` is in the set.
     constexpr void erase(std::size_t number) noexcept {
         for (unsigned i = 0; i != levels_; ++i, number /= bits)
             if ((level_[i][number / bits] ^= std::uint64_t{1} << number % bits) != 0) return;
     }
-    /// The largest below `number`, or none.
+    /// Returns the largest element below `number`, or `none`.
     [[nodiscard]] constexpr std::size_t below(std::size_t number) const noexcept {
         for (unsigned i = 0; i != levels_; ++i, number /= bits) {
             if (number % bits == 0) continue;
@@ -93,7 +109,7 @@ public:
         }
         return none;
     }
-    /// The smallest from `number` on, or none.
+    /// Returns the smallest element that is not below `number`, or `none`.
     [[nodiscard]] constexpr std::size_t from(std::size_t number) const noexcept {
         for (unsigned i = 0; i != levels_; ++i, number = number / bits + 1) {
             if (number / bits >= words_[i]) return none;
@@ -112,6 +128,7 @@ private:
     unsigned levels_ = 0;
 };
 
+/// Implementation of `validate` for a valid problem.
 class validator {
 public:
     constexpr validator(const plan_problem& problem, const std::uint64_t* offsets, plan_workspace workspace) noexcept
@@ -158,7 +175,8 @@ private:
         return {};
     }
 
-    /// Of the ranges that begin below a buffer's end, the one that ends last is on it, or none is.
+    /// Checks reserved ranges. Among the ranges that begin below the end of a buffer, it suffices to check the range
+    /// that ends last.
     [[nodiscard]] constexpr plan_violation each_reserved() noexcept {
         const plan_reserved* const ranges = problem_->reserved.data();
         std::uint32_t *const sorted = starts_, *const farthest = ends_;
@@ -172,7 +190,7 @@ private:
         for (std::size_t i = 1; i != count; ++i)
             farthest[i] = range_end(sorted[i]) > range_end(farthest[i - 1]) ? sorted[i] : farthest[i - 1];
         for (std::size_t i = 0; i != count_; ++i) {
-            std::size_t low = 0, high = count;  // how many begin below the end
+            std::size_t low = 0, high = count;  // number of ranges that begin below the end
             while (low != high)
                 if (const std::size_t middle = (low + high) / 2; ranges[sorted[middle]].offset < end(i))
                     low = middle + 1;
@@ -206,7 +224,7 @@ private:
         return {};
     }
 
-    /// Places of buffers in the order of offsets, and between which places those lie that each is together with.
+    /// Sorts the buffers by offset. Computes the position of each buffer and the range of positions of each group.
     constexpr void put_in_order() noexcept {
         for (std::size_t i = 0; i != count_; ++i) {
             order_[i] = group_[i] = static_cast<std::uint32_t>(i);
@@ -246,14 +264,16 @@ private:
     std::size_t count_, lifetimes_;
     plan_workspace workspace_;
     std::uint32_t *starts_, *ends_, *scratch_;  // lifetimes in order of time
-    // By buffer: one of those together with it, its place, its lifetimes that go on.
+    // By buffer: the representative of its group, its position, the number of its current lifetimes.
     std::uint32_t *group_, *place_, *live_;
-    std::uint32_t *order_, *first_, *last_;  // by place: the buffer there, the first and last place of its group
+    std::uint32_t *order_, *first_, *last_;  // by position: the buffer, the first and last position of its group
 };
 
 }  // namespace detail
 
-/// The first violation found; of kind `none` when the plan is right.
+/// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid.
+///
+/// `offsets` has the offset of each buffer, in bytes. No buffer may end above `capacity`.
 [[nodiscard]] constexpr plan_violation validate(const plan_problem& problem, std::span<const std::uint64_t> offsets,
                                                 std::uint64_t capacity, plan_workspace workspace) noexcept {
     if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)

@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// validate_moves: whether a plan with moves keeps what its problem asks, and whether each access reads what was written
-// last. It shares nothing with `plan_moves` but the look at a problem.
+// validate_moves: checks whether a plan with moves satisfies its problem, and each read gets the newest contents.
 //
-//     pieces  ──► each in a memory that its buffer may live in, aligned, and while its buffer lives
-//             ──► memory by memory to `validate`: no two share bytes while they live
-//     time    ──► copies in, reads, writes, copies out, step by step: each piece has a version of its buffer's
-//                 contents, a write makes the newest, a copy hands one on, and a read asks for the newest
+//     static constexpr allot::plan_buffer tensors[] = {{.size = 600, .live = {0, 9}}, {.size = 800, .live = {3, 7}}};
+//     static constexpr allot::plan_memory chip[] = {{.capacity = 1000}, {.cost = 1}};
+//     static constexpr allot::plan_access used[] = {{0, 0, true}, {1, 3, true}, {1, 6}, {0, 8}};
+//     const allot::moves_problem problem{{.buffers = {.buffers = tensors}, .memories = chip}, used};
+//     const auto made = allot::plan_moves(problem);
+//     if (!made) return complain(made.error());
+//     const auto found = allot::validate_moves(problem, *made);
+//     return found.kind == allot::moves_violation_kind::none ? 0 : complain(found.which);
 //
-// The contents that a buffer came with are in the first of its pieces, which begins with the buffer; of a buffer that
-// lives again nobody knows which life the contents are of, so that it has one place, and a piece for each life.
+//     pieces  ──► each is in an allowed memory, is aligned, and lives only while its buffer lives
+//             ──► `validate` for each memory: no two pieces share bytes while they live
+//     time    ──► copies in, reads, writes and copies out, step by step: each piece has a version of the contents of
+//                 its buffer. A write creates the newest version, a copy transfers a version, and a read requires the
+//                 newest.
 //
-// What copies cost is not asked here. Complexity: O(n log n) in pieces, copies and accesses of each memory. Memory: on
-// the heap, some 100 bytes a piece, copy or access. Thread safety: pure.
+// The first piece of a buffer holds the contents that the buffer comes with, if that piece begins with the buffer. A
+// buffer with several lifetimes has one place, with a piece for each lifetime. The reason is that the problem does not
+// assign given contents to a lifetime.
+//
+// It shares no code with `plan_moves` except the check of the problem. It does not check the costs.
+//
+// When to use: to check the result of any planner with moves before copies are issued according to it.
+// When not to use: for plans without moves (validate.hpp).
+//
+// Complexity: O(n log n) in the pieces, copies and accesses of each memory.
+// Memory: on the heap, about 100 bytes a piece, copy or access.
+// Thread safety: pure functions.
 #pragma once
 
 #include <allot/plan/moves_problem.hpp>
@@ -22,27 +38,33 @@
 namespace allot {
 inline namespace v1 {
 
+/// Kind of a violation. `which` is `moves_violation::which`.
 enum class moves_violation_kind : unsigned char {
-    none,
-    bad_problem,     // `plan_moves` says why
-    no_such_piece,   // copy or access `which` names a piece that is none or of another buffer; piece `which` no buffer
-    not_all_pieces,  // buffer `which`, which may not move, has not one place with a piece for each of its lives
-    not_allowed,     // piece `which` is in a memory that its buffer may not live in, or has another size
-    not_alive,       // piece `which` lives when its buffer does not; copy or access `which` is when a piece does not
-    bad_place,       // piece `which` overlaps another, is misaligned, beyond the capacity, or not where it is fixed
-    not_in_order,    // copy `which` is earlier than the one before
-    no_contents,     // copy `which` copies what was never written, or not all of it
-    stale,           // access `which` reads what is not the newest
+    none,            ///< The plan is valid.
+    bad_problem,     ///< The problem is invalid: `plan_moves` returns the reason.
+    /// Copy or access `which` names a piece that does not exist or belongs to another buffer, or piece `which` names a
+    /// buffer that does not exist. Also: the plan has `which` elements in `piece_of`, a different number than accesses.
+    no_such_piece,
+    not_all_pieces,  ///< Buffer `which` may not move, and lacks one place with one piece for each of its lifetimes.
+    not_allowed,     ///< Piece `which` is in a memory that is not allowed, or its size differs from its buffer's.
+    not_alive,       ///< Piece `which` is outside of its buffer's lifetimes, or copy or access `which` of its piece's.
+    bad_place,       ///< Piece `which` overlaps another, is misaligned, above the capacity, or not at its fixed offset.
+    not_in_order,    ///< Copy `which` precedes the copy before it in the list.
+    no_contents,     ///< Copy `which` copies a piece without contents, or not the whole buffer.
+    stale,           ///< Access `which` reads contents that are not the newest.
 };
 
+/// A violation: its kind, and the index of the element that it concerns.
 struct moves_violation {
-    moves_violation_kind kind = moves_violation_kind::none;
-    std::size_t which = 0;
+    moves_violation_kind kind = moves_violation_kind::none;  ///< Kind of the violation.
+    std::size_t which = 0;                                   ///< Index that the kind refers to.
+    /// Compares both members.
     friend constexpr bool operator==(moves_violation, moves_violation) = default;
 };
 
 namespace detail {
 
+/// Implementation of `validate_moves` for a valid problem.
 class moves_validator {
     using kind = moves_violation_kind;
 
@@ -84,7 +106,8 @@ private:
         return {};
     }
 
-    /// Buffers that are fixed, together, apart or live again, and those that nothing accesses.
+    /// Checks the buffers that may not move: buffers that are fixed, `together`, `apart`, have several lifetimes, or
+    /// have no accesses.
     [[nodiscard]] moves_violation those_that_stay() const {
         std::vector<bool> stays(buffers_.size(), true);
         for (const plan_access& access : accesses_) stays[access.buffer] = false;
@@ -103,14 +126,14 @@ private:
                 missing.erase(found);
             }
         }
-        for (const plan_pair& each : given_.buffers.together)  // an offset they share by `validate`, but the memory?
+        for (const plan_pair& each : given_.buffers.together)  // `validate` compares offsets but not memories
             if (plan_->pieces[pieces_of_[each.first][0]].place.memory !=
                 plan_->pieces[pieces_of_[each.second][0]].place.memory)
                 return {kind::bad_place, pieces_of_[each.first][0]};
         return {};
     }
 
-    /// The pieces in a memory as buffers of their own.
+    /// Validates one memory, with each of its pieces as a separate buffer.
     [[nodiscard]] moves_violation places_in(std::size_t memory) const {
         std::vector<plan_buffer> buffers;
         std::vector<std::uint64_t> offsets;
@@ -167,13 +190,13 @@ private:
             return std::tie(a.step, a.when, a.which) < std::tie(b.step, b.when, b.which);
         });
 
-        // 0: nothing; 1: what it came with.
+        // Version 0: no contents. Version 1: the contents that the buffer comes with.
         std::vector<std::uint64_t> version(plan_->pieces.size()), newest(buffers_.size(), 1);
         for (std::size_t i = 0; i != buffers_.size(); ++i) {
             if (pieces_of_[i].empty()) continue;
             const std::size_t first = pieces_of_[i][0];
             if (plan_->pieces[first].live.from == buffers_[i].live.from) version[first] = 1;
-            if (lives_[i].size() != 1)  // one place: whatever is there is what was written last
+            if (lives_[i].size() != 1)  // one place, which always holds the newest contents
                 for (const std::size_t p : pieces_of_[i]) version[p] = 1;
         }
         const auto lives = [&](std::size_t piece, std::int64_t step) {
@@ -218,7 +241,8 @@ private:
 
 }  // namespace detail
 
-/// The first violation found; of kind `none` when the plan is right. A plan that leaves buffers nowhere is not.
+/// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid. A plan with unplaced
+/// buffers is not valid. Throws the exceptions of the heap, such as `std::bad_alloc`.
 [[nodiscard]] inline moves_violation validate_moves(const moves_problem& problem, const moves_plan& plan) {
     if (detail::check_moves(problem).reason != plan_refusal::none) return {moves_violation_kind::bad_problem, 0};
     return detail::moves_validator{problem, plan}.run();

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// validate_pages: whether buffers in pages keep what their problem asks. It shares nothing with `plan_pages` but a
-// sort.
+// validate_pages: checks whether an assignment of buffers to pages satisfies its problem.
 //
-//     page                            In the order in which buffers begin, every page remembers who took it last. Who
-//       1  │   ┌── b ──┐              takes a page finds there the only one that can still be in it: whoever had it
-//       0  ├── a ──┬── c ──┐          before had ended when that one began.
+//     static constexpr allot::plan_buffer frames[] = {{.size = 8192, .live = {0, 2}}, {.size = 4096, .live = {2, 3}}};
+//     const allot::plan_problem problem{.buffers = frames};
+//     const std::uint32_t first[] = {0, 2, 3}, pages[] = {0, 1, 0};        // buffer 0: pages 0 and 1; buffer 1: page 0
+//     allot::plan_heap workspace{allot::validate_pages_space(problem, 2)};
+//     const auto found = allot::validate_pages(problem, 4096, first, pages, 2, workspace);
+//     if (found.kind != allot::pages_violation_kind::none) report(found.kind, found.first, found.second);
+//
+//     page                            The buffers are visited in the order in which they begin. For each page, the
+//       1  │   ┌── b ──┐              validator stores the last buffer that took it. A buffer that takes a page can
+//       0  ├── a ──┬── c ──┐          only overlap that buffer: any earlier one had ended when that buffer began.
 //          └───┴───┴───┴───┴──► time
 //                                     Here c takes page 0 from a, which has ended.
 //
-// That there are few pages is not asked here: `bound_of`, in pages, says how many there must be.
+// It shares no code with `plan_pages` except a sort. It does not check that the number of pages is minimal: `bound_of`,
+// for sizes in pages, returns that minimum.
 //
-// Complexity: O(n log n + pages). Memory: `validate_pages_space`, 8 bytes a buffer and 4 a page. Thread safety: pure
-// but for the workspace.
+// When to use: to check the result of any planner of pages, of this library or of another tool, before using it.
+// When not to use: for plans with offsets (validate.hpp).
+//
+// Complexity: O(n log n + pages).
+// Memory: `validate_pages_space`, 8 bytes a buffer and 4 bytes a page.
+// Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/check.hpp>
@@ -20,35 +31,39 @@
 namespace allot {
 inline namespace v1 {
 
+/// Kind of a violation. `first` and `second` are the members of `pages_violation`.
 enum class pages_violation_kind : unsigned char {
-    none,
-    bad_problem,          // `check_problem` says why
-    unsupported,          // there is no page of 0 bytes, or the problem asks what pages alone do not show
-    lists_missing,        // where the list of `first` begins or ends is not said, or it ends beyond the pages given
-    workspace_too_small,
-    misaligned,           // `first`, of whose alignment pages are no multiple
-    wrong_number,         // of pages, of `first`
-    no_such_page,         // `first` has a page beyond the last
-    twice,                // `first` has a page twice
-    overlap,              // `first` and `second` live at once and share a page
+    none,                 ///< The assignment is valid.
+    bad_problem,          ///< The problem is invalid: `check_problem` returns the reason.
+    unsupported,          ///< The page size is 0, or the problem has constraints or revivals.
+    lists_missing,        ///< The list of buffer `first` has no begin or end, or exceeds `pages`.
+    workspace_too_small,  ///< The workspace is smaller than `validate_pages_space`.
+    misaligned,           ///< The page size is not a multiple of the alignment of buffer `first`.
+    wrong_number,         ///< Buffer `first` has too many or too few pages.
+    no_such_page,         ///< Buffer `first` has a page number that is not below `count`.
+    twice,                ///< Buffer `first` has a page twice.
+    overlap,              ///< Buffers `first` and `second` live at the same time and share a page.
 };
 
+/// A violation: its kind, and the indices of the buffers that it concerns.
 struct pages_violation {
-    pages_violation_kind kind = pages_violation_kind::none;
-    std::size_t first = 0;
-    std::size_t second = 0;
+    pages_violation_kind kind = pages_violation_kind::none;  ///< Kind of the violation.
+    std::size_t first = 0;                                   ///< Index of a buffer.
+    std::size_t second = 0;                                  ///< Index of a second buffer, or 0.
+    /// Compares all members.
     friend constexpr bool operator==(pages_violation, pages_violation) = default;
 };
 
-/// What `validate_pages` works in, where there are `count` pages.
+/// Returns the size of the workspace that `validate_pages` needs for `count` pages.
 [[nodiscard]] constexpr plan_space validate_pages_space(const plan_problem& problem, std::uint32_t count) noexcept {
-    std::size_t words = ~std::size_t{0};  // more than there can be, where the sum does not fit
+    std::size_t words = ~std::size_t{0};  // no workspace has this size: the sum wraps
     (void)checked_add(2 * problem.buffers.size(), std::size_t{count}, words);
     return {words, 0, 0};
 }
 
-/// The first violation found; of kind `none` when the pages are right: those of buffer i are `pages[first[i]]` …
-/// `pages[first[i + 1] - 1]`, and their names are below `count`.
+/// Returns the first violation that it finds, or a violation of kind `none` if the assignment is valid.
+///
+/// The pages of buffer i are `pages[first[i]]` … `pages[first[i + 1] - 1]`. All page numbers are below `count`.
 [[nodiscard]] constexpr pages_violation validate_pages(const plan_problem& problem, std::uint64_t page_size,
                                                        std::span<const std::uint32_t> first,
                                                        std::span<const std::uint32_t> pages, std::uint32_t count,
@@ -71,7 +86,7 @@ struct pages_violation {
 
     std::uint32_t* const order = workspace.cut_words(buffers.size());
     std::uint32_t* const scratch = workspace.cut_words(buffers.size());
-    std::uint32_t* const taker = workspace.cut_words(count);  // of each page
+    std::uint32_t* const taker = workspace.cut_words(count);  // last buffer of each page
     const auto nobody = static_cast<std::uint32_t>(buffers.size());
     for (std::uint32_t page = 0; page != count; ++page) taker[page] = nobody;
     for (std::uint32_t i = 0; i != nobody; ++i) order[i] = i;

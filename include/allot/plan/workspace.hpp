@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// workspace: the arrays that the planner works in. They are the caller's: nothing here asks for memory of its own.
+// workspace: the arrays in which the planners work. The caller provides them. The planners allocate no memory.
 //
 //     allot::plan_heap memory{allot::greedy_space(problem)};                 // on the heap
 //     static allot::plan_storage<allot::greedy_space(problem)> memory;   // in static storage, or a constant expression
 //     allot::greedy_plan(problem, bound, offsets, memory, effort);
 //
-//     words   │ first of 32 bits │ second │ third │ … Each call cuts the arrays it needs from the front, and leaves
-//     longs   │ first of 64 bits │ second │ …         nothing that a later call needs: one memory of the largest space
-//     extents │ …                                     serves any number of calls, one after the other.
+//     words   │ first of 32 bits │ second │ third │ … Each call takes its arrays from the front. A later call needs
+//     longs   │ first of 64 bits │ second │ …         none of their contents. One workspace of the largest size
+//     extents │ …                                     therefore serves any number of consecutive calls.
 //
-// Every call has a function beside it that says what it needs: `bound_space(problem)` for `bound_of(problem, …)`. It
-// depends on how many buffers, revivals, pairs and reserved ranges there are, and on nothing else.
+// Each planning function has a companion that returns the necessary size, such as `bound_space(problem)` for
+// `bound_of(problem, …)`. The size depends on the options and on the numbers of buffers, revivals, fixed buffers, pairs
+// and reserved ranges, not on sizes and lifetimes. Only `space_of_replan` also depends on the old plan.
+//
+// When to use: for `plan_into` and the other functions without a heap, in firmware and in constant expressions.
+// When not to use: `plan`, `plan_memories` and `replan` create a workspace on the heap themselves.
+//
+// Complexity: `plan_heap` and `plan_storage` initialize all arrays, in linear time.
+// Memory: the sum of the arrays. `plan_heap` allocates up to seven arrays.
+// Thread safety: not synchronized. Concurrent calls need separate workspaces.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -25,42 +33,42 @@
 namespace allot {
 inline namespace v1 {
 
-/// Bytes that are in use while a plan is made, for some steps.
+/// A range of bytes that a planner has assigned for an interval of steps.
 struct plan_extent {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint32_t from = 0;
-    std::uint32_t until = 0;
-    std::uint32_t buffer = 0;
+    std::uint64_t begin = 0;   ///< First byte.
+    std::uint64_t end = 0;     ///< First byte after the range.
+    std::uint32_t from = 0;    ///< First step, as a rank.
+    std::uint32_t until = 0;   ///< First step after the interval, as a rank.
+    std::uint32_t buffer = 0;  ///< Index of the buffer.
 };
 
-/// How many of each a call needs.
+/// Size of a workspace: the number of elements of each array.
 struct plan_space {
-    std::size_t words = 0;
-    std::size_t longs = 0;
-    std::size_t extents = 0;
-    // Of a problem that a planner makes of another.
-    std::size_t buffers = 0;
-    std::size_t revivals = 0;
-    std::size_t fixed = 0;
-    std::size_t pairs = 0;
+    std::size_t words = 0;     ///< Numbers of 32 bits.
+    std::size_t longs = 0;     ///< Numbers of 64 bits.
+    std::size_t extents = 0;   ///< Extents.
+    std::size_t buffers = 0;   ///< Buffers of a derived problem.
+    std::size_t revivals = 0;  ///< Revivals of a derived problem.
+    std::size_t fixed = 0;     ///< Fixed buffers of a derived problem.
+    std::size_t pairs = 0;     ///< Pairs of a derived problem.
 
-    /// What serves either call.
+    /// Returns the size that suffices for either of two calls, one after the other.
     friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
         return {std::max(a.words, b.words),       std::max(a.longs, b.longs),       std::max(a.extents, b.extents),
                 std::max(a.buffers, b.buffers), std::max(a.revivals, b.revivals), std::max(a.fixed, b.fixed),
                 std::max(a.pairs, b.pairs)};
     }
-    /// What serves both at once.
+    /// Returns the size that suffices for both uses at the same time.
     friend constexpr plan_space operator+(plan_space a, plan_space b) noexcept {
         return {a.words + b.words,       a.longs + b.longs, a.extents + b.extents, a.buffers + b.buffers,
                 a.revivals + b.revivals, a.fixed + b.fixed, a.pairs + b.pairs};
     }
+    /// Compares all members.
     friend constexpr bool operator==(plan_space, plan_space) = default;
 };
 
 namespace detail {
-/// The first `count` of an array, which is left with the others. Precondition: there are as many.
+/// Removes the first `count` elements from a span and returns them. Precondition: `from.size() >= count`.
 template <class T>
 [[nodiscard]] constexpr std::span<T> cut(std::span<T>& from, std::size_t count) noexcept {
     const std::span<T> first = from.first(count);
@@ -69,24 +77,27 @@ template <class T>
 }
 }  // namespace detail
 
+/// Views of the arrays of a workspace.
 struct plan_workspace {
-    std::span<std::uint32_t> words{};
-    std::span<std::uint64_t> longs{};
-    std::span<plan_extent> extents{};
-    std::span<plan_buffer> buffers{};
-    std::span<plan_revival> revivals{};
-    std::span<plan_fixed> fixed{};
-    std::span<plan_pair> pairs{};
+    std::span<std::uint32_t> words{};     ///< Numbers of 32 bits.
+    std::span<std::uint64_t> longs{};     ///< Numbers of 64 bits.
+    std::span<plan_extent> extents{};     ///< Extents.
+    std::span<plan_buffer> buffers{};     ///< Buffers of a derived problem.
+    std::span<plan_revival> revivals{};   ///< Revivals of a derived problem.
+    std::span<plan_fixed> fixed{};        ///< Fixed buffers of a derived problem.
+    std::span<plan_pair> pairs{};         ///< Pairs of a derived problem.
 
+    /// Returns whether each array has at least as many elements as `space`.
     [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {
         return words.size() >= space.words && longs.size() >= space.longs && extents.size() >= space.extents &&
                buffers.size() >= space.buffers && revivals.size() >= space.revivals && fixed.size() >= space.fixed &&
                pairs.size() >= space.pairs;
     }
-    /// The next `count` words. Precondition, here and below: there are as many.
+    /// Removes the first `count` words and returns a pointer to them. Precondition: `words.size() >= count`.
     [[nodiscard]] constexpr std::uint32_t* cut_words(std::size_t count) noexcept {
         return detail::cut(words, count).data();
     }
+    /// Removes the first `count` longs and returns a pointer to them. Precondition: `longs.size() >= count`.
     [[nodiscard]] constexpr std::uint64_t* cut_longs(std::size_t count) noexcept {
         return detail::cut(longs, count).data();
     }
@@ -95,6 +106,7 @@ struct plan_workspace {
 /// A workspace on the heap.
 class plan_heap {
 public:
+    /// Allocates the arrays. Throws the exceptions of the heap, such as `std::bad_alloc`.
     explicit plan_heap(plan_space space)
         : words_(space.words),
           longs_(space.longs),
@@ -103,6 +115,7 @@ public:
           revivals_(space.revivals),
           fixed_(space.fixed),
           pairs_(space.pairs) {}
+    /// Returns views of the arrays.
     [[nodiscard]] operator plan_workspace() noexcept {
         return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
     }
@@ -117,10 +130,11 @@ private:
     std::vector<plan_pair> pairs_;
 };
 
-/// A workspace in itself.
+/// A workspace that contains its arrays, for static storage and constant expressions.
 template <plan_space Space>
 class plan_storage {
 public:
+    /// Returns views of the arrays.
     [[nodiscard]] constexpr operator plan_workspace() noexcept {
         return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
     }
@@ -137,9 +151,11 @@ private:
 
 namespace detail {
 
-/// Sorts `items[0, count)` by `key(item)`, 64 bits, and keeps the order of equal ones; `scratch` has room for as many.
-/// By digits of 8 bits from the lowest on, but for those that all have in common: O(n) for each. No comparison that a
-/// processor could mispredict, and few enough statements for the limits that compilers set constant expressions.
+/// Sorts `items[0, count)` by the 64-bit number `key(item)`. The sort is stable. `scratch` has `count` elements.
+///
+/// Radix sort by digits of 8 bits, from the lowest on. Skips digits that all keys have in common. Complexity: O(n) for
+/// each digit. There are no comparisons that a processor could mispredict, and few enough statements for the limits
+/// that compilers set for constant expressions.
 template <class T, class Key>
 constexpr void sort_by(T* items, T* scratch, std::size_t count, Key key) noexcept {
     std::uint64_t some = 0, all = ~std::uint64_t{0};
@@ -166,7 +182,7 @@ constexpr void sort_by(T* items, T* scratch, std::size_t count, Key key) noexcep
         for (std::size_t i = 0; i != count; ++i) items[i] = source[i];
 }
 
-/// A step as an unsigned number, in the same order.
+/// Maps a step to an unsigned number and preserves the order.
 [[nodiscard]] constexpr std::uint64_t ordered(std::int64_t step) noexcept {
     return static_cast<std::uint64_t>(step) ^ (std::uint64_t{1} << 63);
 }

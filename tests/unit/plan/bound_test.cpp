@@ -28,10 +28,10 @@ static_assert(bound_of_three() == 23);
 
 }  // namespace
 
-TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
+TEST_CASE("bound: the largest sum over all steps and its step") {
     for (std::size_t seed = 1; seed != 200; ++seed) {
         problems::owner problem = problems::simple(seed, 1 + seed % 60, 50, 20, 100);
-        if (seed % 2 == 0)  // buffers that live again
+        if (seed % 2 == 0)  // buffers with several lifetimes
             for (std::size_t i = 0; i < problem.buffers.size(); i += 3) problem.revivals.push_back({i, {80, 80 + static_cast<std::int64_t>(1 + i)}});
         std::uint64_t most = 0;
         const auto sum_at = [&](std::int64_t step) {
@@ -45,7 +45,7 @@ TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
         allot::plan_heap memory{{}};
         const auto bound = bound_of(problem, memory);
         REQUIRE(bound);
-        // Three of which each two live at once need not live at one step where some live again.
+        // With several lifetimes, three buffers can overlap in pairs without a common step.
         CHECK((problem.revivals.empty() ? bound->bytes == most : bound->bytes >= most));
         CHECK(sum_at(bound->step) == most);
         std::uint64_t live = 0;
@@ -54,7 +54,7 @@ TEST_CASE("the bound is the largest sum over all steps, and says where it is") {
     }
 }
 
-TEST_CASE("the bound is never above the lowest plan there is, whatever the problem says, and often it") {
+TEST_CASE("bound: never above the lowest plan and often equal") {
     std::size_t reached = 0, problems_with_padding = 0;
     const std::size_t rounds = problems::times(60);
     for (std::size_t seed = 1; seed <= rounds; ++seed) {
@@ -73,11 +73,11 @@ TEST_CASE("the bound is never above the lowest plan there is, whatever the probl
     CHECK(problems_with_padding > rounds / 30);
 }
 
-TEST_CASE("alignment, reserved ranges, fixed buffers and pairs that are apart raise the bound") {
+TEST_CASE("bound: alignment and reserved ranges and fixed buffers and pairs that are apart raise it") {
     problems::owner problem;
     problem.buffers = {{10, {0, 4}, 64}, {10, {0, 4}, 64}, {10, {0, 4}, 64}};
     allot::plan_heap memory{{}};
-    CHECK(bound_of(problem, memory)->bytes == 138);  // 64, 64, and the topmost as it is
+    CHECK(bound_of(problem, memory)->bytes == 138);  // 64, 64, and the topmost without rounding
     for (auto& buffer : problem.buffers) buffer.align = 1;
     CHECK(bound_of(problem, memory)->bytes == 30);
     problem.reserved = {{100, 10}, {5, 50}, {20, 10}};
@@ -92,10 +92,10 @@ TEST_CASE("alignment, reserved ranges, fixed buffers and pairs that are apart ra
     CHECK(bound_of(problem, memory)->bytes == 30);
 }
 
-TEST_CASE("what shares no byte though it never lives at one step raises the bound") {
+TEST_CASE("bound: buffers that share no byte raise it even without a common step") {
     problems::owner problem;
     allot::plan_heap memory{{}};
-    // One after the other, and each apart from the others.
+    // Consecutive lifetimes, and each buffer is apart from the others.
     problem.buffers = {{10, {0, 1}, 1}, {20, {1, 2}, 1}, {40, {2, 3}, 1}, {5, {3, 4}, 1}};
     problem.apart = {{0, 1}, {1, 2}, {0, 2}, {2, 3}};
     CHECK(bound_of(problem, memory)->bytes == 70);
@@ -103,8 +103,8 @@ TEST_CASE("what shares no byte though it never lives at one step raises the boun
     CHECK(bound_of(problem, memory)->bytes == 80);
     problem.reserved = {};
     for (auto& buffer : problem.buffers) buffer.align = 16;
-    CHECK(bound_of(problem, memory)->bytes == 16 + 32 + 48 - 12);  // rounded up, but for the topmost
-    // Each two of three live at once, at three steps, as two of them live again.
+    CHECK(bound_of(problem, memory)->bytes == 16 + 32 + 48 - 12);  // all rounded up except the topmost
+    // Three buffers overlap in pairs at three steps, because two of them have two lifetimes.
     problem = {};
     problem.buffers = {{3, {0, 2}, 1}, {3, {1, 3}, 1}, {3, {2, 4}, 1}};
     CHECK(bound_of(problem, memory)->bytes == 6);
@@ -112,12 +112,12 @@ TEST_CASE("what shares no byte though it never lives at one step raises the boun
     CHECK(bound_of(problem, memory)->bytes == 9);
 }
 
-TEST_CASE("sums up to the last byte are counted, and those beyond are refused") {
+TEST_CASE("bound: accepts sums of up to 64 bits and rejects larger ones") {
     problems::owner problem;
     problem.buffers = {{highest, {0, 1}, 1}, {highest, {1, 2}, 1}};
     allot::plan_heap memory{{}};
     CHECK(bound_of(problem, memory)->bytes == highest);
-    problem.buffers = {{highest, {0, 2}, 4096}, {0, {1, 2}, 1}};  // rounded up it would not fit
+    problem.buffers = {{highest, {0, 2}, 4096}, {0, {1, 2}, 1}};  // does not fit 64 bits when rounded up
     CHECK(bound_of(problem, memory)->bytes == highest);
     problem.buffers = {{highest, {0, 2}, 1}, {1, {1, 2}, 1}};
     CHECK(refusal(problem).reason == allot::plan_refusal::too_large);
@@ -132,7 +132,7 @@ TEST_CASE("sums up to the last byte are counted, and those beyond are refused") 
     CHECK(bound_of(problem, memory)->step == -1);
 }
 
-TEST_CASE("a problem that is none is refused, and says why") {
+TEST_CASE("bound: rejects an invalid problem with a reason") {
     using enum allot::plan_refusal;
     problems::owner good;
     good.buffers = {{8, {0, 2}, 8}, {8, {1, 3}, 1}};

@@ -1,8 +1,9 @@
-// The lowest plan of a handful of buffers, by trying every offset of each; and small problems that say everything at once.
-// Of allot it has the structs of a problem, and nothing that plans or checks.
+// Finds the lowest plan of a few buffers by trying every offset of each. Generates small problems with all constraints.
+// It uses the types of a problem from allot, and no code that plans or checks.
 //
-//     offsets    a bit for each offset below 64 that a group of buffers may have. A group that is placed takes those from
-//     ▐█▐▐▐█▐…   the others that would share a byte: of members that live at once or are apart, −size < difference < size.
+//     offsets    One bit for each offset below 64 that a group of buffers may have. A placed group removes from the
+//     ▐█▐▐▐█▐…   others the offsets at which they would share a byte. For members that overlap in time or are apart,
+//                these are the offsets with −size < difference < size.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -17,14 +18,14 @@
 
 namespace problems {
 
-/// Where buffers were, and how many of those that count may lie elsewhere.
+/// Old offsets, the buffers that count as moved, and the limit of moves.
 struct homes {
     std::array<std::uint64_t, 8> at{};
     std::array<bool, 8> counts{};
     std::size_t may_move = 8;
 };
 
-/// At most eight buffers; all offsets, sizes and heights are below 64, or it says so.
+/// For at most eight buffers. All offsets, sizes and heights are at most `highest`.
 class brute_force {
 public:
     static constexpr std::uint64_t highest = 63;
@@ -40,7 +41,7 @@ public:
             for (std::size_t j = 0; j != count_; ++j) {
                 if (i == j || !conflict(i, j) || size(i) == 0 || size(j) == 0) continue;
                 if (group_[i] == group_[j]) {
-                    // Those together may live at once; one that is apart as well has no place.
+                    // Members of a group may live at the same time. If two are also apart, no plan exists.
                     for (const auto& pair : problem.apart)
                         if (is(pair, i, j)) none_ = true;
                     continue;
@@ -51,7 +52,7 @@ public:
             }
     }
 
-    /// Whether these offsets are a plan of that height.
+    /// Returns whether these offsets are a plan within `height`.
     [[nodiscard]] constexpr bool is_plan(const auto& offset_of, std::uint64_t height) const {
         for (std::size_t i = 0; i != count_; ++i) {
             const std::uint64_t at = offset_of(i);
@@ -68,7 +69,7 @@ public:
         return !none_;
     }
 
-    /// Whether there is a plan that ends at or below `height`.
+    /// Returns whether a plan within `height` exists.
     [[nodiscard]] constexpr bool exists(std::uint64_t height, const homes& before = {}) const {
         if (none_ || is_crowded(height)) return false;
         std::array<std::uint64_t, 8> allowed{};
@@ -81,7 +82,7 @@ public:
         }
         return place(waiting, allowed, before, before.may_move);
     }
-    /// The lowest plan that ends at or below `limit`; more than that when there is none.
+    /// Returns the height of the lowest plan within `limit`, or `limit + 1` if no plan exists.
     [[nodiscard]] constexpr std::uint64_t lowest(std::uint64_t limit, const homes& before = {}) const {
         if (!exists(limit, before)) return limit + 1;
         while (limit != 0 && exists(limit - 1, before)) --limit;
@@ -118,10 +119,10 @@ private:
         }
         return true;
     }
-    /// Whether more than `height` bytes live at once: where something begins to live, if anywhere.
+    /// Returns whether more than `height` bytes live at one step. Only beginnings of lifetimes need a check.
     [[nodiscard]] constexpr bool is_crowded(std::uint64_t height) const {
         const auto crowded_at = [&](std::int64_t step) {
-            std::array<std::uint64_t, 8> living{};  // by group
+            std::array<std::uint64_t, 8> living{};  // size by group
             const auto lives = [&](std::size_t i, allot::lifetime live) {
                 if (live.from <= step && step < live.until) living[group_[i]] = std::max(living[group_[i]], size(i));
             };
@@ -137,7 +138,8 @@ private:
             if (crowded_at(revival.live.from)) return true;
         return false;
     }
-    /// Whether all groups that wait can be placed: the next is one with the fewest offsets left, and all of them are tried.
+    /// Returns whether all waiting groups can be placed. Takes the group with the fewest offsets next and tries all of
+    /// them.
     [[nodiscard]] constexpr bool place(unsigned waiting, const std::array<std::uint64_t, 8>& allowed, const homes& before,
                                        std::size_t may_move) const {
         if (waiting == 0) return true;
@@ -163,7 +165,7 @@ private:
                 const auto other = static_cast<std::size_t>(std::countr_zero(others));
                 const std::uint64_t mine = below_[group][other], its = below_[other][group];
                 if (mine != 0) {
-                    // Its offsets that collide.
+                    // The offsets of the other group that collide.
                     const std::uint64_t from = at + 1 > its ? at + 1 - its : 0, until = std::min(at + mine, highest + 1);
                     left[other] &= ~(~std::uint64_t{0} >> (64 - (until - from)) << from);
                 }
@@ -176,13 +178,13 @@ private:
 
     allot::plan_problem problem_;
     std::size_t count_;
-    std::array<std::size_t, 8> group_{};                     // by buffer: one of those together with it
-    std::array<std::array<bool, 8>, 8> conflicts_{};         // by buffer: share no byte
-    std::array<std::array<std::uint64_t, 8>, 8> below_{};    // by group: bytes of one that another has to lie above
-    bool none_ = false;                                      // together and apart
+    std::array<std::size_t, 8> group_{};                     // by buffer: representative of its group
+    std::array<std::array<bool, 8>, 8> conflicts_{};         // by buffer: whether two must not share a byte
+    std::array<std::array<std::uint64_t, 8>, 8> below_{};    // by group: distance by which another must be above it
+    bool none_ = false;                                      // whether a pair is both together and apart
 };
 
-/// A problem of up to six buffers with arrays of its own. In constant expressions too.
+/// A problem of up to six buffers that owns its arrays. Usable in constant expressions.
 struct small_problem {
     std::array<allot::plan_buffer, 6> buffers{};
     std::array<allot::plan_revival, 3> revivals{};
@@ -199,7 +201,7 @@ struct small_problem {
     }
 };
 
-/// Everything that a problem can say, at once and by halves.
+/// Returns a random problem in which each kind of constraint may occur.
 constexpr small_problem everything(std::uint64_t seed) {
     random draw{seed};
     for (int i = 0; i != 3; ++i) (void)draw(2);
@@ -237,7 +239,7 @@ constexpr small_problem everything(std::uint64_t seed) {
     return made;
 }
 
-/// As it would be written in a test.
+/// Returns the problem as source text for a test.
 inline std::string text_of(const allot::plan_problem& problem) {
     const auto number = [](auto n) { return std::to_string(n); };
     std::string text = "buffers = {";

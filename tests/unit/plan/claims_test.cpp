@@ -1,5 +1,5 @@
-// Everything that the planner of one memory claims, against the trial of every offset: optimal, infeasible, bounds, plans,
-// refusals; of small problems that say everything at once.
+// All claims of the planner for one memory (optimal, infeasible, bounds, plans, errors), compared with the trial of
+// every offset, for small random problems with all constraints.
 #include <allot/plan/plan.hpp>
 #include <allot/plan/replan.hpp>
 #include <allot/plan/validate.hpp>
@@ -19,7 +19,7 @@ using allot::plan_refusal;
 using allot::plan_status;
 using problems::brute_force;
 
-/// The first claim of a problem that is false; empty when none is.
+/// Finds the first false claim of the planner for one problem.
 class claims {
 public:
     explicit claims(std::uint64_t seed) : seed_{seed}, small_{problems::everything(seed)}, problem_{small_.view()}, truth_{problem_} {}
@@ -27,8 +27,8 @@ public:
     [[nodiscard]] std::string false_one() {
         const auto first = allot::plan(problem_, {.effort = 0});
         if (!first) return refused(first.error());
-        if (first->peak > brute_force::highest) return {};  // too large to try all; see `tried`
-        // The lowest there is, proved by trying all that is lower; the plan itself is checked with the others.
+        if (first->peak > brute_force::highest) return {};  // too large to try all offsets; see `tried`
+        // The lowest height, proved by trying all lower ones. The plan itself is checked with the others below.
         lowest_ = truth_.lowest(first->peak);
         if (lowest_ > first->peak) return "the peak of a plan is below all plans";
         tried_ = true;
@@ -48,7 +48,7 @@ private:
     void claim(bool holds, const char* what) {
         if (!holds && wrong_.empty()) wrong_ = what;
     }
-    /// A refusal says that there is no plan at all.
+    /// An error claims that no plan exists.
     [[nodiscard]] std::string refused(allot::plan_error error) const {
         const bool says_so = error.reason == plan_refusal::contradiction || error.reason == plan_refusal::fixed_misaligned;
         if (!says_so) return "refused for another reason: " + std::to_string(static_cast<int>(error.reason));
@@ -103,7 +103,7 @@ private:
         claim(bound && bound->bytes <= lowest_, "a bound of its own above the lowest plan");
     }
     void searches() {
-        if (!problem_.together.empty()) return;  // which are searched by `plan`
+        if (!problem_.together.empty()) return;  // `plan` searches these
         const auto counts = allot::detail::search_counts::of(problem_, 64);
         wide_.resize(counts.wide());
         narrow_.resize(counts.narrow());
@@ -120,7 +120,7 @@ private:
                       "the search found what is no plan");
         }
     }
-    /// Whether a buffer can be where it was as far as it alone tells, and elsewhere as well.
+    /// Returns whether a buffer may keep its place without regard to other buffers, and is not fixed.
     [[nodiscard]] bool may_stay(std::size_t i, std::uint64_t at) const {
         const allot::plan_buffer& buffer = problem_.buffers[i];
         for (const auto& each : problem_.fixed)
@@ -129,11 +129,11 @@ private:
             if (problems::share_bytes(at, buffer.size, range.offset, range.size)) return false;
         return at % buffer.align == 0;
     }
-    /// A capacity that ends the work when it is met; 0 where there is none.
+    /// Returns the capacity at which the planner stops, or 0 if there is no limit.
     [[nodiscard]] static std::uint64_t capacity_or_none(std::uint64_t capacity) {
         return capacity == allot::plan_options{}.capacity ? 0 : capacity;
     }
-    /// The problem as it is now, and places of when a buffer was another.
+    /// Replans the problem with old places of which some are changed.
     void replans(const allot::memory_plan& before) {
         problems::random draw{seed_ + 7};
         std::vector<allot::plan_place> places = before.places;
@@ -191,7 +191,7 @@ private:
 
 namespace {
 
-/// A plan of a problem that the compiler drew, by the compiler.
+/// A random problem, generated and planned in constant expressions.
 template <std::uint64_t Seed, std::uint64_t Effort>
 struct compiled {
     static constexpr problems::small_problem small = problems::everything(Seed);
@@ -236,25 +236,25 @@ void try_all(std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("claims: optimal, infeasible, bounds, plans and refusals are what trying all offsets says") {
+TEST_CASE("plan claims: agree with trying all offsets") {
     try_all(0, problems::is_slow ? 5'000 : 100'000);
 }
 
-TEST_CASE("claims: what the compiler says is what the program says") {
+TEST_CASE("plan claims: are equal at compile time and run time") {
     [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
         (compiled<Seed, 0>::check(), ...);
         (compiled<Seed, 50>::check(), ...);
     }(std::make_integer_sequence<std::uint64_t, 16>{});
 }
 
-// A test of its own, since it takes ten minutes with -O3: after those above, ten millions, or as many as ALLOT_CLAIMS says.
-// Half of the problems have 6 buffers, the others 1 to 6, which begin at 2 to 7 steps. Revivals, pairs that are together and
-// pairs that are apart are each in two fifths of the problems, reserved ranges and alignments in a third, fixed buffers in a
-// sixth; one buffer in eight is empty.
-TEST_CASE("claims: of many more problems" * doctest::skip()) {
+// A separate test, because it takes ten minutes with -O3. It plans ten million problems that follow those above, or the
+// number in ALLOT_CLAIMS. Half of the problems have 6 buffers, the others 1 to 6. The buffers begin at 2 to 7 different
+// steps. Two fifths of the problems have revivals, two fifths pairs that are together, two fifths pairs that are apart,
+// a third reserved ranges, a third alignments, and a sixth fixed buffers. One buffer in eight is empty.
+TEST_CASE("plan claims: millions of problems" * doctest::skip()) {
     const char* const given = std::getenv("ALLOT_CLAIMS");
     if (given == nullptr && problems::times(1) == 1) {
-        std::printf("skipped: ten millions of problems are planned by ./dev test --all\n");
+        std::printf("skipped: ./dev test --all plans ten million problems\n");
         return;
     }
     try_all(100'000, given != nullptr ? std::strtoull(given, nullptr, 10) : 10'000'000);

@@ -17,7 +17,7 @@ struct plan {
     std::vector<std::uint64_t> offsets{};
 };
 
-/// A plan, and that it is right.
+/// Returns a plan and checks it.
 template <class Stop>
 plan checked_plan(const allot::plan_problem& problem, allot::detail::greedy_effort effort, Stop stop) {
     allot::plan_heap memory{max(max(allot::bound_space(problem), allot::detail::greedy_space(problem)), allot::validate_space(problem))};
@@ -61,11 +61,11 @@ constexpr carved_plan plan_carved(std::uint64_t placements) {
     made.valid = allot::validate(carved, made.offsets, made.height, memory) == allot::plan_violation{};
     return made;
 }
-// All three of 454 buffers within the limits that g++ and clang++ have by default.
+// All three plans of 454 buffers stay within the default limits of g++ and clang++.
 constexpr carved_plan carved_by_the_compiler = plan_carved(0);
 static_assert(carved_by_the_compiler.valid && carved_by_the_compiler.bound == problems::carved_height);
 
-// And where every constraint is in use, and more than one plan is made.
+// The same with all constraints, and with more than one plan.
 constexpr allot::plan_buffer five[]{{16, {0, 4}, 16}, {8, {3, 6}, 8}, {4, {1, 2}, 4}, {4, {5, 7}, 1}, {32, {2, 7}, 32}};
 constexpr allot::plan_revival lives_again[]{{2, {5, 6}}};
 constexpr allot::plan_fixed at_64[]{{1, 64}};
@@ -85,7 +85,7 @@ static_assert(constrained_height() == 72);
 
 }  // namespace
 
-TEST_CASE("plans keep every rule, and are close to the lowest there is") {
+TEST_CASE("greedy: plans satisfy all rules and are close to the lowest plan") {
     int lowest = 0, all = 0;
     for (std::size_t seed = 1; seed < 80; seed += problems::times(1) == 1 ? 3 : 1) {
         for (const problems::owner& problem :
@@ -103,7 +103,7 @@ TEST_CASE("plans keep every rule, and are close to the lowest there is") {
     CHECK(lowest * 4 > all * 3);
 }
 
-TEST_CASE("more effort never makes a plan worse, stop ends it after the first, and the bound ends it") {
+TEST_CASE("greedy: more effort is never worse and stops at the bound or by callback") {
     int improved = 0;
     for (std::size_t seed = 1; seed != 6; ++seed) {
         for (const problems::owner& problem : {problems::simple(seed, 200, 100, 40, 1000), problems::constrained(seed, 200, 100, 40, 1000)}) {
@@ -128,13 +128,13 @@ TEST_CASE("more effort never makes a plan worse, stop ends it after the first, a
     CHECK(checked_plan(tower, highest).answer.plans == 1);
 }
 
-TEST_CASE("learning pays: a memory that was carved to the last byte") {
+TEST_CASE("greedy: learning improves the plan of a completely full memory") {
     const plan once = checked_plan(carved, 0), learnt = checked_plan(carved, 200'000);
     CHECK(learnt.answer.height < once.answer.height);
     CHECK(learnt.answer.height * 10 < learnt.bound * 11);
 }
 
-TEST_CASE("the compiler's plan is the program's, whatever was in the workspace") {
+TEST_CASE("greedy: the plan is equal at compile time and run time with any workspace contents") {
     const carved_plan made = plan_carved(0);
     CHECK(made.offsets == carved_by_the_compiler.offsets);
     CHECK(made.height == carved_by_the_compiler.height);
@@ -151,7 +151,7 @@ TEST_CASE("the compiler's plan is the program's, whatever was in the workspace")
     CHECK(offsets == first.offsets);
 }
 
-TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyline") {
+TEST_CASE("gaps: in the order of a skyline no buffer is higher than with the skyline") {
     for (std::size_t seed = 1; seed != 100; ++seed) {
         problems::owner owner = problems::simple(seed, 1 + 3 * seed, 60, 1 + seed % 40, 1000);
         for (std::size_t i = 0; i < owner.buffers.size(); i += 2) owner.buffers[i].align = 1 + 63 * (seed % 2);
@@ -176,7 +176,7 @@ TEST_CASE("in the order of a skyline, gaps place no buffer higher than the skyli
     }
 }
 
-TEST_CASE("tens of thousands of buffers, with constraints and without") {
+TEST_CASE("greedy: tens of thousands of buffers with and without constraints") {
     const plan made = checked_plan(problems::simple(1, 60'000, 100'000, 100, 100'000), 0);
     CHECK(made.answer.height * 100 < made.bound * 105);
     problems::owner all_at_once;
@@ -186,7 +186,7 @@ TEST_CASE("tens of thousands of buffers, with constraints and without") {
     checked_plan(problems::constrained(1, 10'000, 15'000, 100, 1000), 0);
 }
 
-TEST_CASE("what cannot be planned is refused") {
+TEST_CASE("greedy: rejects problems that cannot be planned") {
     using enum allot::plan_refusal;
     problems::owner problem;
     CHECK(refusal(problem) == allot::plan_error{});
@@ -205,7 +205,8 @@ TEST_CASE("what cannot be planned is refused") {
     CHECK(with([](auto& other) { other.fixed = {{0, 8}, {0, 8}}; }) == allot::plan_error{});
     CHECK(with([](auto& other) { other.fixed = {{0, 8}, {0, 16}}; }) == allot::plan_error{contradiction, 0});
     CHECK(with([](auto& other) { other.fixed = {{2, 4}}, other.reserved = {{11, 1}}; }) == allot::plan_error{contradiction, 2});
-    CHECK(with([](auto& other) { other.fixed = {{3, 4}}, other.reserved = {{0, 90}}; }) == allot::plan_error{});  // of no bytes
+    // A buffer without bytes.
+    CHECK(with([](auto& other) { other.fixed = {{3, 4}}, other.reserved = {{0, 90}}; }) == allot::plan_error{});
 
     const allot::plan_problem view = problem;
     const allot::plan_space space = allot::detail::greedy_space(view);
@@ -217,7 +218,7 @@ TEST_CASE("what cannot be planned is refused") {
     CHECK(allot::detail::greedy_plan(view, {}, std::span{offsets}.first(3), right).error().reason == workspace_too_small);
 }
 
-TEST_CASE("plans up to the last byte of 64 bits are found, and sums beyond are refused") {
+TEST_CASE("greedy: plans up to 64 bits and rejects larger sums") {
     using enum allot::plan_refusal;
     problems::owner problem;
     problem.buffers = {{highest, {0, 1}, 1}, {highest, {1, 2}, 1}};
@@ -238,7 +239,7 @@ TEST_CASE("plans up to the last byte of 64 bits are found, and sums beyond are r
     CHECK(checked_plan(problem).answer.height == 0);
 }
 
-TEST_CASE("published instances") {
+TEST_CASE("greedy: published instances") {
     const std::filesystem::path data = std::filesystem::path{__FILE__}.parent_path() / "../../../shared/data";
     if (!std::filesystem::exists(data / "minimalloc")) {
         std::puts("skipped: the published planner inputs are not here");

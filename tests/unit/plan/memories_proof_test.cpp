@@ -1,13 +1,13 @@
-// Every claim of a plan over several memories, against all plans there are: of a handful of buffers, with all that a
-// problem can say at once. The enumeration shares nothing with the planner but the structs of a problem.
+// All claims of plans with several memories, compared with the enumeration of all plans, for small random problems with
+// all constraints. The enumeration shares only the types of a problem with the planner.
 //
-// A problem has 1 to 6 buffers, each number as often, over 8 steps, and 1 to 3 memories. Half of the problems have
-// alignments, a third revivals, a third fixed buffers, a quarter each of: pairs that are together, pairs that are apart,
-// empty buffers, and a range that is reserved, which is a fixed buffer that lives all the time; half have uses, most have
-// memories that are not allowed. Each is planned by one simple plan, and with more effort until it is optimal or proved
-// impossible; some with more effort in any case.
+// A problem has 1 to 6 buffers (uniformly distributed), 8 steps and 1 to 3 memories. Half of the problems have
+// alignments, a third revivals, and a third fixed buffers. A quarter have pairs that are together, a quarter pairs that
+// are apart, a quarter empty buffers, and a quarter a reserved range, that is a fixed buffer that lives all the time.
+// Half have uses. Most have memories that are not allowed. Each problem gets one simple plan, then more effort until
+// the plan is optimal or proved impossible. Some get more effort in any case.
 //
-// ALLOT_LONG=1 makes it a hundred times as long: ten minutes with -O3.
+// ALLOT_LONG=1 runs a hundred times as many problems: ten minutes with -O3.
 #include <allot/plan/memories.hpp>
 #include <allot/plan/validate.hpp>
 
@@ -34,7 +34,7 @@ using allot::plan_status;
 constexpr std::uint64_t unlimited = plan_memory{}.capacity;
 constexpr std::size_t most_buffers = 6, most_memories = 3, steps = 8, most_looks = steps + 4;
 
-/// A problem, with what it is a view of. Sizes, offsets and capacities are `scale` times those of the enumeration.
+/// A problem that owns its arrays. Sizes, offsets and capacities are `scale` times those of the enumeration.
 struct owner {
     problems::owner buffers{};
     std::vector<plan_memory> memories{};
@@ -62,7 +62,8 @@ std::string text(const owner& given) {
     return out.str();
 }
 
-/// All plans of a small problem. Time is looked at in `steps` places, and each pair that is apart has one of its own.
+/// All plans of a small problem. A look is a set of buffers that share no byte: one for each step, and one for each
+/// pair that is apart.
 class every_plan {
 public:
     explicit every_plan(const owner& given) : given_{given}, all_{given.buffers.buffers}, count_{all_.size()} {
@@ -106,14 +107,14 @@ public:
         }
     }
 
-    /// The least cost of all plans; nothing when there is none.
+    /// Returns the least cost of all plans, or nullopt if no plan exists.
     [[nodiscard]] std::optional<std::uint64_t> least() {
         least_.reset();
         std::array<unsigned, most_memories> in{};
         if (!contradictory_) assign(0, 0, in);
         return least_;
     }
-    /// Whether a buffer, and those together with it, has a place if nobody else lives.
+    /// Returns whether the group of a buffer fits a memory without other buffers.
     [[nodiscard]] bool fits_alone(std::size_t buffer) {
         const std::size_t g = group_[buffer];
         for (std::size_t m = 0; m != given_.memories.size(); ++m)
@@ -123,7 +124,8 @@ public:
     [[nodiscard]] std::size_t groups() const { return groups_; }
     [[nodiscard]] std::size_t group(std::size_t buffer) const { return group_[buffer]; }
 
-    /// Whether places are a plan, but for those that are nowhere; and what it costs.
+    /// Returns the first error of the placed buffers, or an empty string. Computes the cost and the number of unplaced
+    /// buffers.
     [[nodiscard]] std::string mistake(const std::vector<memory_place>& places, std::uint64_t& cost,
                                       std::uint64_t& unplaced) const {
         cost = unplaced = 0;
@@ -177,7 +179,7 @@ private:
             in[m] &= ~(1u << g);
         }
     }
-    /// Whether these groups fit one memory at once: known, or tried.
+    /// Returns whether these groups fit one memory together. Caches the answer.
     [[nodiscard]] bool packs(std::size_t m, unsigned these) {
         signed char& answer = known_[m][these];
         if (answer == 0) answer = try_all(m, these) ? 1 : -1;
@@ -185,7 +187,7 @@ private:
     }
     [[nodiscard]] bool try_all(std::size_t m, unsigned these) {
         const std::uint64_t capacity = given_.memories[m].capacity;
-        // Without a capacity whatever may move lies above whatever is fixed.
+        // Without a capacity, all movable buffers fit above all fixed ones.
         const bool bounded = capacity != unlimited;
         const std::uint64_t end = bounded ? capacity / given_.scale : 62;
         if (bounded)
@@ -210,7 +212,7 @@ private:
     }
     [[nodiscard]] bool place(std::size_t m, unsigned rest, std::uint64_t end, const std::array<bytes, most_looks>& taken) {
         if (rest == 0) return true;
-        std::size_t g = first(rest);  // the largest: fewest places
+        std::size_t g = first(rest);  // the largest group has the fewest places
         for (unsigned others = rest & (rest - 1); others != 0; others &= others - 1)
             if (largest_[first(others)] > largest_[g]) g = first(others);
         const std::uint64_t align = std::max(align_[g], given_.memories[m].align);
@@ -244,7 +246,7 @@ private:
     bool contradictory_ = false;
 };
 
-/// Some buffers, and some of all that can be said of them.
+/// Returns a random problem with random constraints.
 owner draw(std::uint64_t seed) {
     problems::random random{seed};
     owner made;
@@ -279,7 +281,7 @@ owner draw(std::uint64_t seed) {
                                  .align = aligned && random(3) == 0 ? std::uint64_t{1} << random(4) : 1, .cost = cost});
         cost += random(3) == 0 ? random(1000) : random(3);
     }
-    // A range that is reserved in one of the memories.
+    // A reserved range in one of the memories.
     const bool reserved = count != most_buffers && random(4) == 0;
     if (reserved) made.buffers.buffers.push_back({(1 + random(largest)) * made.scale, {0, steps}, 1}), ++count;
     if (random(2) == 0)
@@ -300,10 +302,11 @@ owner draw(std::uint64_t seed) {
     return made;
 }
 
-/// The claim that is false; empty when all are true.
+/// Numbers of problems by outcome.
 struct counts {
     std::uint64_t problems = 0, refused = 0, possible = 0, nowhere = 0, optimal = 0, feasible = 0, least = 0, proved = 0, unknown = 0;
 };
+/// Returns the first false claim, or an empty string if all are true.
 std::string false_claim(const owner& given, std::uint64_t effort, every_plan& plans, std::optional<std::uint64_t> least,
                         counts& seen) {
     const auto made = allot::plan_memories(given.problem(), {.effort = effort, .remember = effort < 1000 ? 0u : 1u << 10});
@@ -313,7 +316,7 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
         if (reason == plan_refusal::fixed_in_no_one_memory || reason == plan_refusal::overlapping_lifetimes) return {};
         if (reason == plan_refusal::contradiction || reason == plan_refusal::fixed_misaligned) {
             if (!least) return {};
-            // Those together that are apart as well are refused, empty or not.
+            // Pairs that are both together and apart are rejected, even if empty.
             for (const auto& [a, b] : given.buffers.apart)
                 if (plans.group(a) == plans.group(b)) return {};
         }
@@ -349,7 +352,7 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
 
 }  // namespace
 
-TEST_CASE("several memories: whatever is claimed of a plan is so, for all plans there are") {
+TEST_CASE("memories proof: all claims agree with the enumeration of all plans") {
     const char* const named = std::getenv("ALLOT_PROBLEMS");
     const std::uint64_t rounds = named != nullptr ? std::strtoull(named, nullptr, 10) : problems::times(1) == 1 ? 100'000 : 10'000'000;
     constexpr std::uint64_t efforts[] = {0, 60, 1000, 10'000, allot::memories_options{}.effort};
@@ -361,7 +364,7 @@ TEST_CASE("several memories: whatever is claimed of a plan is so, for all plans 
         const owner given = draw(round);
         every_plan plans{given};
         const auto least = plans.least();
-        bool decided = true;  // is it optimal, or proved that there is none? With more effort it is.
+        bool decided = true;  // whether the plan is optimal or proved impossible; more effort decides it
         for (std::size_t e = 0; e != std::size(efforts); ++e) {
             if (round % every[e] != 0 && decided) continue;
             ++seen[e].problems;
@@ -374,7 +377,7 @@ TEST_CASE("several memories: whatever is claimed of a plan is so, for all plans 
         }
     }
     CHECK(found == 0);
-    // All choices of so few buffers are tried.
+    // The planner tries all choices for so few buffers.
     for (const std::size_t e : {most - 1, most}) {
         CHECK(seen[e].nowhere == 0);
         CHECK(seen[e].feasible == 0);

@@ -1,4 +1,4 @@
-// spill: plans over several memories, against all assignments and all packings, and against known facts.
+// spill: plans with several memories, compared with all assignments and packings, and with known results.
 #include <allot/plan/memories.hpp>
 #include <allot/plan/validate.hpp>
 
@@ -26,14 +26,14 @@ using allot::plan_status;
 
 constexpr std::uint64_t unlimited = plan_memory{}.capacity;
 
-/// Whether a plan keeps what its problem asks, memory by memory by the validator, and tells the truth about itself.
+/// Checks that the validator accepts the plan of each memory and that the summary is correct.
 void check_plan(const memories_problem& problem, const allot::memories_plan& made) {
     const allot::plan_problem& given = problem.buffers;
     const std::size_t count = given.buffers.size();
     REQUIRE(made.places.size() == count);
     REQUIRE(made.needs.size() == problem.memories.size());
     std::uint64_t cost = 0, spilled = 0, unplaced = 0;
-    std::vector<bool> counted(count);  // those together are one buffer, which is as large as the largest
+    std::vector<bool> counted(count);  // buffers that are together count as one with the largest size
     std::vector<std::size_t> group(count);
     for (std::size_t i = 0; i != count; ++i) group[i] = i;
     for (std::size_t again = 0; again != count; ++again)
@@ -98,7 +98,7 @@ void check_plan(const memories_problem& problem, const allot::memories_plan& mad
     }
 }
 
-/// The least cost over all assignments and all packings; the largest number when there is none.
+/// Finds the least cost of all assignments and packings; UINT64_MAX if no plan exists.
 class every_plan {
 public:
     explicit every_plan(const memories_problem& problem) : problem_{problem}, places_(problem.buffers.buffers.size()) {
@@ -119,7 +119,7 @@ private:
             if (!problem_.allowed.empty() && (problem_.allowed[i] >> m & 1) == 0) continue;
             const std::uint64_t align = std::max(buffer.align, memory.align);
             const std::uint64_t here = cost + memory.cost * buffer.size * (problem_.uses.empty() ? 1 : problem_.uses[i]);
-            if (memory.capacity == unlimited) {  // all have room
+            if (memory.capacity == unlimited) {  // every buffer has room
                 places_[i] = {m, 1000 * i, buffer.size};
                 place(i + 1, here);
                 continue;
@@ -144,7 +144,7 @@ private:
     std::uint64_t least_ = UINT64_MAX;
 };
 
-// Six bytes, of which the two large ones do not fit at once, and the one that is used more often is worth more.
+// The fast memory has six bytes. The two large buffers do not fit together, and the second one has more uses.
 constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {2, 5}}, {.size = 2, .live = {0, 5}, .align = 2}};
 constexpr plan_memory fast_and_slow[] = {{.capacity = 6, .cost = 1}, {.cost = 10}};
 constexpr std::uint64_t known_uses[] = {1, 3, 1};
@@ -170,7 +170,7 @@ static_assert(searched.summary.cost == 54 && searched.summary.bound <= 54);
 
 }  // namespace
 
-TEST_CASE("what the compiler plans is what the program plans") {
+TEST_CASE("spill: the plan at compile time equals the plan at run time") {
     const auto made = allot::plan_memories(known_problem, {.effort = 200, .remember = 0});
     REQUIRE(made);
     check_plan(known_problem, *made);
@@ -178,7 +178,7 @@ TEST_CASE("what the compiler plans is what the program plans") {
     for (std::size_t i = 0; i != std::size(known); ++i) CHECK(made->places[i] == searched.places[i]);
 }
 
-TEST_CASE("small problems: never below the least cost of all plans, nor the bound above it, and mostly there") {
+TEST_CASE("spill: small problems are never below the least cost and mostly reach it") {
     std::mt19937 random{1};
     int solved = 0, exact = 0, impossible = 0;
     constexpr int rounds = 300;
@@ -221,7 +221,7 @@ TEST_CASE("small problems: never below the least cost of all plans, nor the boun
     CHECK(exact >= solved * 95 / 100);
 }
 
-TEST_CASE("where all fit the fastest memory, the plan costs what that costs, and says that it is optimal") {
+TEST_CASE("spill: a plan that fits the fastest memory is optimal") {
     std::mt19937 random{2};
     for (int round = 0; round != 20; ++round) {
         const auto buffers = problems::random_buffers(random, 80, 60, 100);
@@ -238,7 +238,7 @@ TEST_CASE("where all fit the fastest memory, the plan costs what that costs, and
     }
 }
 
-TEST_CASE("every constraint at once, on random problems: fixed, together, apart, revived, masked and used") {
+TEST_CASE("spill: random problems with all constraints") {
     std::mt19937 random{3};
     int planned = 0;
     std::uint64_t simple_cost = 0, unsearched_cost = 0;
@@ -266,14 +266,14 @@ TEST_CASE("every constraint at once, on random problems: fixed, together, apart,
         CHECK(made->places[10].memory == 1);
         CHECK(made->places[3].memory != 1);
         planned += made->spilled != 0;
-        // The same every time; and more effort never makes it dearer than none.
+        // The result is deterministic, and more effort never raises the cost.
         const auto again = allot::plan_memories(problem, {.effort = 20'000});
         CHECK(again->places == made->places);
         const auto simple = allot::plan_memories(problem, {.effort = 0});
         REQUIRE(simple);
         check_plan(problem, *simple);
         CHECK(simple->cost >= made->cost);
-        // Problems too large to be searched have a plan as well.
+        // Problems that are too large for the search have a plan as well.
         const auto unsearched = allot::plan_memories(problem, {.effort = 20'000, .search_at_most = 5});
         REQUIRE(unsearched);
         check_plan(problem, *unsearched);
@@ -285,8 +285,8 @@ TEST_CASE("every constraint at once, on random problems: fixed, together, apart,
     CHECK(planned == static_cast<int>(problems::times(6)));
 }
 
-TEST_CASE("several memories: those together take no more room than those of them that live") {
-    // The last has room above the large one's end, and above the small one it is beside.
+TEST_CASE("spill: buffers that are together take the room of their live members only") {
+    // The last buffer fits above the end of the large one, and above the small one that lives at the same time.
     const plan_buffer buffers[] = {
         {.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}}, apart[] = {{1, 2}};
@@ -303,8 +303,8 @@ TEST_CASE("several memories: those together take no more room than those of them
         }
 }
 
-TEST_CASE("several memories: a workspace of just the space that was said holds a plan, however many may be searched") {
-    // A guard behind each array; of 70 buffers 22 are in the first memory, and 69 are left when two are one.
+TEST_CASE("spill: the workspace of space_of_memories suffices for any search_at_most") {
+    // A guard follows each array. 22 of 70 buffers are allowed in the first memory. Merging two leaves 69 buffers.
     std::mt19937 random{3};
     const auto buffers = problems::random_buffers(random, 70, 20, 100);
     const std::vector<allot::plan_pair> together{{0, 1}};
@@ -335,8 +335,8 @@ TEST_CASE("several memories: a workspace of just the space that was said holds a
     }
 }
 
-TEST_CASE("several memories: many of those together leave the holes above the smaller ones to others") {
-    // Each pair is an operator that works in place on a third of its input, and the rest is another's from then on.
+TEST_CASE("spill: buffers that are together leave the holes above their small members to others") {
+    // Each pair is an operator that works in place on a third of its input. Other buffers use the rest from then on.
     std::vector<plan_buffer> buffers;
     std::vector<allot::plan_pair> together;
     for (std::int64_t step = 0; step != 400; step += 2) {
@@ -356,8 +356,8 @@ TEST_CASE("several memories: many of those together leave the holes above the sm
     }
 }
 
-TEST_CASE("several memories: a hole below a buffer beside which one is small ends at the capacity all the same") {
-    // The pair is 7 bytes large at first and 2 later, when others lie above it.
+TEST_CASE("spill: a hole below a buffer that shrinks ends at the capacity") {
+    // The pair has 7 bytes at first and 2 bytes later, when other buffers are above it.
     const plan_buffer buffers[] = {{.size = 2, .live = {5, 7}},
                                    {.size = 9, .live = {6, 8}, .align = 16},
                                    {.size = 2, .live = {3, 6}, .align = 2},
@@ -380,8 +380,8 @@ TEST_CASE("several memories: a hole below a buffer beside which one is small end
     }
 }
 
-TEST_CASE("several memories: a handful of buffers has the cheapest plan that there is, or none is proved to be") {
-    // Each buffer alone has room in the first memory, and which of them go there is to be found out.
+TEST_CASE("spill: a few buffers get an optimal plan or a proof that none exists") {
+    // Each buffer fits the first memory alone. The planner must find the right subset.
     const plan_buffer buffers[] = {{.size = 2, .live = {7, 8}, .align = 2}, {.size = 3, .live = {7, 8}},
                                    {.size = 5, .live = {5, 7}, .align = 4}, {.size = 1, .live = {6, 8}, .align = 4}};
     const std::uint64_t allowed[] = {3, 2, 1, 3};
@@ -396,7 +396,7 @@ TEST_CASE("several memories: a handful of buffers has the cheapest plan that the
     }
 }
 
-TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in, or the step where too much lives") {
+TEST_CASE("spill: an infeasible plan names the buffer or the step") {
     const plan_buffer buffers[] = {{.size = 4, .live = {0, 2}}, {.size = 9, .live = {5, 6}}, {.size = 3, .live = {0, 2}}};
     const plan_memory memories[] = {{.capacity = 8, .cost = 1}, {.capacity = 20, .cost = 5}};
     const std::uint64_t first_only[] = {3, 1, 3};
@@ -407,7 +407,7 @@ TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in
     CHECK(made->status == plan_status::infeasible);
     CHECK(made->which == 1);
     CHECK(made->places[1].memory == memory_place::nowhere);
-    CHECK(made->places[0].memory == 0);  // the others have their places all the same
+    CHECK(made->places[0].memory == 0);  // the other buffers have places
     CHECK(made->unplaced == 1);
 
     const plan_buffer crowd[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {2, 4}}, {.size = 4, .live = {2, 3}}};
@@ -421,7 +421,7 @@ TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in
     CHECK(too_much->step == 2);
     CHECK(too_much->unplaced == 1);
 
-    // A fixed buffer that ends above its memory's capacity fits it as little as one that is too large.
+    // A fixed buffer that ends above the capacity does not fit, as a buffer that is too large.
     const allot::plan_fixed high[] = {{0, 5}};
     const std::uint64_t in_the_first[] = {1, 3, 3};
     const auto too_high = allot::plan_memories(
@@ -431,8 +431,9 @@ TEST_CASE("what cannot be is told: the buffer that fits no memory it may live in
     CHECK(too_high->which == 0);
 }
 
-TEST_CASE("what has no room in a slower memory is learnt of, and stays in the faster one") {
-    // By its uses alone b would be kept in the first memory, and a, which is worth less there, would meet c in the second.
+TEST_CASE("spill: learns to keep a buffer in the fast memory if the slow one has no room") {
+    // The uses alone suggest to keep b in the first memory. Then a, which has fewer uses, collides with c in the
+    // second memory.
     const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {1, 3}}, {.size = 10, .live = {0, 1}}};
     const plan_memory memories[] = {{.capacity = 10, .cost = 0}, {.capacity = 10, .cost = 1}};
     const std::uint64_t uses[] = {3, 5, 1}, allowed[] = {3, 3, 2};
@@ -446,7 +447,7 @@ TEST_CASE("what has no room in a slower memory is learnt of, and stays in the fa
     CHECK(allot::plan_memories(problem, {.effort = 0})->status == plan_status::out_of_budget);
 }
 
-TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
+TEST_CASE("spill: a progress callback sees the cost fall and stops the planner") {
     std::mt19937 random{4};
     const auto buffers = problems::random_buffers(random, 200, 100, 1000);
     const plan_memory memories[] = {{.capacity = 5000, .cost = 0}, {.capacity = 5000, .cost = 1}, {.cost = 3}};
@@ -464,7 +465,7 @@ TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
     });
     REQUIRE(all);
     CHECK(calls > 0);
-    int asked = 0;  // once: what has ended does not go on
+    int asked = 0;  // once: a stopped planner does not continue
     const auto ended = allot::plan_memories(problem, {.effort = 60'000}, [&](allot::memories_progress) { return ++asked == 1; });
     CHECK(asked == 1);
     REQUIRE(ended);
@@ -473,7 +474,7 @@ TEST_CASE("whoever watches sees the cost fall, and ends the work with a plan") {
     CHECK(all->cost < simple->cost);
 }
 
-TEST_CASE("whoever watches where there is hardly room sees fewer buffers without a memory, and then the cost fall") {
+TEST_CASE("spill: a progress callback sees fewer unplaced buffers and then a lower cost") {
     std::mt19937 random{11};
     int partly = 0;
     for (int round = 0; round != 40; ++round) {
@@ -496,7 +497,7 @@ TEST_CASE("whoever watches where there is hardly room sees fewer buffers without
     CHECK(partly > 10);
 }
 
-TEST_CASE("more buffers than are searched: effort improves their plan as well") {
+TEST_CASE("spill: effort improves plans of more than search_at_most buffers") {
     std::mt19937 random{5};
     std::vector<plan_buffer> buffers;
     while (buffers.size() != 2500) {
@@ -511,13 +512,13 @@ TEST_CASE("more buffers than are searched: effort improves their plan as well") 
         REQUIRE(made);
         check_plan(problem, *made);
         CHECK(made->cost < last);
-        CHECK(made->cost < made->bound / 2 * 3);  // a simple plan is no bad one
+        CHECK(made->cost < made->bound / 2 * 3);  // even a simple plan is close to the bound
         last = made->cost;
     }
 }
 
-TEST_CASE("effort bounds the work, of tens of thousands of buffers too") {
-    // As many as placements of the effort, some of them long: what lives at once is many times that.
+TEST_CASE("spill: effort bounds the work for tens of thousands of buffers") {
+    // 40,000 buffers, some with long lifetimes. The number of pairs that live at the same time is many times larger.
     std::mt19937 random{6};
     std::vector<plan_buffer> buffers;
     while (buffers.size() != 40'000) {
@@ -539,7 +540,7 @@ TEST_CASE("effort bounds the work, of tens of thousands of buffers too") {
     CHECK(made->unplaced == 0);
     const double all = seconds(begin);
     MESSAGE("as long as ", all / once, " greedy plans of one memory");
-    // What is live at once and not in the first memory is in the second.
+    // The bytes that live at the same time and exceed the first memory are in the second.
     std::vector<std::int64_t> change(60'001);
     for (const plan_buffer& buffer : buffers) {
         change[static_cast<std::size_t>(buffer.live.from)] += static_cast<std::int64_t>(buffer.size);
@@ -549,10 +550,10 @@ TEST_CASE("effort bounds the work, of tens of thousands of buffers too") {
     for (const std::int64_t each : change) most = std::max(most, live += each);
     CHECK(most > 21'000'000);
     CHECK(made->bound >= static_cast<std::uint64_t>(most) - memories[0].capacity);
-    CHECK(all < 60 * once);  // it was six hundred
+    CHECK(all < 60 * once);  // an earlier version took 600 times as long
 }
 
-TEST_CASE("what is no problem is refused, and says why") {
+TEST_CASE("spill: rejects an invalid problem with a reason") {
     const auto reason = [](const memories_problem& problem) { return allot::plan_memories(problem).error(); };
     const plan_memory one[] = {{.capacity = 100}};
     CHECK(allot::plan_memories({.buffers = {}, .memories = one})->status == plan_status::optimal);
@@ -583,7 +584,7 @@ TEST_CASE("what is no problem is refused, and says why") {
     CHECK(reason({.buffers = {.buffers = crooked_buffer}, .memories = one}).reason == plan_refusal::not_an_alignment);
 }
 
-TEST_CASE("no heap: a workspace that is too small is refused, one as large as asked for will do") {
+TEST_CASE("plan_memories_into: rejects a small workspace and accepts one of space_of_memories") {
     const allot::memories_options options{.effort = 1000, .remember = 16};
     memory_place places[std::size(known)];
     allot::memory_needs needs[2];
@@ -594,7 +595,7 @@ TEST_CASE("no heap: a workspace that is too small is refused, one as large as as
     const auto made = allot::plan_memories_into(known_problem, places, needs, workspace, options);
     REQUIRE(made);
     CHECK(made->cost == 54);
-    // It may hold anything: here of another problem, whose last buffers are fixed.
+    // A workspace may contain any data: here that of another problem, whose last buffers are fixed.
     const plan_buffer buffers[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {1, 2}}, {.size = 4, .live = {0, 3}}};
     const allot::plan_fixed fixed[] = {{1, 4}, {2, 8}}, moved[] = {{1, 8}, {2, 4}};
     const std::uint64_t allowed[] = {3, 1, 1};
@@ -610,12 +611,12 @@ TEST_CASE("no heap: a workspace that is too small is refused, one as large as as
     CHECK(places[2].offset == 4);
 }
 
-// The problems of a public collection, where it lies beside the project: bytes that spill at two capacities, over the least
-// that would spill if only loads mattered. That optimum is by integer programming (HiGHS): no plan can spill less.
-TEST_CASE("spilled bytes on a public collection, over the optimum by load alone") {
+// The problems of a public collection, if it is next to the repository. Compares the spilled bytes at two capacities
+// with the optimum by load, which integer programming (HiGHS) found: no plan spills less.
+TEST_CASE("spill: spilled bytes of a public collection are close to the optimum by load") {
     struct known_optimum {
         char name;
-        std::uint64_t at_three_quarters, at_half;  // of a MiB
+        std::uint64_t at_three_quarters, at_half;  // capacities as fractions of a MiB
     };
     constexpr known_optimum optima[] = {
         {'A', 683'008, 5'934'080},   {'B', 759'808, 6'111'232},   {'C', 759'808, 5'167'104},    {'D', 312'320, 1'123'328},
@@ -623,10 +624,10 @@ TEST_CASE("spilled bytes on a public collection, over the optimum by load alone"
         {'I', 11'079'680, 23'019'520}, {'J', 487'424, 2'212'864}, {'K', 28'837'888, 44'636'160}};
     const auto folder = std::filesystem::absolute(__FILE__).parent_path() / "../../../shared/data/minimalloc";
     if (!std::filesystem::exists(folder)) {
-        MESSAGE("skipped: there is no collection of problems beside the project");
+        MESSAGE("skipped: there is no collection of problems next to the repository");
         return;
     }
-    const bool all = problems::times(1) != 1;  // what is promised; otherwise a fifth of the effort
+    const bool all = problems::times(1) != 1;  // the documented effort; otherwise a fifth of it
     const std::uint64_t effort = all ? allot::memories_options{}.effort : 30'000;
     double at_three_quarters = 0, at_half = 0;  // sums of logarithms
     for (const known_optimum& optimum : optima) {

@@ -1,5 +1,5 @@
-// moves: plans in which buffers leave and come back, by a validator that follows their contents; against the best of all plans
-// by load, and against cases whose best plan is known.
+// moves: plans in which buffers leave the fast memory and come back. A validator follows their contents. Costs are
+// compared with the optimum by load and with known optimal plans.
 #include <allot/plan/moves.hpp>
 #include <allot/plan/validate_moves.hpp>
 
@@ -27,7 +27,7 @@ using allot::plan_memory;
 using allot::plan_refusal;
 using allot::plan_status;
 
-/// A problem, with what it is a view of.
+/// A problem that owns its arrays.
 struct owner {
     problems::owner buffers{};
     std::vector<plan_memory> memories{};
@@ -37,10 +37,10 @@ struct owner {
     [[nodiscard]] moves_problem problem() const { return {{.buffers = buffers, .memories = memories, .allowed = allowed}, accesses}; }
 };
 
-/// Enough for a few buffers.
+/// Sufficient effort for a few buffers.
 constexpr allot::memories_options quick{.effort = 6000};
 
-/// What a plan says of itself is so, and it is no worse than whole lives.
+/// Checks that the summary of a plan is correct, and that it costs no more than the plan without moves.
 void check_plan(const moves_problem& problem, const moves_plan& made, const allot::memories_options& options) {
     const auto& buffers = problem.memories.buffers.buffers;
     std::vector<std::uint64_t> uses(buffers.size());
@@ -82,8 +82,9 @@ void check_plan(const moves_problem& problem, const moves_plan& made, const allo
     CHECK(made.needs == needs);
 }
 
-/// The least cost of all plans over a fast memory and an unbounded slow one, if only loads mattered: step by step, in which of
-/// the two each buffer's contents are. For a handful of buffers that live once. UINT64_MAX when there is no plan.
+/// Returns the optimum by load: the least cost of all plans with a fast memory and an unbounded slow one, without
+/// regard to offsets. Dynamic programming over the steps: each state is the set of memories that hold each buffer's
+/// contents. For up to four buffers with one lifetime each. Returns UINT64_MAX if no plan exists.
 std::uint64_t least_by_load(const moves_problem& problem) {
     const auto& buffers = problem.memories.buffers.buffers;
     const auto& memories = problem.memories.memories;
@@ -95,13 +96,14 @@ std::uint64_t least_by_load(const moves_problem& problem) {
     std::vector<bool> begun(buffers.size());
     std::map<state, std::uint64_t> now{{state{}, 0}};
     for (std::int64_t step = 0; step != end; ++step) {
-        std::map<std::pair<state, std::uint64_t>, std::uint64_t> loaded;  // with the bytes in the fast memory at this step
+        // Keyed by state and bytes in the fast memory at this step.
+        std::map<std::pair<state, std::uint64_t>, std::uint64_t> loaded;
         for (const auto& [where, cost] : now) loaded[{where, 0}] = cost;
         for (std::size_t i = 0; i != buffers.size(); ++i) {
             std::uint64_t reads = 0, writes = 0;
             for (const plan_access& access : problem.accesses)
                 if (access.buffer == i && access.step == step) ++(access.writes ? writes : reads);
-            // Contents that it came with are somewhere, for nothing.
+            // Given contents start in either memory, without a cost.
             const bool comes = step == buffers[i].live.from && [&] {
                 std::int64_t first_read = INT64_MAX, first_write = INT64_MAX;
                 for (const plan_access& access : problem.accesses)
@@ -150,7 +152,7 @@ std::uint64_t least_by_load(const moves_problem& problem) {
     return least;
 }
 
-/// Some accesses of each buffer in its life.
+/// Returns random accesses of each buffer within its lifetimes.
 std::vector<plan_access> random_accesses(std::mt19937& random, const problems::owner& buffers, std::size_t most) {
     std::vector<plan_access> made;
     for (std::size_t i = 0; i != buffers.buffers.size(); ++i) {
@@ -170,7 +172,7 @@ std::vector<plan_access> random_accesses(std::mt19937& random, const problems::o
 
 }  // namespace
 
-TEST_CASE("a buffer that is used early and late leaves for a large one, and comes back") {
+TEST_CASE("moves: a buffer with early and late accesses leaves for a large buffer and comes back") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {3, 7}}};
     const plan_access accesses[] = {{0, 0, true}, {0, 1}, {0, 1}, {0, 2}, {0, 7}, {0, 8}, {0, 9}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
     const plan_memory memories[] = {{.capacity = 10}, {.cost = 1}};
@@ -178,7 +180,7 @@ TEST_CASE("a buffer that is used early and late leaves for a large one, and come
     const auto made = allot::plan_moves(problem, quick);
     REQUIRE(made);
     check_plan(problem, *made, quick);
-    CHECK(made->whole_cost == 32);  // one of them is in the slow memory
+    CHECK(made->whole_cost == 32);  // one buffer is in the slow memory
     CHECK(made->cost == 12);
     REQUIRE(made->copies.size() == 2);
     REQUIRE(made->pieces.size() == 4);
@@ -192,7 +194,7 @@ TEST_CASE("a buffer that is used early and late leaves for a large one, and come
     CHECK(made->piece_of == std::vector<std::size_t>{0, 0, 0, 0, 2, 2, 2, 3, 3, 3, 3});
 }
 
-TEST_CASE("a constant for two layers far apart is copied in twice, and never out") {
+TEST_CASE("moves: a constant of two distant layers is copied in twice and never out") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {3, 7}}};
     const plan_access accesses[] = {{0, 1}, {0, 1}, {0, 1}, {0, 8}, {0, 8}, {0, 8}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
     const plan_memory memories[] = {{.capacity = 10}, {.cost = 1}};
@@ -204,12 +206,13 @@ TEST_CASE("a constant for two layers far apart is copied in twice, and never out
     REQUIRE(made->copies.size() == 2);
     for (const allot::plan_copy& copy : made->copies) {
         CHECK(copy.after == false);
-        CHECK(made->pieces[copy.from].live == allot::lifetime{0, 9});  // from the beginning to the last copy
+        // The home lasts from the beginning to the last copy.
+        CHECK(made->pieces[copy.from].live == allot::lifetime{0, 9});
         CHECK(made->pieces[copy.from].place.memory == 1);
     }
 }
 
-TEST_CASE("what is written once is copied out once, though it comes back more than once") {
+TEST_CASE("moves: contents written once are copied out once") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 15}}, {.size = 8, .live = {3, 6}}, {.size = 8, .live = {8, 12}}};
     std::vector<plan_access> accesses{{0, 0, true}, {0, 1}, {0, 1}, {0, 6}, {0, 6}, {0, 7}, {0, 7}, {0, 12}, {0, 13}, {0, 14}};
     for (const std::int64_t step : {3, 4, 5}) accesses.push_back({1, step, step == 3});
@@ -226,7 +229,7 @@ TEST_CASE("what is written once is copied out once, though it comes back more th
     CHECK_FALSE(made->copies[2].after);
 }
 
-TEST_CASE("contents that are written anew need neither bytes nor copies before") {
+TEST_CASE("moves: overwritten contents need no bytes and no copies") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {2, 8}}};
     const plan_access accesses[] = {{0, 0, true}, {0, 1}, {0, 8, true}, {0, 9}, {1, 2, true}, {1, 7}};
     const plan_memory memories[] = {{.capacity = 8}, {.cost = 1}};
@@ -240,7 +243,7 @@ TEST_CASE("contents that are written anew need neither bytes nor copies before")
     CHECK(made->pieces.size() == 3);
 }
 
-TEST_CASE("one access on either side is not worth two copies") {
+TEST_CASE("moves: one access before and one after do not pay for two copies") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {1, 9}}};
     const plan_access accesses[] = {{0, 0, true}, {0, 9}, {1, 1, true}, {1, 8}};
     const plan_memory memories[] = {{.capacity = 10, .cost = 1}, {.cost = 2}};
@@ -252,7 +255,7 @@ TEST_CASE("one access on either side is not worth two copies") {
     CHECK(made->cost == made->whole_cost);
 }
 
-TEST_CASE("tiny problems: never below the best of all plans by load, and mostly there") {
+TEST_CASE("moves: small problems are never below the optimum by load and mostly reach it") {
     std::mt19937 random{5};
     int best = 0, better = 0;
     const int rounds = problems::times(1) == 1 ? 100 : 200;
@@ -285,7 +288,7 @@ TEST_CASE("tiny problems: never below the best of all plans by load, and mostly 
     CHECK(better > rounds / 4);
 }
 
-TEST_CASE("the bound of many tiny problems is never above the best of all plans by load, nor is 'optimal' said of more") {
+TEST_CASE("moves: the bound never exceeds the optimum by load and optimal plans cost exactly it") {
     std::mt19937 random{7};
     int optimal = 0;
     const std::size_t rounds = problems::is_slow ? 200 : 100'000;
@@ -316,7 +319,7 @@ TEST_CASE("the bound of many tiny problems is never above the best of all plans 
     MESSAGE("optimal: ", optimal, " of ", rounds);
 }
 
-TEST_CASE("random problems with all that can be said: what the validator asks, whatever the effort") {
+TEST_CASE("moves: random problems with all constraints are valid with any effort") {
     std::mt19937 random{6};
     int moved = 0, impossible = 0;
     const int rounds = problems::times(1) == 1 ? 60 : 120;
@@ -368,7 +371,7 @@ allot::plan_error reason(const moves_problem& problem) { return allot::plan_move
 
 }  // namespace
 
-TEST_CASE("what is no problem is refused") {
+TEST_CASE("moves: rejects an invalid problem") {
     moves_problem problem = known_problem;
     const plan_access unknown[] = {{0, 1}, {2, 1}}, late[] = {{0, 9}, {1, 6}, {1, 7}}, early[] = {{1, 2}};
     problem.accesses = unknown;
@@ -396,7 +399,7 @@ TEST_CASE("what is no problem is refused") {
     CHECK(reason({{.buffers = {.buffers = never}, .memories = fast_and_slow}}) == allot::plan_error{plan_refusal::empty_lifetime, 0});
 }
 
-TEST_CASE("nothing to move: no buffers, no accesses, one memory, no room at all") {
+TEST_CASE("moves: no buffers and no accesses and one memory and no room") {
     CHECK(allot::plan_moves({{.buffers = {}, .memories = fast_and_slow}})->status == plan_status::optimal);
     const auto unused = allot::plan_moves({{.buffers = {.buffers = known}, .memories = fast_and_slow}});
     REQUIRE(unused);
@@ -420,7 +423,7 @@ TEST_CASE("nothing to move: no buffers, no accesses, one memory, no room at all"
     CHECK(allot::validate_moves(problem, *none).kind == moves_violation_kind::not_allowed);
 }
 
-TEST_CASE("memories that have not room for whole lives may have it for what is in use") {
+TEST_CASE("moves: buffers that do not fit for their whole lives may fit while in use") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {0, 10}}};
     const plan_access accesses[] = {{0, 0, true}, {0, 4}, {1, 5, true}, {1, 9}};
     const plan_memory memories[] = {{.capacity = 4}, {.capacity = 8, .cost = 1}};
@@ -432,7 +435,7 @@ TEST_CASE("memories that have not room for whole lives may have it for what is i
     CHECK(made->cost == 28);
 }
 
-TEST_CASE("steps and costs at the ends of their range") {
+TEST_CASE("moves: steps and costs at the limits of their types") {
     constexpr std::int64_t first = INT64_MIN, last = INT64_MAX;
     const plan_buffer buffers[] = {{.size = 6, .live = {first, last}}, {.size = 8, .live = {-5, 7}}};
     const plan_access accesses[] = {{0, first, true}, {0, first + 1}, {0, first + 1}, {0, last - 1}, {0, last - 1}, {0, last - 1}, {1, -5, true}, {1, 3}, {1, 6}};
@@ -446,7 +449,7 @@ TEST_CASE("steps and costs at the ends of their range") {
     }
 }
 
-TEST_CASE("the same each time, and whoever watches may end it") {
+TEST_CASE("moves: plans are deterministic and a progress callback stops the planner") {
     std::mt19937 random{7};
     owner given;
     given.buffers = problems::simple(3, 100, 100, 60, 100);
@@ -467,7 +470,7 @@ TEST_CASE("the same each time, and whoever watches may end it") {
     CHECK(stopped->cost == stopped->whole_cost);
 }
 
-TEST_CASE("the validator sees each mistake") {
+TEST_CASE("validate_moves: finds each violation") {
     const auto right = allot::plan_moves(known_problem, quick);
     REQUIRE(right);
     REQUIRE(right->copies.size() == 2);
@@ -487,7 +490,8 @@ TEST_CASE("the validator sees each mistake") {
     CHECK(with([](moves_plan& p) { p.pieces[3].live.from = 7; }) == moves_violation{kind::not_alive, 3});
     CHECK(with([](moves_plan& p) { p.pieces[0].place.offset = 1; }) == moves_violation{kind::bad_place, 0});
     CHECK(with([](moves_plan& p) { p.pieces[0].place.offset = 6; }) == moves_violation{kind::bad_place, 0});
-    CHECK(with([](moves_plan& p) { p.pieces[0].live.until = 4; }).kind == kind::bad_place);  // the large one is there at step 3
+    // The large buffer is there at step 3.
+    CHECK(with([](moves_plan& p) { p.pieces[0].live.until = 4; }).kind == kind::bad_place);
     CHECK(with([](moves_plan& p) { std::swap(p.copies[0], p.copies[1]); }) == moves_violation{kind::not_in_order, 1});
     CHECK(with([](moves_plan& p) { p.copies[0].from = 9; }) == moves_violation{kind::no_such_piece, 0});
     CHECK(with([](moves_plan& p) { p.copies[0].from = 3; }) == moves_violation{kind::no_such_piece, 0});
@@ -501,7 +505,7 @@ TEST_CASE("the validator sees each mistake") {
     CHECK(with([](moves_plan& p) { p.piece_of[3] = 1; }) == moves_violation{kind::stale, 3});
     CHECK(with([](moves_plan& p) { p.piece_of.pop_back(); }) == moves_violation{kind::no_such_piece, 10});
 
-    // A buffer that is fixed has one piece.
+    // A fixed buffer has one piece.
     const std::uint64_t allowed[] = {1, 3};
     const allot::plan_fixed fixed[] = {{0, 0}};
     const moves_problem problem{{.buffers = {.buffers = known, .fixed = fixed}, .memories = fast_and_slow, .allowed = allowed}, known_accesses};
@@ -518,7 +522,7 @@ TEST_CASE("the validator sees each mistake") {
     CHECK(allot::validate_moves(elsewhere, *right) == moves_violation{kind::not_allowed, 0});
 }
 
-TEST_CASE("the bound counts each time that one of two buffers has to leave for the other") {
+TEST_CASE("moves: the bound counts each time that one of two buffers displaces the other") {
     const plan_buffer buffers[] = {{.size = 100, .live = {0, 20}}, {.size = 100, .live = {0, 20}}};
     std::vector<plan_access> accesses;
     for (std::int64_t step = 0; step != 20; ++step) accesses.push_back({static_cast<std::size_t>(step % 2), step});
@@ -527,6 +531,6 @@ TEST_CASE("the bound counts each time that one of two buffers has to leave for t
     const auto made = allot::plan_moves(problem, quick);
     REQUIRE(made);
     check_plan(problem, *made, quick);
-    CHECK(made->cost <= 1000);  // one of them always elsewhere, ten times used
-    CHECK(made->bound >= 500);  // at all but the first and the last step, one of the two is elsewhere
+    CHECK(made->cost <= 1000);  // one buffer is always in the slow memory, with ten uses
+    CHECK(made->bound >= 500);  // at each step except the first and the last, one of the two is in the slow memory
 }

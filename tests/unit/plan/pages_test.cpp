@@ -27,7 +27,7 @@ plan plan_pages(const allot::plan_problem& problem, std::uint64_t page_size) {
     return made;
 }
 
-/// The most pages that live at once, step by step: no plan has fewer.
+/// Returns the largest number of pages that live at one step. No plan has fewer.
 std::uint64_t bound(const problems::owner& problem, std::uint64_t page_size) {
     std::map<std::int64_t, std::int64_t> change;
     for (const auto& buffer : problem.buffers) {
@@ -56,7 +56,7 @@ static_assert(pages_in_a_constant() == 3);
 
 }  // namespace
 
-TEST_CASE("pages are the least there can be, as many as a buffer needs, and no two live buffers have one") {
+TEST_CASE("pages: the number is minimal and live buffers share no page") {
     for (std::size_t seed = 1; seed != problems::times(2000); ++seed) {
         const problems::owner problem = problems::simple(seed, seed < 300 ? 1 + seed % 50 : 1 + seed % 7, 40, 1 + seed % 30, 1000);
         const std::uint64_t page = seed < 300 ? 64 : 1 + seed % 333;
@@ -77,18 +77,19 @@ TEST_CASE("pages are the least there can be, as many as a buffer needs, and no t
     }
 }
 
-TEST_CASE("tens of thousands of buffers") {
+TEST_CASE("pages: tens of thousands of buffers") {
     const problems::owner problem = problems::simple(1, 60'000, 100'000, 100, 100'000);
     CHECK(plan_pages(problem, 4096).used == bound(problem, 4096));
 }
 
-TEST_CASE("what has no such plan, or too many pages, is refused") {
+TEST_CASE("pages: rejects unsupported problems and too many pages") {
     using enum allot::plan_refusal;
     problems::owner problem;
     problem.buffers = {{100, {0, 2}, 64}, {100, {1, 2}, 1}};
     CHECK(*allot::pages_in_all(problem, 64) == 4);
     CHECK(allot::pages_in_all(problem, 0).error().reason == unsupported);
-    CHECK(allot::pages_in_all(problem, 32).error() == allot::plan_error{unsupported, 0});  // pages are not aligned to 64
+    // Pages of 32 bytes are not aligned to 64.
+    CHECK(allot::pages_in_all(problem, 32).error() == allot::plan_error{unsupported, 0});
     CHECK(allot::pages_in_all(problem, 96).error() == allot::plan_error{unsupported, 0});
     const auto with = [&](auto constrain) {
         problems::owner other = problem;

@@ -1,4 +1,4 @@
-// plan: from a problem to places, by everything that the planner has: statuses, budgets, watching, and the compiler's plans.
+// plan: complete planning runs: statuses, budgets, progress callbacks, and plans in constant expressions.
 #include <allot/allot.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/validate.hpp>
@@ -19,7 +19,7 @@ using allot::plan_buffer;
 using allot::plan_refusal;
 using allot::plan_status;
 
-/// Whether a plan keeps what its problem asks, by the validator.
+/// Returns whether the validator accepts a plan.
 bool is_valid(const allot::plan_problem& problem, const allot::memory_plan& made, std::uint64_t capacity = UINT64_MAX) {
     std::vector<std::uint64_t> offsets;
     for (const allot::plan_place& place : made.places) offsets.push_back(place.offset);
@@ -35,7 +35,8 @@ bool is_valid(const allot::plan_problem& problem, const allot::memory_plan& made
     return violation.kind == allot::plan_violation_kind::none;
 }
 
-// Five buffers whose largest sum is 12, and which fit 12, though not as they come (as in the collections of packing problems).
+// Five buffers whose largest sum is 12. They fit 12 bytes, but not in their given order. Such cases are part of
+// collections of packing problems.
 constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}},
                                  {.size = 4, .live = {3, 9}},
                                  {.size = 4, .live = {0, 9}},
@@ -54,7 +55,7 @@ static_assert(constrained_layout.places[4].offset == 100 && constrained_layout.p
 
 }  // namespace
 
-TEST_CASE("what the compiler plans is what the program plans") {
+TEST_CASE("plan: the plan at compile time equals the plan at run time") {
     const auto made = allot::plan({.buffers = known}, allot::at_compile_time);
     REQUIRE(made);
     CHECK(is_valid({.buffers = known}, *made));
@@ -68,7 +69,7 @@ TEST_CASE("what the compiler plans is what the program plans") {
     CHECK(again->places[4].offset == 100);
 }
 
-TEST_CASE("plans of random buffers are valid, between the bound and the sum, and the same every time") {
+TEST_CASE("plan: random buffers yield valid deterministic plans between the bound and the sum") {
     std::mt19937 random{1};
     for (int round = 0; round != 60; ++round) {
         auto buffers = problems::random_buffers(random, 2 + random() % 60, 40, 200);
@@ -82,7 +83,7 @@ TEST_CASE("plans of random buffers are valid, between the bound and the sum, and
         CHECK((made->status == plan_status::optimal) == (made->peak == made->bound));
         const auto again = allot::plan(problem, {.effort = 5000, .remember = 1024});
         CHECK(again->places == made->places);
-        // No effort is one plan, which more effort never makes worse.
+        // Without effort, the planner makes one plan. More effort never yields a worse plan.
         const auto quick = allot::plan(problem, {.effort = 0});
         REQUIRE(quick);
         CHECK(is_valid(problem, *quick));
@@ -90,7 +91,7 @@ TEST_CASE("plans of random buffers are valid, between the bound and the sum, and
     }
 }
 
-TEST_CASE("capacities: what fits is told, what cannot is told with the place, and there is a plan all the same") {
+TEST_CASE("plan: reports whether a capacity suffices and returns a plan in any case") {
     std::mt19937 random{2};
     int infeasible = 0, feasible = 0;
     for (int round = 0; round != 40; ++round) {
@@ -109,7 +110,7 @@ TEST_CASE("capacities: what fits is told, what cannot is told with the place, an
         CHECK(less->bound > best->bound - 1);
         infeasible += less->status == plan_status::infeasible;
         feasible += fits->status == plan_status::feasible || fits->status == plan_status::optimal;
-        // The step that is named is one where that much lives.
+        // The bytes that live at the reported step do not exceed the bound.
         std::uint64_t live = 0;
         for (const plan_buffer& buffer : buffers)
             if (buffer.live.from <= best->step && best->step < buffer.live.until) live += buffer.size;
@@ -119,9 +120,9 @@ TEST_CASE("capacities: what fits is told, what cannot is told with the place, an
     CHECK(feasible == 40);
 }
 
-TEST_CASE("a lower bound a million granules too low is raised in few steps") {
-    // Five in a ring, each apart from both neighbours. The bound sees that two share no byte; that three in a row lie
-    // above each other is for proofs to find. The lowest three are 4, 0 and 1.
+TEST_CASE("plan: raises a very low bound in few steps") {
+    // Five buffers in a ring, each apart from both neighbors. The bound accounts for two adjacent buffers that share no
+    // byte. Only a proof finds that three adjacent buffers must be stacked. The lowest three are 4, 0 and 1.
     const plan_buffer buffers[] = {{.size = 1'000'003, .live = {0, 1}},
                                    {.size = 999'999, .live = {1, 2}},
                                    {.size = 1'000'001, .live = {2, 3}},
@@ -131,7 +132,7 @@ TEST_CASE("a lower bound a million granules too low is raised in few steps") {
     const allot::plan_problem problem{.buffers = buffers, .apart = apart};
     REQUIRE(allot::plan(problem, {.effort = 0})->bound < 2'100'000);
     for (const std::uint64_t capacity : {allot::plan_options{}.capacity, std::uint64_t{2'500'000}}) {
-        // A proof takes some of the effort, however easy it is.
+        // Even an easy proof takes some of the effort.
         const auto made = allot::plan(problem, {.capacity = capacity, .effort = 1000});
         REQUIRE(made);
         CHECK(is_valid(problem, *made));
@@ -141,7 +142,7 @@ TEST_CASE("a lower bound a million granules too low is raised in few steps") {
     }
 }
 
-TEST_CASE("every constraint at once, on random problems") {
+TEST_CASE("plan: random problems with all constraints") {
     std::mt19937 random{3};
     int planned = 0;
     for (int round = 0; round != 60; ++round) {
@@ -153,10 +154,10 @@ TEST_CASE("every constraint at once, on random problems") {
         allot::plan_problem problem{.buffers = buffers, .revivals = revivals, .together = together, .apart = apart};
         if (round % 2 != 0) problem.fixed = fixed;
         if (round % 3 != 0) problem.reserved = reserved;
-        // 24 buffers are 22 after those that are together became one.
+        // 24 buffers become 22 merged buffers.
         const std::size_t search_at_most = 20 + static_cast<std::size_t>(round) % 7;
         const auto made = allot::plan(problem, {.effort = 2000, .search_at_most = search_at_most, .remember = 64});
-        if (!made) {  // only where what is fixed lies on what is reserved
+        if (!made) {  // only if a fixed buffer overlaps a reserved range
             CHECK(made.error().reason == plan_refusal::contradiction);
             CHECK((round % 2 != 0 && round % 3 != 0));
             continue;
@@ -168,8 +169,8 @@ TEST_CASE("every constraint at once, on random problems") {
     CHECK(planned > 40);
 }
 
-TEST_CASE("together: buffers share an offset, each with its own size and life") {
-    // c is live with b alone and lies above b's end, within a's bytes.
+TEST_CASE("plan: buffers that are together share an offset and keep their sizes and lifetimes") {
+    // c lives at the same time as b only. It is above the end of b, within the bytes of a.
     const plan_buffer buffers[] = {{.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
@@ -183,7 +184,7 @@ TEST_CASE("together: buffers share an offset, each with its own size and life") 
     }
 }
 
-TEST_CASE("together: between their lives their bytes are another's") {
+TEST_CASE("plan: other buffers use the bytes of merged buffers between their lifetimes") {
     const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
@@ -195,15 +196,15 @@ TEST_CASE("together: between their lives their bytes are another's") {
     }
 }
 
-TEST_CASE("together: an error names a buffer of the caller's, not one of the merged problem") {
-    // 0, 1 and 2 become one buffer; 4 is fixed on 3.
+TEST_CASE("plan: an error names a given buffer and not a merged one") {
+    // 0, 1 and 2 become one buffer. 4 is fixed at an offset that overlaps 3.
     const plan_buffer buffers[] = {{8, {0, 1}}, {8, {0, 1}}, {8, {0, 1}}, {8, {0, 2}}, {8, {0, 2}}};
     const allot::plan_pair together[] = {{0, 1}, {1, 2}};
     const allot::plan_fixed fixed[] = {{3, 8}, {4, 12}};
     const auto made = allot::plan({.buffers = buffers, .fixed = fixed, .together = together});
     REQUIRE(!made);
     CHECK(made.error() == allot::plan_error{plan_refusal::contradiction, 4});
-    // With the bytes of 0, which is larger, 1 does not fit 64 bits where it is fixed.
+    // Merged with 0, which is larger, 1 exceeds 64 bits at its fixed offset.
     const plan_buffer large[] = {{.size = 100, .live = {0, 1}}, {.size = 1, .live = {0, 1}}};
     const allot::plan_fixed high[] = {{1, UINT64_MAX - 10}};
     CHECK(allot::plan({.buffers = large, .fixed = high, .together = std::span{together}.first(1)}).error() ==
@@ -213,7 +214,7 @@ TEST_CASE("together: an error names a buffer of the caller's, not one of the mer
           allot::plan_error{plan_refusal::overlapping_lifetimes, 1});
 }
 
-TEST_CASE("apart: of a buffer without bytes nothing is kept apart") {
+TEST_CASE("plan: a buffer without bytes is apart from nothing") {
     const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 0, .live = {0, 1}}, {.size = 6, .live = {0, 1}}};
     const allot::plan_pair none[] = {{0, 1}};
     const auto made = allot::plan({.buffers = buffers, .apart = none}, {.capacity = 6});
@@ -223,13 +224,13 @@ TEST_CASE("apart: of a buffer without bytes nothing is kept apart") {
     std::vector<std::uint32_t> narrow(1000);
     allot::detail::packing_search search{{.buffers = buffers, .apart = none}, {{wide, narrow}, 0}};
     CHECK(search.find(6, offsets, 100).answer == allot::detail::search_answer::found);
-    // Nor is one that is together with another kept from it.
+    // The same holds for a buffer without bytes that is together with another buffer.
     const auto both = allot::plan({.buffers = buffers, .together = none, .apart = none});
     REQUIRE(both);
     CHECK(both->peak == 6);
 }
 
-TEST_CASE("fixed: a buffer without bytes needs none") {
+TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
     const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
     const allot::plan_fixed fixed[] = {{0, 9}};
     const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
@@ -248,7 +249,7 @@ TEST_CASE("fixed: a buffer without bytes needs none") {
     CHECK(made->places[0].offset == 9);
 }
 
-TEST_CASE("whoever watches sees the peak fall, and ends the work") {
+TEST_CASE("plan: a progress callback sees the peak fall and stops the planner") {
     std::mt19937 random{4};
     const auto buffers = problems::random_buffers(random, 200, 100, 1000);
     const allot::plan_problem problem{.buffers = buffers};
@@ -271,7 +272,7 @@ TEST_CASE("whoever watches sees the peak fall, and ends the work") {
     CHECK(ended->peak >= all->peak);
 }
 
-TEST_CASE("what is no problem is refused, and says which buffer") {
+TEST_CASE("plan: rejects an invalid problem and names the buffer") {
     const auto reason = [](const allot::plan_problem& problem) { return allot::plan(problem).error(); };
     CHECK(allot::plan({})->peak == 0);
     CHECK(allot::plan({})->status == plan_status::optimal);
@@ -288,7 +289,7 @@ TEST_CASE("what is no problem is refused, and says which buffer") {
     CHECK(reason({.buffers = known, .fixed = twice}).reason == plan_refusal::contradiction);
 }
 
-TEST_CASE("no heap: a workspace that is too small is refused, one as large as asked for will do") {
+TEST_CASE("plan_into: rejects a small workspace and accepts one of space_of_plan") {
     const allot::plan_problem problem{.buffers = known};
     const allot::plan_options options{.effort = 1000, .remember = 16};
     allot::plan_place places[std::size(known)];
@@ -301,7 +302,7 @@ TEST_CASE("no heap: a workspace that is too small is refused, one as large as as
     CHECK(made->peak == 16);
 }
 
-TEST_CASE("together: of several lives and sizes, said in any order") {
+TEST_CASE("plan: buffers that are together accept lifetimes and sizes in any order") {
     std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
     const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
     const allot::plan_pair together[] = {{0, 1}};

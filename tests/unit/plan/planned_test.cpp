@@ -1,4 +1,4 @@
-// Arenas by a plan: blocks lie where it says, at no cost, and what does not fit is refused by the compiler or the device.
+// planned: arenas place blocks at the offsets of a plan. The compiler or the device rejects a plan that does not fit.
 #include <allot/allot.hpp>
 #include <allot/plan/planned.hpp>
 
@@ -37,7 +37,7 @@ std::size_t distance(const void* from, const void* to) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("blocks lie where a plan says", Arena, in_storage, in_heap) {
+TEST_CASE_TEMPLATE("planned: blocks are at the offsets of the plan", Arena, in_storage, in_heap) {
     Arena memory;
     const auto first = memory.template at<0>();
     REQUIRE(first);
@@ -45,7 +45,7 @@ TEST_CASE_TEMPLATE("blocks lie where a plan says", Arena, in_storage, in_heap) {
     CHECK(first.size == 100);
     CHECK(distance(first.address, memory.template at<1>().address) == 128);
     CHECK(distance(first.address, memory.template at<3>().address) == 64);
-    CHECK(memory.template at<2>() == typename Arena::block_type{});  // no bytes, and so no address
+    CHECK(memory.template at<2>() == typename Arena::block_type{});  // no bytes and therefore no address
     CHECK(memory.at(2) == typename Arena::block_type{});
     for (std::size_t id = 0; id != 4; ++id) CHECK(memory.at(id).size == layout.places[id].size);
     CHECK(memory.at(1) == memory.template at<1>());
@@ -56,7 +56,7 @@ TEST_CASE_TEMPLATE("blocks lie where a plan says", Arena, in_storage, in_heap) {
     CHECK(memory.diagnose().reason == refusal::none);
 }
 
-TEST_CASE("a plan that is made at run time") {
+TEST_CASE("planned: an arena follows a plan from run time") {
     const run_time_plan plan{{{256, 10}, {0, 256}}, 266, 256};
     const at_run_time memory{{}, plan};
     CHECK(memory.at(1).size == 256);
@@ -70,7 +70,7 @@ TEST_CASE("a plan that is made at run time") {
     CHECK(empty.size() == 0);
 }
 
-TEST_CASE("a device that refuses the plan's bytes leaves every block empty, and its code") {
+TEST_CASE("planned: a device that refuses leaves all blocks empty and reports its code") {
     alignas(64) std::byte bytes[191];
     allot::arena<allot::host::buffer, planned<layout>> memory{allot::host::buffer{bytes}};
     CHECK_FALSE(memory.at<0>());
@@ -82,15 +82,15 @@ TEST_CASE("a device that refuses the plan's bytes leaves every block empty, and 
     CHECK(blocks.diagnose({.size = 1}).reason == refusal::device_refused);
 }
 
-TEST_CASE("a moved arena keeps its memory, and gives it back once") {
+TEST_CASE("planned: a moved arena keeps its memory and releases it once") {
     in_heap first;
     const auto block = first.at<1>();
     const in_heap second{std::move(first)};
     CHECK(second.at<1>() == block);
-    CHECK_FALSE(first.at<1>());  // NOLINT: what is left is empty
+    CHECK_FALSE(first.at<1>());  // NOLINT: a moved-from arena is empty
 }
 
-TEST_CASE("blocks in program order") {
+TEST_CASE("in_program_order: returns the blocks in the order of the plan") {
     in_storage memory;
     allot::in_program_order blocks{memory};
     CHECK(blocks.diagnose({.size = 101}).reason == refusal::over_limit);
@@ -102,7 +102,7 @@ TEST_CASE("blocks in program order") {
     CHECK(first.size == 90);
     blocks.deallocate(first);
     CHECK(blocks.allocate({.size = 64, .align = 64}).address == memory.at<1>().address);
-    CHECK(blocks.allocate({.size = 40}).address == memory.at<3>().address);  // the one without bytes is passed over
+    CHECK(blocks.allocate({.size = 40}).address == memory.at<3>().address);  // skips the buffer without bytes
     CHECK_FALSE(blocks.allocate({.size = 1}));
     CHECK(blocks.diagnose({.size = 1}).reason == refusal::exhausted);
     blocks.reset();

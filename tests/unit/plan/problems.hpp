@@ -1,4 +1,4 @@
-// Problems for the planner's tests: drawn at random, and read from files; and what a plan must keep, checked pair by pair.
+// Problems for the tests of the planners: random ones, and problems from files. Rules of a plan, checked for each pair.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -15,24 +15,24 @@
 
 namespace problems {
 
-/// Without optimisation or with sanitizers, tests with random problems take fewer of them.
+/// Without optimization or with sanitizers, tests use fewer random problems.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
 inline constexpr bool is_slow = false;
 #else
 inline constexpr bool is_slow = true;
 #endif
 
-/// ALLOT_LONG=1 in the environment makes tests with random problems ten times as long.
+/// ALLOT_LONG=1 in the environment multiplies the number of random problems by ten.
 inline std::size_t times(std::size_t usual) {
     const char* const set = std::getenv("ALLOT_LONG");
     return set != nullptr && set[0] == '1' ? 10 * usual : usual;
 }
 
-/// The same numbers everywhere, in constant expressions too.
+/// Random numbers that are the same on every machine. Usable in constant expressions.
 class random {
 public:
     constexpr explicit random(std::uint64_t seed) : state_{seed * 0x9E37'79B9'7F4A'7C15 + 1} {}
-    /// One of 0, …, below − 1.
+    /// Returns a number from 0 to below − 1.
     constexpr std::uint64_t operator()(std::uint64_t below) {
         state_ ^= state_ << 13;
         state_ ^= state_ >> 7;
@@ -45,7 +45,7 @@ private:
     std::uint64_t state_;
 };
 
-/// Buffers of up to a third of some steps.
+/// Returns buffers that live for up to a third of `steps`.
 inline std::vector<allot::plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps, std::uint64_t largest) {
     std::vector<allot::plan_buffer> buffers;
     while (buffers.size() != count) {
@@ -56,6 +56,7 @@ inline std::vector<allot::plan_buffer> random_buffers(std::mt19937& random, std:
     return buffers;
 }
 
+/// A problem that owns its arrays.
 struct owner {
     std::vector<allot::plan_buffer> buffers{};
     std::vector<allot::plan_revival> revivals{};
@@ -67,7 +68,7 @@ struct owner {
     operator allot::plan_problem() const { return {buffers, revivals, fixed, together, apart, reserved}; }
 };
 
-/// Buffers that live once, somewhere in [0, steps).
+/// Returns buffers with one lifetime each, which begins in [0, steps).
 inline owner simple(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest, std::uint64_t largest) {
     random draw{seed};
     owner made;
@@ -79,11 +80,11 @@ inline owner simple(std::uint64_t seed, std::size_t count, std::uint64_t steps, 
     return made;
 }
 
-/// The same with everything that a problem can say but `together`; what is fixed and reserved does not collide.
+/// Returns a problem with all constraints except `together`. Fixed buffers and reserved ranges do not collide.
 inline owner constrained(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest, std::uint64_t largest) {
     owner made = simple(seed, count, steps, longest, largest);
     random draw{seed + 1000};
-    std::uint64_t slot = 0;  // of the size of the largest buffer, and of none twice
+    std::uint64_t slot = 0;  // of the size of the largest buffer; each is used at most once
     const std::uint64_t slot_size = (largest + 64) & ~std::uint64_t{63};
     for (std::size_t i = 0; i != count; ++i) {
         made.buffers[i].align = std::uint64_t{1} << draw(5);
@@ -118,7 +119,7 @@ inline bool share_bytes(const allot::plan_problem& problem, const std::vector<st
     return share_bytes(offsets[a], problem.buffers[a].size, offsets[b], problem.buffers[b].size);
 }
 
-/// Who is together with whom, over others too.
+/// Returns the transitive groups of buffers that are together.
 inline std::vector<std::size_t> groups(const allot::plan_problem& problem) {
     std::vector<std::size_t> group(problem.buffers.size());
     for (std::size_t i = 0; i != group.size(); ++i) group[i] = i;
@@ -130,7 +131,7 @@ inline std::vector<std::size_t> groups(const allot::plan_problem& problem) {
     return group;
 }
 
-/// Every rule, pair by pair; for sums that fit.
+/// Checks every rule for each pair. Precondition: no sum wraps.
 inline bool keeps_all_rules(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity) {
     const std::vector<std::size_t> group = groups(problem);
     for (std::size_t i = 0; i != offsets.size(); ++i) {
@@ -157,7 +158,7 @@ inline std::uint64_t height(const allot::plan_problem& problem, const std::vecto
     return highest;
 }
 
-/// The height of the lowest plan there is, for a handful of buffers: some order of placing each as low as it can be has it.
+/// Returns the height of the lowest plan of a few buffers. Some order of placing each as low as possible yields it.
 inline std::uint64_t optimum(const allot::plan_problem& problem) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i != problem.buffers.size(); ++i) order.push_back(i);
@@ -190,8 +191,8 @@ inline std::uint64_t optimum(const allot::plan_problem& problem) {
     return lowest;
 }
 
-/// 454 buffers of the kind of the hardest published instance: one after another a new set is carved from a full memory, so
-/// that the bound can be reached. In constant expressions too.
+/// Returns 454 buffers that resemble the hardest published instance. They are carved from a full memory, one cut after
+/// the other. The bound is therefore reachable. Usable in constant expressions.
 inline constexpr std::uint64_t carved_height = 1 << 20;
 constexpr std::array<allot::plan_buffer, 454> carved() {
     std::array<allot::plan_buffer, 454> made{};
@@ -220,7 +221,7 @@ constexpr std::array<allot::plan_buffer, 454> carved() {
     return made;
 }
 
-/// A file of lines 'id,lower,upper,size'; no buffers when there is none.
+/// Reads a file with lines 'id,lower,upper,size'. Returns no buffers if the file does not exist.
 inline owner read(const std::string& path) {
     std::ifstream file{path};
     owner made;

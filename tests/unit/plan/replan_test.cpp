@@ -1,4 +1,5 @@
-// replan: valid, with no more moves than allowed, never worse for more of them; against every set of buffers that may move.
+// replan: plans are valid, respect the limit of moves, and are never higher with a larger limit. Small problems are
+// compared with the result for every set of moved buffers.
 #include <allot/allot.hpp>
 #include <allot/plan/replan.hpp>
 #include <allot/plan/validate.hpp>
@@ -27,7 +28,7 @@ std::vector<std::uint64_t> offsets_of(const std::vector<plan_place>& places) {
     return offsets;
 }
 
-/// How many of those that have not changed lie elsewhere.
+/// Returns the number of unchanged buffers with another offset.
 std::size_t count_moved(const allot::plan_problem& problem, const std::vector<plan_place>& before, const std::vector<plan_place>& after) {
     std::size_t moved = 0;
     for (std::size_t i = 0; i != before.size(); ++i)
@@ -36,7 +37,7 @@ std::size_t count_moved(const allot::plan_problem& problem, const std::vector<pl
     return moved;
 }
 
-/// Valid by the validator, and what it says of itself is so.
+/// Checks that the validator accepts a plan and that its summary is correct.
 void check_law(const allot::plan_problem& problem, const std::vector<plan_place>& before, std::size_t at_most,
                const allot::memory_replan& made) {
     const std::vector<std::uint64_t> offsets = offsets_of(made.places);
@@ -49,8 +50,8 @@ void check_law(const allot::plan_problem& problem, const std::vector<plan_place>
     for (std::size_t i = 0; i != offsets.size(); ++i) CHECK(made.places[i].size == problem.buffers[i].size);
 }
 
-/// The lowest peak of all plans in which no more than so many of the others have moved: every set of them is tried, the rest
-/// fixed. None when there is no such plan.
+/// Returns the lowest peak of all plans with at most `at_most` moved buffers, or UINT64_MAX if no such plan exists.
+/// Tries every set of moved buffers, with the other buffers fixed.
 std::uint64_t lowest_of_all(const owner& problem, const std::vector<plan_place>& before, std::size_t at_most) {
     const std::size_t count = problem.buffers.size();
     std::vector<bool> is_other(count);
@@ -74,7 +75,7 @@ std::uint64_t lowest_of_all(const owner& problem, const std::vector<plan_place>&
     return lowest;
 }
 
-/// What happens to a program: some buffers grow, some are new, some live longer.
+/// A changed program: some buffers grow, some are new, some live longer.
 struct change {
     owner problem;
     std::vector<plan_place> before;
@@ -95,7 +96,7 @@ change changed(owner problem, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("replanned: valid, no more moves than allowed, and never a higher peak for more of them") {
+TEST_CASE("replan: plans are valid and a larger limit of moves never raises the peak") {
     int lower = 0;
     for (std::size_t seed = 1; seed != 30; ++seed) {
         CAPTURE(seed);
@@ -116,10 +117,10 @@ TEST_CASE("replanned: valid, no more moves than allowed, and never a higher peak
             if (at_most + 1 >= now.before.size()) CHECK(made->peak <= scratch->peak);
         }
     }
-    CHECK(lower > 5);  // moves are of use
+    CHECK(lower > 5);  // moves lower the peak
 }
 
-TEST_CASE("replanned: against every set of buffers that may move") {
+TEST_CASE("replan: small problems agree with every set of moved buffers") {
     int reached = 0, all = 0;
     for (std::size_t seed = 1; seed < 20; seed += problems::is_slow ? 8 : problems::times(1) == 1 ? 4 : 1) {
         CAPTURE(seed);
@@ -137,24 +138,26 @@ TEST_CASE("replanned: against every set of buffers that may move") {
             ++all;
         }
     }
-    CHECK(reached * 100 >= all * 95);  // 98 of a hundred, with more effort
+    CHECK(reached * 100 >= all * 95);  // 98% with more effort
 }
 
-TEST_CASE("replanned: with everything that a problem can say") {
+TEST_CASE("replan: random problems with all constraints") {
     int made_of = 0;
     for (std::uint64_t seed = 1; seed != 30; ++seed) {
         CAPTURE(seed);
         owner problem = problems::constrained(seed, 24, 20, 8, 100);
         for (std::size_t i = 0; i + 1 < 24; i += 5)
             problem.together.push_back({i, i + 1});
-        if (!allot::plan(problem, quick)) continue;  // what is together is apart as well, or fixed to two places
+        // Buffers are together and apart, or together and fixed at two offsets.
+        if (!allot::plan(problem, quick)) continue;
         const change now = changed(problem, seed);
         std::uint64_t last = UINT64_MAX;
         for (const std::size_t at_most : {0u, 1u, 2u, 4u, 8u, 100u}) {
             CAPTURE(at_most);
             const auto made = replan(now.problem, now.before, at_most, quick);
-            if (!made && made.error().reason == plan_refusal::overlapping_lifetimes) continue;  // one lives longer now
-            if (!made) {  // the fixed ones collide, or a group grew into others
+            // A buffer lives longer now.
+            if (!made && made.error().reason == plan_refusal::overlapping_lifetimes) continue;
+            if (!made) {  // fixed buffers collide, or a group grew and overlaps others
                 CHECK((made.error().reason == plan_refusal::contradiction || made.error().reason == plan_refusal::too_few_moves));
                 CHECK(last == UINT64_MAX);
                 continue;
@@ -170,7 +173,7 @@ TEST_CASE("replanned: with everything that a problem can say") {
 
 namespace {
 //  12 ┌───────┐
-//     │   1   │        as it was; then 3, which lived in [4, 6), begins at 2
+//     │   1   │        The old plan. Later, buffer 3, which lived in [4, 6), begins at 2.
 //   8 ├───┬───┴─┐
 //     │ 0 │     │
 //   4 ├───┤  2  ├───┐
@@ -179,13 +182,13 @@ const plan_buffer four[] = {{.size = 8, .live = {0, 2}}, {.size = 4, .live = {0,
 const std::vector<plan_place> four_places{{0, 8}, {8, 4}, {0, 8}, {0, 4}};
 }  // namespace
 
-TEST_CASE("replanned: by hand") {
+TEST_CASE("replan: known cases") {
     const auto same = replan({.buffers = four}, four_places, 0);
     REQUIRE(same);
     CHECK(same->places == four_places);
     CHECK(same->status == plan_status::optimal);
 
-    // 3 lives earlier and collides with 2. Nobody says which has changed: one of them counts.
+    // 3 lives earlier and collides with 2. The changed buffer is not marked, and one of them counts as moved.
     plan_buffer earlier[] = {four[0], four[1], four[2], {.size = 4, .live = {2, 6}}};
     const allot::plan_problem problem{.buffers = earlier};
     CHECK(replan(problem, four_places, 0).error().reason == plan_refusal::too_few_moves);
@@ -195,7 +198,7 @@ TEST_CASE("replanned: by hand") {
     CHECK(one->moved == 1);
     CHECK(one->peak == 16);
     CHECK(one->places[1].offset == 8);
-    // It is said that 3 has changed.
+    // 3 is marked as changed.
     std::vector<plan_place> told = four_places;
     told[3] = allot::unplaced;
     const auto free = replan(problem, told, 0);
@@ -203,9 +206,9 @@ TEST_CASE("replanned: by hand") {
     CHECK(free->moved == 0);
     CHECK(free->places[3] == plan_place{12, 4});
 
-    // Capacities: with too few moves, with enough, and beyond all moves.
+    // Capacities: with too few moves, with enough moves, and out of reach of any number of moves.
     plan_buffer grown[] = {{.size = 4, .live = {0, 4}}, {.size = 6, .live = {0, 2}}, {.size = 6, .live = {2, 4}}};
-    const std::vector<plan_place> apart{{4, 4}, {8, 6}, {8, 4}};  // a hole of 4 below; the last was of 4
+    const std::vector<plan_place> apart{{4, 4}, {8, 6}, {8, 4}};  // a hole of 4 below; the last buffer had 4 bytes
     const auto too_high = replan({.buffers = grown}, apart, 0, {.capacity = 10});
     REQUIRE(too_high);
     CHECK(too_high->status == plan_status::out_of_moves);
@@ -219,23 +222,24 @@ TEST_CASE("replanned: by hand") {
     CHECK(replan({.buffers = grown}, apart, 0, {.capacity = 9})->status == plan_status::infeasible);
 }
 
-TEST_CASE("replanned: buffers that are together move together, and each counts") {
+TEST_CASE("replan: buffers that are together move together and each counts") {
     const plan_buffer buffers[] = {{.size = 4, .live = {0, 2}}, {.size = 4, .live = {1, 3}}, {.size = 8, .live = {0, 3}}};
     const allot::plan_pair in_place[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = in_place};
-    const std::vector<plan_place> before{{4, 4}, {4, 4}, {8, 6}};  // the last grew; 8 bytes lie below it if the two move
+    // The last grew; 8 bytes below it are free if the two move.
+    const std::vector<plan_place> before{{4, 4}, {4, 4}, {8, 6}};
     CHECK(replan(problem, before, 1)->peak == 16);
     const auto two = replan(problem, before, 2);
     CHECK(two->peak == 12);
     CHECK(two->moved == 2);
     CHECK(two->places[0].offset == two->places[1].offset);
-    // They are together only now: one has to come.
+    // They are together only now: one must move.
     const std::vector<plan_place> asunder{{0, 4}, {4, 4}, {8, 8}};
     CHECK(replan(problem, asunder, 0).error() == allot::plan_error{plan_refusal::too_few_moves, 1});
     CHECK(replan(problem, asunder, 1)->moved == 1);
 }
 
-TEST_CASE("replanned: nothing before, no effort, and what is refused") {
+TEST_CASE("replan: no old plan and no effort and invalid input") {
     const allot::plan_problem problem{.buffers = four};
     const auto anew = replan(problem, {}, 0);
     REQUIRE(anew);
@@ -260,7 +264,7 @@ TEST_CASE("replanned: nothing before, no effort, and what is refused") {
     REQUIRE(allot::replan_into(problem, four_places, 0, places, workspace));
     CHECK(std::vector<plan_place>(std::begin(places), std::end(places)) == four_places);
 
-    // Places that no buffer can be at: they have changed, whatever is said of them.
+    // Invalid places: these buffers count as changed.
     const plan_buffer aligned[] = {{.size = 4, .live = {0, 2}, .align = 8}, {.size = 4, .live = {0, 2}}, {.size = 4, .live = {0, 2}}};
     const allot::plan_reserved reserved[] = {{.offset = 32, .size = 8}};
     const allot::plan_fixed fixed[] = {{2, 16}};
@@ -269,14 +273,14 @@ TEST_CASE("replanned: nothing before, no effort, and what is refused") {
     REQUIRE(placed);
     CHECK(placed->moved == 0);
     CHECK(placed->peak == 20);
-    // Nothing fits above what stays, nor below it.
+    // No buffer fits above or below the unchanged one.
     const plan_buffer huge[] = {{.size = UINT64_MAX / 2, .live = {0, 2}}, {.size = UINT64_MAX / 2, .live = {0, 2}}};
     const std::vector<plan_place> middle{{UINT64_MAX / 4, UINT64_MAX / 2}};
     CHECK(replan({.buffers = huge}, middle, 0).error().reason == plan_refusal::too_large);
     CHECK(replan({.buffers = huge}, middle, 1)->peak == UINT64_MAX / 2 * 2);
 }
 
-TEST_CASE("replanned: whoever watches ends the work") {
+TEST_CASE("replan: a progress callback stops the planner") {
     const change now = changed(problems::simple(3, 200, 60, 20, 1000), 3);
     int calls = 0;
     const auto made = replan(now.problem, now.before, 8, {}, [&](allot::plan_progress progress) {
@@ -288,13 +292,13 @@ TEST_CASE("replanned: whoever watches ends the work") {
     CHECK(calls <= 2);
 }
 
-TEST_CASE("replanned: where all may move that can, it plans from scratch, and is never out of moves") {
-    // Between the reserved byte and the bottom 5 bytes are free: 7 live at once, and no plan is lower than 9.
+TEST_CASE("replan: plans from scratch if all buffers may move and is then never out of moves") {
+    // 5 bytes are free below the reserved byte. 7 bytes live at the same time. No plan is lower than 9.
     owner problem;
     problem.buffers = {{4, {0, 2}, 1}, {3, {0, 2}, 1}, {2, {2, 4}, 1}, {1, {2, 4}, 4}, {1, {4, 5}, 1}};
     problem.reserved = {{5, 1}};
     problem.fixed = {{2, 0}};
-    // One is fixed, one is misaligned, and one lies on what is reserved.
+    // One buffer is fixed, one is misaligned, and one overlaps the reserved byte.
     const std::vector<plan_place> before{allot::unplaced, allot::unplaced, {0, 2}, {3, 1}, {5, 1}};
     const auto quickly = replan(problem, before, 0, {.capacity = 8, .effort = 0});
     REQUIRE(quickly);
@@ -306,13 +310,13 @@ TEST_CASE("replanned: where all may move that can, it plans from scratch, and is
     CHECK(made->moved == 0);
 }
 
-TEST_CASE("replan tries so many moves: each number up to four, then steps of a half and of a third") {
+TEST_CASE("replan: the sequence of numbers of moves") {
     std::vector<std::uint64_t> tried{0};
     while (tried.size() != 12) tried.push_back(allot::detail::next_moves(tried.back()));
     CHECK(tried == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48});
 }
 
-TEST_CASE("replan: a buffer that has grown and asks for more alignment does not stay where it cannot be") {
+TEST_CASE("replan: a grown buffer with a larger alignment leaves a misaligned place") {
     const plan_buffer buffers[] = {{.size = 32, .live = {0, 2}, .align = 64}, {.size = 8, .live = {0, 2}}};
     const allot::plan_place before[] = {{8, 16}, {0, 8}};
     const auto made = allot::replan({.buffers = buffers}, before, 0);
@@ -321,7 +325,7 @@ TEST_CASE("replan: a buffer that has grown and asks for more alignment does not 
     CHECK(made->places[0].offset == 64);
 }
 
-TEST_CASE("replan: a new buffer that is together with an old one is none that moves, whatever lies behind the old places") {
+TEST_CASE("replan: a new buffer that is together with an old one does not count as moved") {
     const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {2, 4}}, {.size = 10, .live = {0, 4}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_fixed fixed[] = {{2, 0}};

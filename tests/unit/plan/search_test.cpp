@@ -1,5 +1,5 @@
-// The exact search against exhaustive enumeration on small problems, and on the sets that planners are compared by: a
-// question at a time where it is what the search answers that matters, and otherwise by `plan`, as users do.
+// The exact search, compared with exhaustive enumeration on small problems and run on published collections. Tests of
+// single answers call the search directly. All others use `plan`, as users do.
 #include <allot/plan/plan.hpp>
 
 #include "problems.hpp"
@@ -42,7 +42,7 @@ constexpr bool collide(const plan_problem& problem, std::span<const std::uint64_
            share_time(problem, a, b);
 }
 
-/// Whether these offsets are a plan below `capacity`.
+/// Returns whether these offsets are a plan within `capacity`.
 constexpr bool is_plan(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::uint64_t capacity) {
     for (std::size_t b = 0; b < offsets.size(); ++b) {
         if (offsets[b] % problem.buffers[b].align != 0) return false;
@@ -59,7 +59,7 @@ constexpr bool is_plan(const plan_problem& problem, std::span<const std::uint64_
     return true;
 }
 
-/// Whether the fixed offsets can be had: then there is a plan above them.
+/// Returns whether the fixed offsets are valid. If so, a plan above them exists.
 bool fixed_agree(const plan_problem& problem) {
     std::vector<std::uint64_t> offsets(problem.buffers.size());
     for (const auto& fixed : problem.fixed) offsets[fixed.buffer] = fixed.offset;
@@ -75,7 +75,7 @@ bool fixed_agree(const plan_problem& problem) {
     return true;
 }
 
-/// Whether there is any plan: tries every offset of every buffer.
+/// Returns whether a plan exists. Tries every offset of every buffer.
 bool exists_plan(const plan_problem& problem, std::uint64_t capacity) {
     std::vector<std::uint64_t> offsets(problem.buffers.size());
     const std::function<bool(std::size_t)> place = [&](std::size_t b) {
@@ -99,7 +99,7 @@ struct planned {
     std::vector<std::uint64_t> offsets;
     friend bool operator==(const planned&, const planned&) = default;
 };
-/// What a search works in.
+/// The workspace of a search.
 class search_arrays {
 public:
     search_arrays(const plan_problem& problem, std::size_t memo) : memo_{memo} {
@@ -121,7 +121,7 @@ planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t 
     plan.result = search.find(capacity, plan.offsets, nodes);
     return plan;
 }
-/// The lowest plan: what it is made of, and that it is proved to be the lowest.
+/// Checks that `plan` finds the lowest plan and proves that it is the lowest.
 void check_lowest(const plan_problem& problem, std::uint64_t height) {
     const auto made = allot::plan(problem, {.remember = 1024});
     REQUIRE(made);
@@ -133,7 +133,7 @@ void check_lowest(const plan_problem& problem, std::uint64_t height) {
     CHECK(is_plan(problem, offsets, height));
 }
 
-/// A problem and the arrays that it views.
+/// A problem that owns its arrays.
 struct small_problem {
     std::vector<plan_buffer> buffers;
     std::vector<allot::plan_revival> revivals;
@@ -167,14 +167,14 @@ small_problem random_problem(std::mt19937& dice, unsigned with) {
             const std::size_t a = any(), b = any();
             if (a != b) problem.apart.push_back({a, b});
         }
-    if ((with & with_reserved) != 0)  // they may overlap each other, be empty, or lie above all
+    if ((with & with_reserved) != 0)  // reserved ranges may overlap, be empty, or be above all buffers
         for (unsigned k = 1 + throw_dice(3); k > 0; --k) problem.reserved.push_back({throw_dice(12), throw_dice(4)});
     return problem;
 }
 
 }  // namespace
 
-TEST_CASE("the search agrees with trying every offset") {
+TEST_CASE("search: agrees with trying every offset") {
     for (unsigned with = 0; with < 32; ++with) {
         CAPTURE(with);
         std::mt19937 dice{with};
@@ -197,7 +197,7 @@ TEST_CASE("the search agrees with trying every offset") {
                 REQUIRE(plan.result.bound <= std::max(least, capacity + 1));
                 ++(capacity < least ? infeasible : found);
             }
-            const bool merely_planned = problem.revivals.empty();  // no buffer may live twice at once there
+            const bool merely_planned = problem.revivals.empty();  // `plan` rejects overlapping lifetimes of one buffer
             if (merely_planned) check_lowest(problem.view(), least);
         }
         CHECK(found > 0);
@@ -205,7 +205,7 @@ TEST_CASE("the search agrees with trying every offset") {
     }
 }
 
-TEST_CASE("a square that was cut into pieces is put together again") {
+TEST_CASE("search: reassembles a rectangle that was cut into pieces") {
     for (unsigned seed = 0; seed < 60; ++seed) {
         CAPTURE(seed);
         std::mt19937 dice{seed};
@@ -235,7 +235,7 @@ TEST_CASE("a square that was cut into pieces is put together again") {
     }
 }
 
-TEST_CASE("remembering failed states changes no answer") {
+TEST_CASE("search: remembering failed states changes no answer") {
     int infeasible = 0, found = 0;
     for (unsigned seed = 0; seed < problems::times(40); ++seed) {
         CAPTURE(seed);
@@ -250,7 +250,7 @@ TEST_CASE("remembering failed states changes no answer") {
             problem.revivals.push_back({b, life()});
             problem.revivals.push_back({b, life()});
         }
-        // From the bound up to the first capacity that is enough, where the fewest plans are.
+        // From the bound up to the first sufficient capacity, which has the fewest plans.
         for (std::uint64_t capacity = find(problem.view(), 0).result.bound;; ++capacity) {
             const planned plain = find(problem.view(), capacity, 4000, 0);
             if (plain.result.answer == search_answer::out_of_budget) break;
@@ -264,8 +264,8 @@ TEST_CASE("remembering failed states changes no answer") {
     CHECK(infeasible > 10);
 }
 
-TEST_CASE("a failed state is remembered with the lowest offsets that its buffers may get") {
-    // Both fit; without the lowest offsets, states that fail were taken for such that do not.
+TEST_CASE("search: remembers a failed state with the lowest offsets of its buffers") {
+    // Both fit. Without the lowest offsets, the search confused these states with failed ones.
     const std::array<plan_buffer, 8> eight{{{3, {1, 2}, 4}, {3, {1, 4}}, {6, {0, 2}, 4}, {7, {2, 5}}, {7, {0, 3}, 2},
                                             {8, {1, 4}, 2}, {8, {2, 3}, 2}, {6, {0, 2}, 4}}};
     const std::array<plan_buffer, 11> eleven{{{5, {1, 2}}, {4, {2, 3}, 2}, {1, {3, 5}}, {1, {0, 2}}, {1, {2, 3}, 2}, {3, {3, 4}, 2},
@@ -276,7 +276,7 @@ TEST_CASE("a failed state is remembered with the lowest offsets that its buffers
     }
 }
 
-TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobody off") {
+TEST_CASE("search: buffers without bytes or lifetimes get an offset and block no other buffer") {
     const std::array<plan_buffer, 4> buffers{{{0, {0, 9}, 8}, {4, {0, 9}}, {4, {5, 5}, 4}, {3, {7, 2}}}};
     const planned plan = find({.buffers = buffers}, 4);
     CHECK(plan.result.answer == search_answer::found);
@@ -289,7 +289,7 @@ TEST_CASE("what needs no byte and what never lives gets an offset and keeps nobo
     CHECK(find({}, 0).result.answer == search_answer::found);
 }
 
-TEST_CASE("a buffer's lives may be said in any order") {
+TEST_CASE("search: the lifetimes of a buffer may be in any order") {
     std::array<allot::lifetime, 4> lives{{{0, 1}, {4, 5}, {8, 9}, {12, 14}}};
     const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
     do {
@@ -301,7 +301,7 @@ TEST_CASE("a buffer's lives may be said in any order") {
     } while (std::next_permutation(lives.begin(), lives.end(), is_before));
 }
 
-TEST_CASE("a buffer that lives often") {
+TEST_CASE("search: a buffer with many lifetimes") {
     std::vector<plan_buffer> buffers{{5, {0, 1}}, {3, {1, 2}}};
     std::vector<allot::plan_revival> revivals;
     for (std::int64_t k = 1; k < 100; ++k) revivals.push_back({0, {2 * k, 2 * k + 1}});
@@ -313,7 +313,7 @@ TEST_CASE("a buffer that lives often") {
     check_lowest({.buffers = buffers, .revivals = revivals}, 5);
 }
 
-TEST_CASE("sizes and steps at the ends of their types") {
+TEST_CASE("search: sizes and steps at the limits of their types") {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();
     const std::array<plan_buffer, 2> two{{{most / 2, {early, late}}, {most / 2 + 1, {0, 1}}}};
@@ -330,7 +330,7 @@ TEST_CASE("sizes and steps at the ends of their types") {
     CHECK(find({.buffers = two, .fixed = fixed}, most).result.answer == search_answer::infeasible);
 }
 
-TEST_CASE("what is malformed gets that answer, and nothing is written") {
+TEST_CASE("search: rejects a malformed problem and writes nothing") {
     const std::array<plan_buffer, 2> buffers{{{4, {0, 2}}, {4, {1, 3}}}};
     const std::array<plan_buffer, 1> odd{{{4, {0, 2}, 3}}}, unaligned{{{4, {0, 2}, 0}}};
     const std::array<allot::plan_revival, 1> revival{{{2, {0, 1}}}};
@@ -360,7 +360,7 @@ TEST_CASE("what is malformed gets that answer, and nothing is written") {
 
 namespace {
 
-/// Forty buffers: enough to need some search.
+/// Forty buffers, which require some search.
 small_problem hard_problem() {
     small_problem problem;
     std::mt19937 dice{5};
@@ -373,7 +373,7 @@ small_problem hard_problem() {
 
 }  // namespace
 
-TEST_CASE("budgets are kept, and stopping stops") {
+TEST_CASE("search: respects budgets and stops on request") {
     const small_problem problem = hard_problem();
     search_arrays memory{problem.view(), 1024};
     packing_search search{problem.view(), memory.workspace()};
@@ -388,7 +388,7 @@ TEST_CASE("budgets are kept, and stopping stops") {
     CHECK(search.find(bound, offsets, 1000, [] { return true; }).answer == search_answer::out_of_budget);
     CHECK(untouched());
 
-    // The same object searches again as if it were new.
+    // A second search of the same object is independent of the first.
     const planned first = find(problem.view(), bound + 5), again = find(problem.view(), bound + 5);
     REQUIRE(first.result.answer == search_answer::found);
     CHECK(first == again);
@@ -407,7 +407,7 @@ struct instance {
     std::size_t count;
     constexpr plan_problem view() const { return {.buffers = std::span{buffers}.first(count)}; }
 };
-// The seven small cases of fpedd/omnimalloc (Apache-2.0), which are full at their capacity.
+// The seven small cases of fpedd/omnimalloc (Apache-2.0). A plan fills the whole capacity at some step.
 constexpr std::array<instance, 7> instances{{
     {6, {{{2, {0, 3}}, {2, {2, 5}}, {3, {0, 2}}, {3, {3, 5}}, {1, {1, 4}}}}, 5},
     {6, {{{2, {0, 4}}, {2, {2, 6}}, {3, {0, 2}}, {3, {4, 6}}, {1, {1, 5}}}}, 5},
@@ -453,7 +453,7 @@ static_assert(answer_of(instances[0], 5) == search_answer::infeasible);
 
 }  // namespace
 
-TEST_CASE("the compiler finds what the program finds") {
+TEST_CASE("search: the plan at compile time equals the plan at run time") {
     const auto check = [](const auto& by_compiler, const plan_problem& problem, allot::plan_options options) {
         const auto made = allot::plan(problem, options);
         REQUIRE(made);
@@ -466,12 +466,13 @@ TEST_CASE("the compiler finds what the program finds") {
     check(compiled<5, searched_to_fit>, instances[5].view(), searched_to_fit);
 }
 
-// ---- the sets that planners are compared by, where they lie beside the repository --------------------------------------
+// ---- published collections, if they are next to the repository
+// ---------------------------------------------------------
 
-TEST_CASE("the eleven hard instances of MiniMalloc fit their capacity") {
+TEST_CASE("search: the eleven hard instances of MiniMalloc fit their capacity") {
     const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
     if (!std::ifstream{folder + "A.1048576.csv"}) {
-        std::puts("skipped: no ../shared/data/minimalloc beside the repository");
+        std::puts("skipped: no ../shared/data/minimalloc next to the repository");
         return;
     }
     for (const char name : std::string{"ABCDEFGHIJK"}) {
@@ -485,10 +486,10 @@ TEST_CASE("the eleven hard instances of MiniMalloc fit their capacity") {
     }
 }
 
-TEST_CASE("nine of the eleven are planned as low as can be, and proved to be") {
+TEST_CASE("search: nine of the eleven hard instances are proved optimal") {
     const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
     if (!std::ifstream{folder + "A.1048576.csv"}) {
-        std::puts("skipped: no ../shared/data/minimalloc beside the repository");
+        std::puts("skipped: no ../shared/data/minimalloc next to the repository");
         return;
     }
     const bool all = problems::times(1) != 1;

@@ -1,4 +1,4 @@
-// The compiler plans for several memories, and an arena for each follows it.
+// static_memories: plans several memories in a constant expression, and an arena for each memory follows the plan.
 #include <allot/allot.hpp>
 #include <allot/plan/static_memories.hpp>
 
@@ -38,7 +38,7 @@ slow_bytes slow;
 
 }  // namespace
 
-TEST_CASE("a buffer has a block in the memory where it lives, and none in the other") {
+TEST_CASE("static memories: a buffer has a block in its own memory only") {
     allot::arena<allot::host::static_buffer<fast>, allot::planned<in_fast>> fast_memory;
     allot::arena<allot::host::static_buffer<slow>, allot::planned<in_slow>> slow_memory;
     REQUIRE(fast_memory.diagnose().reason == allot::refusal::none);
@@ -54,7 +54,7 @@ TEST_CASE("a buffer has a block in the memory where it lives, and none in the ot
     }
 }
 
-TEST_CASE("what the compiler plans for several memories is what the program plans") {
+TEST_CASE("static memories: the plan at compile time equals the plan at run time") {
     const auto made = allot::plan_memories(problem, allot::memories_at_compile_time);
     REQUIRE(made);
     CHECK(static_cast<const allot::memories_summary&>(*made) == static_cast<const allot::memories_summary&>(layout));
@@ -64,10 +64,10 @@ TEST_CASE("what the compiler plans for several memories is what the program plan
 
 namespace {
 
-/// A problem of all that can be said that the compiler drew, planned by the compiler.
+/// A random problem with all constraints, generated and planned in constant expressions.
 template <std::uint64_t Seed, std::uint64_t Effort>
 struct compiled {
-    static constexpr std::size_t count = 1 + Seed % 3;  // of memories
+    static constexpr std::size_t count = 1 + Seed % 3;  // number of memories
     static constexpr problems::small_problem small = [] {
         problems::small_problem made = problems::everything(Seed);
         made.reserved_count = 0;
@@ -129,14 +129,14 @@ struct compiled {
 
 }  // namespace
 
-TEST_CASE("several memories: of a dozen problems that say everything at once, the compiler's plan is the program's") {
+TEST_CASE("static memories: plans with all constraints are equal at compile time and run time") {
     [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
         (compiled<Seed, 0>::check(), ...);
-        (compiled<Seed, 60>::check(), ...);  // each choice of memories is tried
+        (compiled<Seed, 60>::check(), ...);  // tries each choice of memories
     }(std::make_integer_sequence<std::uint64_t, 12>{});
 }
 
-TEST_CASE("the bytes that are missing are the fewest that suffice") {
+TEST_CASE("static memories: the reported shortfall is minimal") {
     static constexpr plan_memory none[] = {{.capacity = 64}, {.capacity = 0, .cost = 1}},
                                  most[] = {{.capacity = 64}, {.capacity = 39, .cost = 1}},
                                  some[] = {{.capacity = 64}, {.capacity = 17, .cost = 1}};
@@ -148,7 +148,7 @@ TEST_CASE("the bytes that are missing are the fewest that suffice") {
     CHECK(allot::detail::missing_bytes<with_some, allot::memories_at_compile_time>() == 23);
 }
 
-TEST_CASE("an object where the linker put it is acquired once, as large and as aligned as it is") {
+TEST_CASE("static_buffer: an object in a linker section is acquired once with its own size and alignment") {
     allot::host::static_buffer<fast> device;
     CHECK(device.capacity() == sizeof(fast));
     CHECK_FALSE(device.acquire({.size = sizeof(fast) + 1, .align = 1}));
@@ -164,7 +164,7 @@ TEST_CASE("an object where the linker put it is acquired once, as large and as a
 
 namespace {
 
-// The second is used often, and yet leaves the only memory that the first may live in to it.
+// The second buffer has many uses but leaves memory 0 to the first buffer, which may live only there.
 constexpr plan_buffer rivals[] = {{.size = 5, .live = {0, 2}}, {.size = 8, .live = {0, 2}}};
 constexpr plan_memory small_and_unbounded[] = {{.capacity = 8}, {.cost = 1}};
 constexpr std::uint64_t rival_uses[] = {1, 100}, first_or_any[] = {1, 3};
@@ -175,7 +175,7 @@ static_assert(peace.unplaced == 0 && peace.places[0].memory == 0 && peace.places
 
 }  // namespace
 
-TEST_CASE("no memory costs more than any: a plan has a place for all where some plan has") {
+TEST_CASE("static memories: an unplaced buffer costs more than any memory") {
     for (const std::uint64_t effort : {0u, 100u}) {
         const auto made = allot::plan_memories(rivalry, {.effort = effort});
         REQUIRE(made);

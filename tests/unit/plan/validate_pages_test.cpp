@@ -27,7 +27,7 @@ paged plan(const allot::plan_problem& problem, std::uint64_t page_size) {
     return made;
 }
 
-/// Whether what the validator says is so, by comparing every pair.
+/// Returns whether the reported violation is real. Compares every pair.
 bool is_so(const problems::owner& problem, std::uint64_t page_size, const paged& made, allot::pages_violation said) {
     const auto list = [&](std::size_t i) { return std::vector(made.pages.begin() + made.first[i], made.pages.begin() + made.first[i + 1]); };
     const auto has_twice = [&](std::size_t i) {
@@ -62,7 +62,7 @@ bool is_so(const problems::owner& problem, std::uint64_t page_size, const paged&
 
 }  // namespace
 
-TEST_CASE("of right pages, one that is changed is what the validator says, and what it says is so") {
+TEST_CASE("validate_pages: finds one changed page and reports a real violation") {
     std::array<int, 16> seen{};
     for (std::uint64_t seed = 1; seed != 3000; ++seed) {
         problems::random draw{seed};
@@ -73,7 +73,8 @@ TEST_CASE("of right pages, one that is changed is what the validator says, and w
             paged wrong = right;
             const std::size_t at = draw.index(wrong.pages.size());
             const std::uint32_t page = wrong.pages[at];
-            if (change == 0) wrong.pages[at] = static_cast<std::uint32_t>(draw(wrong.count));  // somebody else's, or free
+            // A page of another buffer or a free page.
+            if (change == 0) wrong.pages[at] = static_cast<std::uint32_t>(draw(wrong.count));
             if (change == 1) wrong.pages[at] = wrong.count + static_cast<std::uint32_t>(draw(3));
             if (change == 2) --wrong.count;
             if (change == 3) ++wrong.first[1 + draw.index(problem.buffers.size() - 1)];
@@ -89,7 +90,7 @@ TEST_CASE("of right pages, one that is changed is what the validator says, and w
         CHECK(seen[static_cast<std::size_t>(each)] > 20);
 }
 
-TEST_CASE("of tens of thousands of buffers, two that change one page are found") {
+TEST_CASE("validate_pages: finds one shared page among tens of thousands of buffers") {
     const problems::owner problem = problems::simple(1, 60'000, 100'000, 100, 100'000);
     const paged right = plan(problem, 4096);
     problems::random draw{9};
@@ -107,20 +108,20 @@ TEST_CASE("of tens of thousands of buffers, two that change one page are found")
     }
 }
 
-TEST_CASE("a page is another's from the step on at which its buffer ends") {
+TEST_CASE("validate_pages: a page is free from the step at which its buffer ends") {
     problems::owner problem;
     problem.buffers = {{10, {0, 5}, 1}, {10, {5, 9}, 1}, {0, {0, 9}, 1}};
     const paged made{{0, 1, 2, 2}, {0, 0}, 1};
     CHECK(validate(problem, 10, made) == allot::pages_violation{});
     problem.buffers[0].live.until = 6;
     CHECK(validate(problem, 10, made) == allot::pages_violation{kind::overlap, 1, 0});
-    problem.buffers[0].live = {5, 6};  // beginning at once is no less an overlap
+    problem.buffers[0].live = {5, 6};  // buffers that begin at the same step overlap
     CHECK(validate(problem, 10, made).kind == kind::overlap);
     problem.buffers[0].live = {-9, 5};
     CHECK(validate(problem, 10, made) == allot::pages_violation{});
 }
 
-TEST_CASE("a bad problem, what pages alone do not show, missing lists and a small workspace are said") {
+TEST_CASE("validate_pages: reports invalid and unsupported problems and missing lists and a small workspace") {
     problems::owner problem;
     problem.buffers = {{100, {0, 2}, 64}, {65, {1, 2}, 1}};
     const paged right{{0, 2, 4}, {3, 0, 1, 2}, 4};

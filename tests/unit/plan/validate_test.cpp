@@ -14,7 +14,7 @@ allot::plan_violation validate(const allot::plan_problem& problem, const std::ve
     return allot::validate(problem, offsets, capacity, memory);
 }
 
-/// Whether what the validator says is so.
+/// Returns whether the reported violation is real.
 bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity, allot::plan_violation said) {
     const std::size_t a = said.first, b = said.second;
     const auto has = [&](std::span<const allot::plan_pair> pairs) {
@@ -51,7 +51,7 @@ static_assert(in_a_constant(22) == allot::plan_violation{kind::over_capacity, 1,
 
 }  // namespace
 
-TEST_CASE("the validator says what a check of every pair says, and what it says is so") {
+TEST_CASE("validate: agrees with a check of every pair and reports a real violation") {
     std::array<int, 16> seen{};
     for (std::size_t seed = 1; seed != 40'000; ++seed) {
         problems::random draw{seed};
@@ -61,7 +61,7 @@ TEST_CASE("the validator says what a check of every pair says, and what it says 
         if (draw(2) == 0) problem.apart.clear();
         for (std::uint64_t i = draw(3); i-- != 0;) problem.together.push_back({draw.index(count), draw.index(count)});
         std::vector<std::uint64_t> offsets;
-        const std::uint64_t room = 1 + draw(200);  // crowded, and not
+        const std::uint64_t room = 1 + draw(200);  // too small or large enough
         for (const auto& buffer : problem.buffers) offsets.push_back(draw(64) == 0 ? draw(room) : draw(room) / buffer.align * buffer.align);
         for (const auto& pair : problem.together)
             if (draw(4) != 0) offsets[pair.first] = offsets[pair.second];
@@ -82,19 +82,19 @@ TEST_CASE("the validator says what a check of every pair says, and what it says 
         CHECK(seen[static_cast<std::size_t>(each)] > 100);
 }
 
-TEST_CASE("of thousands of buffers that fill the memory, one that is moved by a byte is found") {
+TEST_CASE("validate: finds one buffer moved by a byte among thousands that fill the memory") {
     constexpr std::size_t count = 5000;
     problems::owner problem;
     std::vector<std::uint64_t> offsets;
     problems::random draw{3};
-    for (std::size_t i = 0; i != count; ++i) {  // 100 columns of 50 buffers, of 8 bytes each
+    for (std::size_t i = 0; i != count; ++i) {  // 100 columns of 50 buffers of 8 bytes each
         const auto column = static_cast<std::int64_t>(i % 100);
         problem.buffers.push_back({8, {column, column + 1}, 1});
         offsets.push_back(i / 100 * 8);
     }
     CHECK(validate(problem, offsets, 400) == allot::plan_violation{});
     for (int round = 0; round != 50; ++round) {
-        const std::size_t moved = 100 + draw.index(count - 200);  // neither at the bottom nor at the top
+        const std::size_t moved = 100 + draw.index(count - 200);  // not at the bottom and not at the top
         auto wrong = offsets;
         wrong[moved] += draw(2) == 0 ? 1 : std::uint64_t{0} - 1;
         const allot::plan_violation said = validate(problem, wrong, 400);
@@ -104,13 +104,13 @@ TEST_CASE("of thousands of buffers that fill the memory, one that is moved by a 
     }
 }
 
-TEST_CASE("those together are one neighbour, as large as the largest of them that lives") {
+TEST_CASE("validate: buffers that are together act as one neighbor with the largest live size") {
     problems::owner problem;
     problem.buffers = {{10, {0, 4}, 1}, {30, {2, 6}, 1}, {5, {0, 9}, 1}};
     problem.together = {{0, 1}};
     CHECK(validate(problem, {0, 0, 30}) == allot::plan_violation{});
     CHECK(validate(problem, {0, 0, 29}) == allot::plan_violation{kind::overlap, 1, 2});
-    problem.buffers[2].live = {6, 9};  // when the larger is gone
+    problem.buffers[2].live = {6, 9};  // after the end of the larger one
     CHECK(validate(problem, {0, 0, 0}) == allot::plan_violation{});
     problem.buffers[1].live = {0, 3};
     problem.buffers[2].live = {3, 9};
@@ -118,7 +118,7 @@ TEST_CASE("those together are one neighbour, as large as the largest of them tha
     CHECK(validate(problem, {0, 0, 9}) == allot::plan_violation{kind::overlap, 2, 0});
 }
 
-TEST_CASE("ends that wrap, at the last byte and beyond") {
+TEST_CASE("validate: ends at the last byte and ends that wrap") {
     constexpr std::uint64_t highest = ~std::uint64_t{0};
     problems::owner problem;
     problem.buffers = {{10, {0, 4}, 1}};
@@ -130,7 +130,7 @@ TEST_CASE("ends that wrap, at the last byte and beyond") {
     CHECK(validate(problem, {highest - 14}) == allot::plan_violation{kind::reserved, 0, 0});
 }
 
-TEST_CASE("a bad problem, missing offsets and a small workspace are said") {
+TEST_CASE("validate: reports invalid problems and missing offsets and a small workspace") {
     problems::owner problem;
     problem.buffers = {{10, {0, 4}, 1}, {10, {4, 4}, 1}};
     CHECK(validate(problem, {0, 0}) == allot::plan_violation{kind::bad_problem, 1, 0});

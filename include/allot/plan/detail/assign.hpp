@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// assign: each choice of memories for a handful of buffers, and the cheapest that can be packed.
+// assign: exhaustive choice of a memory for each of a few buffers; finds the cheapest choice that can be packed.
 //
-//     a   0 ──────────┬── 1           Buffer after buffer gets a memory, the cheapest first. All that live in that
-//     b   0 ───┬── 1  └── 0 ── …      memory then are packed by `packing_search`. Where they cannot be, the next memory
-//     c   0 ✗  └── 0                  is tried. Where the rest cannot cost less than the best plan, no other is.
-//         1 ✗      best
+//     a   0 ──────────┬── 1           Depth-first search. Each buffer gets a memory, the cheapest first. After each
+//     b   0 ───┬── 1  └── 0 ── …      choice, `packing_search` packs all buffers of that memory. If they do not fit,
+//     c   0 ✗  └── 0                  the next memory is tried. A branch ends if its cost plus the least cost of the
+//         1 ✗      best               remaining buffers reaches the cost of the best plan.
 //
-// Buffers that few memories may hold are first, and of those the largest. When every choice was tried, the best plan is
-// optimal, or there is none. A search that runs out of the effort proves nothing.
+// Buffers with few allowed memories come first, and among them the largest. After a complete search, the best plan is
+// optimal, or no plan exists. A search that exhausts the effort proves nothing.
 //
-// Complexity: memories to the power of buffers, bounded by the effort. Memory: `space`, 44 bytes a buffer and that of
-// `problem_part` and `packing_search`. Not synchronised.
+// Complexity: memories to the power of buffers, bounded by the effort. Memory: `space`, 44 bytes a buffer plus
+// `problem_part` and `packing_search`. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/part.hpp>
@@ -22,8 +22,10 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Depth-first search over the memories of all buffers with bytes.
 class memory_assignment {
 public:
+    /// Returns the size of the workspace for any part of `problem`.
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size();
         const search_counts counts{{buffers, most_lives(problem), problem.apart.size()}, 0, remember};
@@ -31,7 +33,7 @@ public:
                problem_part::space(problem);
     }
 
-    /// By buffer: the memories that it may live in, one or more where it has bytes, and its size times its uses.
+    /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), and its size times its uses.
     struct buffer_facts {
         const std::uint64_t* allowed;
         const std::uint64_t* weight;
@@ -59,7 +61,7 @@ public:
             rest_[k] = rest_[k + 1] + cost(order_[k], static_cast<std::size_t>(std::countr_zero(allowed(order_[k]))));
     }
 
-    /// How many choices there are, but no more than `most`.
+    /// Returns the number of choices, or `most` if there are more.
     [[nodiscard]] constexpr std::uint64_t choices(std::uint64_t most) const noexcept {
         std::uint64_t all = 1;
         for (std::size_t k = 0; k != count_ && all < most; ++k)
@@ -67,13 +69,14 @@ public:
         return std::min(all, most);
     }
 
-    /// Tries choices that cost less than `least`, until the effort is spent, and says how much was. `keep(cost)` is
-    /// called for each plan, which costs less than those before; the last is the best, `memory` and `offset` say where.
+    /// Tries the choices that cost less than `least` until the effort is spent, and returns the spent effort. Calls
+    /// `keep(cost)` for each plan that it finds. Each plan costs less than the one before. During that call, `memory`
+    /// and `offset` return the places.
     template <class Keep, class Stop>
     constexpr std::uint64_t run(std::uint64_t least, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
         proved_ = true;
         std::uint64_t spent = 0;
-        std::size_t k = 0;  // how many have a memory
+        std::size_t k = 0;  // number of buffers that have a memory
         for (std::size_t i = 0; i != count_; ++i) memory_[order_[i]] = memory_place::nowhere;
         for (;;) {
             if (k == count_) {
@@ -100,10 +103,11 @@ public:
         }
         return spent;
     }
-    /// Whether every choice was tried.
+    /// Returns whether the last run tried every choice.
     [[nodiscard]] constexpr bool proved() const noexcept { return proved_; }
-    /// Of a buffer with bytes, in the plan that is kept.
+    /// Memory of a buffer with bytes, during `keep`.
     [[nodiscard]] constexpr std::uint32_t memory(std::uint32_t buffer) const noexcept { return memory_[buffer]; }
+    /// Offset of a buffer with bytes, during `keep`.
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return offset_[buffer]; }
 
 private:
@@ -113,14 +117,14 @@ private:
     [[nodiscard]] constexpr std::uint64_t cost(std::uint32_t buffer, std::size_t memory) const noexcept {
         return facts_.weight[buffer] * memories_[memory].cost;
     }
-    /// Behind the one that a buffer has.
+    /// Returns the allowed memory after the current one of a buffer, or `nowhere`.
     [[nodiscard]] constexpr std::uint32_t next_memory(std::uint32_t buffer) const noexcept {
         const std::uint32_t from = memory_[buffer] == memory_place::nowhere ? 0 : memory_[buffer] + 1;
         if (from == 64 || allowed(buffer) >> from == 0) return memory_place::nowhere;
         return from + static_cast<std::uint32_t>(std::countr_zero(allowed(buffer) >> from));
     }
 
-    /// Whether those of the first that live in a memory can, the k-th as well.
+    /// Returns whether the buffers of `memory` can be packed, among the first k + 1 buffers of the order.
     template <class Stop>
     [[nodiscard]] constexpr bool packs(std::uint32_t memory, std::size_t k, std::uint64_t effort, std::uint64_t& spent,
                                        Stop& stop) noexcept {
@@ -152,9 +156,9 @@ private:
     buffer_facts facts_;
     std::size_t remember_, count_ = 0;
     problem_part part_;
-    std::uint32_t *order_ = nullptr, *memory_ = nullptr;   // buffers with bytes; by buffer
-    std::uint64_t *offset_ = nullptr, *trial_ = nullptr;   // by buffer; by number in a memory
-    std::uint64_t *paid_ = nullptr, *rest_ = nullptr;      // by place in the order: of those up to it; of the others
+    std::uint32_t *order_ = nullptr, *memory_ = nullptr;   // buffers with bytes, in search order; memory by buffer
+    std::uint64_t *offset_ = nullptr, *trial_ = nullptr;   // by buffer; by index in a memory
+    std::uint64_t *paid_ = nullptr, *rest_ = nullptr;      // by position: cost up to it; least cost from it on
     plan_workspace workspace_{};
     bool proved_ = false;
 };

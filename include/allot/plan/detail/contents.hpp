@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// contents: what buffers contain over time, as their accesses tell, and what it takes to have that in a fast memory.
+// contents: derives the contents of buffers over time from their accesses, and the copies that a visit requires.
 //
-//     accesses   w   r     r          w  r    rw     Accesses at one step are one event. A buffer that is written
-//     events     0   1     2          3  4    5      without being read has new contents, and what it was before is of
-//     values     ├────0────┤          ├───1───┤      no use any more: that is a value of its own each time, from the
-//     visit          ╞═════╡                         event that writes it to the last event that needs it.
+//     accesses   w   r     r          w  r    rw     The accesses at one step are one event. A buffer that is written
+//     events     0   1     2          3  4    5      but not read at an event gets new contents. The old contents are
+//     values     ├────0────┤          ├───1───┤      no longer needed. Each interval is one value: from the event that
+//     visit          ╞═════╡                         writes it to the last event that needs it.
 //
-// A visit is a run of events of a value during which it is in a fast memory: copied in where it begins, unless it is
-// written there first, and out where it ends, if it was written there and is needed again.
+// A visit is a run of events of one value during which the value is in a fast memory. It is copied in when the visit
+// begins, unless the visit writes it first. It is copied out when the visit ends, if the visit wrote it and a later
+// event needs it.
 //
-// Complexity: O(n log n) in accesses. Memory: on the heap, some 100 bytes an access. Not synchronised.
+// Complexity: O(n log n) in accesses. Memory: on the heap, about 100 bytes an access. Not synchronized.
 #pragma once
 
 #include <allot/plan/moves_problem.hpp>
@@ -23,7 +24,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Like std::stable_sort, whose use of std::get_temporary_buffer in libstdc++ some compilers call deprecated.
+/// Stable sort. Replaces std::stable_sort, which uses std::get_temporary_buffer in libstdc++. Some compilers report
+/// that use as deprecated.
 template <class T, class Before>
 void sort_stably(std::vector<T>& all, Before before) {
     std::vector<std::size_t> order(all.size());
@@ -37,34 +39,36 @@ void sort_stably(std::vector<T>& all, Before before) {
     all = std::move(sorted);
 }
 
-/// What happens to a buffer at one step. What is read there is read before it is written.
+/// All accesses of a buffer at one step. Reads precede writes.
 struct access_event {
     std::int64_t step = 0;
-    std::uint64_t count = 0;  // of accesses
+    std::uint64_t count = 0;  // number of accesses
     bool reads = false;
     bool writes = false;
 };
 
-/// Contents of a buffer, from the event that writes them to the last that reads them or writes what was just read.
+/// Contents of a buffer, from the event that writes them to the last event that reads them. An event that reads and
+/// writes continues the value.
 struct access_value {
     std::size_t buffer = 0;
-    std::size_t first = 0;  // event
-    std::size_t last = 0;   // event
-    lifetime live{};        // from the first event, or from where it came with contents, to behind the last
-    bool given = false;     // it came with contents
+    std::size_t first = 0;  // first event
+    std::size_t last = 0;   // last event
+    lifetime live{};        // from the first event, or from the beginning of the buffer if given, to the last event
+    bool given = false;     // whether the buffer came with these contents
 };
 
-/// Where a value is at an event.
+/// Location of a value at an event.
 enum class event_place : unsigned char {
-    home,
+    home,     // in its home
     arrives,  // begins a visit
-    stays,    // in the visit of the event before
+    stays,    // continues the visit of the previous event
 };
 
+/// Events and values of a set of buffers.
 class buffer_contents {
 public:
     buffer_contents() = default;
-    /// Of the buffers that `counts` says, by buffer.
+    /// Includes the buffers for which `counts` is true.
     buffer_contents(std::span<const plan_buffer> buffers, std::span<const plan_access> accesses,
                     const std::vector<bool>& counts)
         : event_of_(accesses.size()) {
@@ -100,24 +104,28 @@ public:
 
     [[nodiscard]] const std::vector<access_event>& events() const noexcept { return events_; }
     [[nodiscard]] const std::vector<access_value>& values() const noexcept { return values_; }
-    /// The event that an access of a buffer that counts is part of.
+    /// Returns the event of an access. Precondition: the buffer of the access is included.
     [[nodiscard]] std::size_t event_of(std::size_t access) const { return event_of_[access]; }
 
-    /// Of the visit of a value that begins and ends with these events.
+    /// Returns the lifetime of a visit from event `first` to event `last`.
     [[nodiscard]] lifetime life_of_visit(std::size_t first, std::size_t last) const {
         return {events_[first].step, events_[last].step + 1};
     }
+    /// Returns whether a visit that begins with event `first` requires a copy in.
     [[nodiscard]] bool is_copied_in(std::size_t value, std::size_t first) const {
         return first != values_[value].first || values_[value].given;
     }
+    /// Returns whether a visit from event `first` to event `last` requires a copy out.
     [[nodiscard]] bool is_copied_out(std::size_t value, std::size_t first, std::size_t last) const {
         bool writes = false;
         for (std::size_t e = first; e <= last; ++e) writes = writes || events_[e].writes;
         return writes && last != values_[value].last;
     }
+    /// Returns the number of copies of a visit.
     [[nodiscard]] std::uint64_t copies_of(std::size_t value, std::size_t first, std::size_t last) const {
         return std::uint64_t{is_copied_in(value, first)} + std::uint64_t{is_copied_out(value, first, last)};
     }
+    /// Returns the number of accesses from event `first` to event `last`.
     [[nodiscard]] std::uint64_t accesses_of(std::size_t first, std::size_t last) const {
         std::uint64_t sum = 0;
         for (std::size_t e = first; e <= last; ++e) sum += events_[e].count;
@@ -125,8 +133,8 @@ public:
     }
 
 private:
-    std::vector<access_event> events_;   // by buffer and step
-    std::vector<access_value> values_;   // by buffer and time
+    std::vector<access_event> events_;   // in order of buffers and steps
+    std::vector<access_value> values_;   // in order of buffers and time
     std::vector<std::size_t> event_of_;  // by access
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// part: some of a problem's buffers, as a problem of their own.
+// part: a subset of a problem's buffers, as a separate problem.
 //
-//     whole   a   b   c   d   e       Buffers are numbered anew, in the order in which they are added. Lives, fixed
-//     part        0       1   2       offsets, pairs and sizes of the others are left out.
+//     whole   a   b   c   d   e       Buffers are numbered in the order in which they are added. Lifetimes, fixed
+//     part        0       1   2       offsets, pairs and sizes of all other buffers are omitted.
 //
-// Complexity: O(lives + pairs + fixed) of the whole problem. Memory: `space`, a problem as large as the whole one, and
-// 4 bytes a buffer. Not synchronised.
+// Complexity: O(lifetimes + pairs + fixed buffers) of the whole problem. Memory: `space`, a problem as large as the
+// whole one, and 4 bytes a buffer. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>
@@ -15,23 +15,25 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Builds parts of one problem, one at a time.
 class problem_part {
     static constexpr std::uint32_t absent = ~std::uint32_t{0};
 
 public:
+    /// Returns the size of the workspace for any part of `problem`.
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         plan_space all;
         const std::size_t lives = most_lives(problem);
         all.words = problem.buffers.size();
         if (!problem.together.empty()) all.longs = lives + 2 * problem.apart.size();
         all.buffers = problem.buffers.size();
-        all.revivals = lives;  // of buffers that were merged, more may be revivals
+        all.revivals = lives;  // merged buffers may have more revivals
         all.fixed = problem.fixed.size();
         all.pairs = problem.apart.size();
         return all;
     }
 
-    /// Of a problem without pairs that are together.
+    /// Precondition: `problem` has no pairs that are `together`.
     constexpr problem_part(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
         : whole_{&problem}, whole_sizes_{sizes} {
         number_ = workspace.cut_words(problem.buffers.size());
@@ -44,19 +46,19 @@ public:
         apart_size_ = workspace.cut_longs(2 * problem.apart.size());
     }
 
-    /// No buffer.
+    /// Begins an empty part.
     constexpr void begin() noexcept {
         count_ = 0;
         for (std::size_t i = 0; i != whole_->buffers.size(); ++i) number_[i] = absent;
     }
-    /// One more, aligned as said.
+    /// Adds a buffer of the whole problem with the alignment `align`.
     constexpr void add(std::uint32_t buffer, std::uint64_t align) noexcept {
         const plan_buffer& of = whole_->buffers[buffer];
         number_[buffer] = count_;
         if (is_sized()) life_size_[count_] = whole_sizes_.lives[buffer];
         buffers_[count_++] = {of.size, of.live, align};
     }
-    /// Those that were added, and all else that the whole problem says of them. Valid until `begin`.
+    /// Returns the problem of the added buffers, with all their constraints. The result is valid until `begin`.
     [[nodiscard]] constexpr plan_problem problem() noexcept {
         std::size_t fixed = 0;
         revived_ = paired_ = 0;
@@ -82,7 +84,7 @@ public:
                 .fixed = fixed_.first(fixed),
                 .apart = pairs_.first(paired_)};
     }
-    /// Of the problem as it was asked for last.
+    /// Returns the sizes for the problem that the last call of `problem` returned.
     [[nodiscard]] constexpr plan_sizes sizes() const noexcept {
         if (!is_sized()) return {};
         return {{life_size_, count_ + revived_}, {apart_size_, 2 * paired_}};
@@ -94,8 +96,8 @@ private:
 
     const plan_problem* whole_;
     plan_sizes whole_sizes_;
-    std::uint32_t* number_ = nullptr;                             // by buffer
-    std::uint64_t *life_size_ = nullptr, *apart_size_ = nullptr;  // null: as large as the buffers are
+    std::uint32_t* number_ = nullptr;                             // index in the part, by buffer
+    std::uint64_t *life_size_ = nullptr, *apart_size_ = nullptr;  // null: no lifetime has a different size
     std::uint32_t count_ = 0;
     std::size_t revived_ = 0, paired_ = 0;
     std::span<plan_buffer> buffers_{};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// pieces: what is decided of visits, as a problem of `plan_memories`, and its plan as pieces and copies.
+// pieces: translates decided visits into a problem of `plan_memories`, and its plan into pieces and copies.
 //
-//     decided: visits, and where they are known     problem: pieces, each a buffer       plan: pieces and copies
+//     decided: visits, some with places             problem: each piece is a buffer      plan: pieces and copies
 //     ┌────┐                ┌────┐                  ┌────┐                ┌────┐         ┌────┐                ┌────┐
 //     │ a  │                │ a  │            ──►   │ 0  │                │ 2  │   ──►   │ a  │out           in│ a  │
 //     └────┘                └────┘                  └─┬──┴────────────────┴─┬──┘         └─┬──┴────────────────┴─┬──┘
 //       a home is needed in between                   └──────────1──────────┘             └──────────a──────────┘
 //
-// A piece whose place is decided is fixed there; the others, among them the homes, get theirs when all is planned.
-// Buffers that may not move stay where the plan without moves has them.
+// A piece whose place is decided is fixed there. The other pieces, including the homes, get their places when the
+// problem is planned. Buffers that may not move stay where the plan without moves has them.
 //
-// Complexity: O(n log n) in buffers, accesses, pieces and copies. Memory: on the heap. Not synchronised.
+// Complexity: O(n log n) in buffers, accesses, pieces and copies. Memory: on the heap. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/contents.hpp>
@@ -21,13 +21,13 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Which events are visits, and where. What is nowhere yet gets a place when all is planned.
+/// The visits and the places that are decided so far. A place that is `nowhere` remains to be planned.
 struct move_decision {
     std::vector<event_place> how;     // by event
-    std::vector<memory_place> visit;  // by event: of the visit that begins there
+    std::vector<memory_place> visit;  // by event: place of the visit that begins there
     std::vector<memory_place> home;   // by value
 
-    /// The last event of the visit that begins with `first`.
+    /// Returns the last event of the visit that begins with `first`.
     [[nodiscard]] std::size_t last_of(const access_value& value, std::size_t first) const {
         std::size_t last = first;
         while (last != value.last && how[last + 1] == event_place::stays) ++last;
@@ -35,33 +35,35 @@ struct move_decision {
     }
 };
 
-/// What is known before anything is decided.
+/// The problem, and the results that do not depend on decisions.
 struct move_facts {
     memories_problem given;
     std::span<const plan_access> accesses;
     std::vector<std::uint64_t> uses{};     // by buffer
-    std::vector<std::uint64_t> allowed{};  // by buffer: memories that it fits
-    std::vector<memory_place> whole{};     // by buffer: of the plan of whole lives
-    std::vector<bool> moves{};             // by buffer: whether it may
-    buffer_contents contents{};            // of those that may
+    std::vector<std::uint64_t> allowed{};  // by buffer: allowed memories that it fits
+    std::vector<memory_place> whole{};     // by buffer: place in the plan without moves
+    std::vector<bool> moves{};             // by buffer: whether it may move
+    buffer_contents contents{};            // contents of the buffers that may move
 
     [[nodiscard]] static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] std::span<const plan_buffer> buffers() const noexcept { return given.buffers.buffers; }
 };
 
-/// A problem that is put together piece by piece.
+/// Builds a problem for `plan_memories` piece by piece.
 class piece_problem {
 public:
+    /// Adds a piece.
     void add(const plan_buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed) {
         buffers_.push_back({of.size, live, of.align});
         uses_.push_back(uses);
         allowed_.push_back(allowed);
     }
+    /// Adds a piece with a fixed offset.
     void add(const plan_buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed, std::uint64_t offset) {
         fixed_.push_back({buffers_.size(), offset});
         add(of, live, uses, allowed);
     }
-    /// Buffers that may not move, and for which `is_wanted` says so, fixed where they are.
+    /// Adds the buffers that may not move and for which `is_wanted(buffer)` is true, at their fixed places.
     template <class IsWanted>
     void add_whole(const move_facts& facts, IsWanted is_wanted) {
         const std::size_t count = facts.buffers().size();
@@ -78,10 +80,11 @@ public:
         for (const plan_pair& each : facts.given.buffers.together)
             if (number[each.first] != count) together_.push_back({number[each.first], number[each.second]});
     }
-    /// Fixed ones too, in the first of other memories.
+    /// Allows all pieces, including fixed ones, only in memory 0 of the memories that `in` gets.
     void allow_only_the_first() { std::fill(allowed_.begin(), allowed_.end(), 1); }
 
     [[nodiscard]] std::size_t size() const noexcept { return buffers_.size(); }
+    /// Returns views of the problem. Valid until the next change.
     [[nodiscard]] memories_problem in(std::span<const plan_memory> memories) const noexcept {
         return {{buffers_, revivals_, fixed_, together_}, memories, uses_, allowed_};
     }
@@ -94,11 +97,11 @@ private:
     std::vector<std::uint64_t> uses_, allowed_;
 };
 
-/// The order of pieces in a plan.
+/// Returns whether `one` precedes `other` in a plan.
 [[nodiscard]] inline bool comes_before(const plan_piece& one, const plan_piece& other) noexcept {
     return one.buffer != other.buffer ? one.buffer < other.buffer : one.live.from < other.live.from;
 }
-/// The last piece of its buffer that begins at or before its step.
+/// Returns the piece of an access: the last piece of its buffer that begins at or before its step.
 [[nodiscard]] inline std::size_t piece_at(const std::vector<plan_piece>& pieces, const plan_access& access) {
     const auto behind = std::partition_point(pieces.begin(), pieces.end(), [&](const plan_piece& piece) {
         return piece.buffer != access.buffer ? piece.buffer < access.buffer : piece.live.from <= access.step;
@@ -106,7 +109,7 @@ private:
     return static_cast<std::size_t>(behind - pieces.begin()) - 1;
 }
 
-/// A decision as pieces and copies, which have places when `problem` is planned.
+/// The pieces and copies of a decision. They get their places when `problem` is planned.
 class decided_pieces {
 public:
     decided_pieces(const move_facts& facts, const move_decision& decided)
@@ -119,7 +122,7 @@ public:
 
     [[nodiscard]] const piece_problem& problem() const noexcept { return problem_; }
 
-    /// Pieces and copies in order, and the piece of each access; `places` are those of the problem.
+    /// Writes pieces and copies in order, and the piece of each access. `places` is the plan of `problem`.
     void write(moves_plan& made, const std::vector<memory_place>& places) && {
         for (std::size_t p = 0; p != pieces_.size(); ++p) pieces_[p].place = places[p];
         for (const plan_revival& each : facts_->given.buffers.revivals)
@@ -149,11 +152,11 @@ public:
     }
 
 private:
-    /// The pieces and copies of a value.
+    /// Adds the pieces and copies of value `v`.
     void add(std::size_t v, const move_decision& decided) {
         const buffer_contents& contents = facts_->contents;
         const access_value& value = contents.values()[v];
-        // A home: from when there is something in it, to when that is needed for the last time.
+        // A home lasts from its first contents to the last use of them.
         constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max();
         lifetime live{value.given ? value.live.from : latest, value.live.from};
         std::uint64_t uses = 0, faster = 0;

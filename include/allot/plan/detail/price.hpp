@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// price: what a byte of a memory is worth at each section of time, and what not having room for all must cost at least.
+// price: Lagrangian prices of a memory's bytes in each section of time, and a lower bound on the lost value.
 //
-//     load      ┌──┐                 A section where more wants to live than there is room for gets a higher price, one
-//     capacity ─┼──┼───┬──┬─         with room to spare a lower one; a buffer that is not worth the price of its bytes
-//           ┌───┤  │   │  │          stays out. So the prices come to what keeps the load at the capacity.
+//     load      ┌──┐                 A section whose load exceeds the capacity gets a higher price, and a section with
+//     capacity ─┼──┼───┬──┬─         room to spare a lower one. A buffer whose value is below the price of its bytes
+//           ┌───┤  │   │  │          stays out. The prices converge to those that keep the load at the capacity.
 //     price  0    3  0  1
 //
-// Whatever the prices, no choice of buffers loses less value than
-//     the sum over buffers of the lesser of its value and the price of its bytes, less the price of the capacity,
-// and the best such bound is kept with its prices. Two bounds that need no prices are kept as well: of the section
-// where most is live, what of it is worth least for its bytes; and of sections no two of which a buffer lives in, all
-// that is more than there is room for, at the least that a byte is worth anywhere.
+// For any prices, no choice of buffers loses less value than
+//     the sum over all buffers of min(value, price of its bytes), minus the price of the capacity.
+// The best such bound is kept with its prices. Two bounds without prices are kept as well. The first considers the
+// section with the highest load: the excess, at the least valuable bytes there. The second considers sections no two of
+// which share a buffer: the sum of their excesses, at the least value of a byte anywhere.
 //
-// Everything is integers, scaled so that no sum exceeds 64 bits, and rounded such that the bound stays one.
+// All arithmetic uses integers. They are scaled such that no sum exceeds 64 bits, and rounded such that the bound
+// remains valid.
 // Source: Lagrangian relaxation by subgradients, Held, Wolfe and Crowder, Mathematical Programming 6, 1974.
 // Complexity: O(n log n), and O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section and 4 a buffer.
-// Not synchronised.
+// Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/live_sections.hpp>
@@ -27,11 +28,12 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Prices by section, for one capacity and one list of buffers at a time.
 class prices {
-    static constexpr unsigned fraction = 10;  // bits of a price below one
+    static constexpr unsigned fraction = 10;  // fractional bits of a price
 
 public:
-    static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // a value: it must not stay out
+    static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // value of a buffer that must not stay out
 
     [[nodiscard]] static constexpr plan_space space(std::size_t sections, std::size_t buffers) noexcept {
         return {buffers, 4 * sections + 2, 0};
@@ -46,14 +48,14 @@ public:
         sum_ = workspace.cut_longs(most_sections + 1);
     }
 
-    /// At most `most`; for many buffers, as few as an effort of so many placements is worth.
+    /// Returns a number of iterations of at most `most` that is proportionate to `effort` placements of `buffers`.
     [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort,
                                                           std::size_t buffers) noexcept {
         return static_cast<std::size_t>(std::min<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
     }
 
-    /// Sets prices for `count` buffers of `list`, by the sections below `sections`, and says what value must be lost.
-    /// Of each, `size_of(buffer)` are its bytes, and `value(buffer)` may be `priceless`.
+    /// Computes the prices for `count` buffers of `list` in the sections below `sections`. Returns a lower bound on the
+    /// value that must be lost. `size_of(buffer)` is the size in bytes. `value(buffer)` may be `priceless`.
     template <class Size, class Value>
     [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
                                               std::uint64_t capacity, std::uint32_t sections,
@@ -82,7 +84,7 @@ public:
                 where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
                     if (from >= sections) return;
                     load_[from] += size;
-                    load_[until] -= size;  // may wrap, and back again
+                    load_[until] -= size;  // may wrap; the prefix sums wrap back
                 });
             }
             std::uint64_t all = 0;
@@ -111,7 +113,7 @@ public:
         return std::max(unscaled(most), simple);
     }
 
-    /// What the bytes of a buffer cost, in 1024ths of its value; at most four times that.
+    /// Returns the price of a buffer's bytes in 1024ths of its value, at most 4096.
     [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size,
                                                 std::uint64_t value) const noexcept {
         size >>= size_shift_;
@@ -121,14 +123,14 @@ public:
     }
 
 private:
-    /// Bytes that are worth something.
+    /// Value per byte, as a fraction.
     struct share_of_value {
         std::uint64_t value = priceless, bytes = 1;
 
-        /// Whether a byte is worth less than one of the other.
+        /// Returns whether a byte is worth less than a byte of `other`.
         [[nodiscard]] constexpr bool operator<(share_of_value other) const noexcept {
             share_of_value a = *this, b = other;
-            for (bool inverted = false;; inverted = !inverted) {  // as continued fractions
+            for (bool inverted = false;; inverted = !inverted) {  // compares continued fractions
                 const std::uint64_t one = a.value / a.bytes, another = b.value / b.bytes;
                 if (one != another) return (one < another) != inverted;
                 a = {a.bytes, a.value % a.bytes};
@@ -136,7 +138,7 @@ private:
                 if (a.bytes == 0 || b.bytes == 0) return a.bytes != b.bytes && (inverted ? b.bytes : a.bytes) == 0;
             }
         }
-        /// Of so many of such bytes, at least; rounded up, as what is lost is a whole number.
+        /// Returns a lower bound on the value of `count` such bytes, rounded up because a loss is an integer.
         [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
             const std::uint64_t whole = value / bytes * count, rest = value % bytes;
             std::uint64_t product = 0;
@@ -146,11 +148,12 @@ private:
         }
     };
 
+    /// Returns the better one of the two bounds without prices.
     template <class Size, class Value>
     [[nodiscard]] constexpr std::uint64_t without_prices(const std::uint32_t* list, std::size_t count, Size size_of,
                                                          Value value, std::uint64_t capacity) noexcept {
         for (std::uint32_t s = 0; s <= sections_; ++s) load_[s] = 0;
-        std::uint64_t* const first = sum_;  // by section: of what ends there or later, the earliest beginning
+        std::uint64_t* const first = sum_;  // by section: earliest beginning of the buffers that end there or later
         for (std::uint32_t s = 0; s != sections_; ++s) first[s] = s;
         share_of_value least{};
         for (std::size_t k = 0; k != count; ++k) {
@@ -161,7 +164,7 @@ private:
             where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
                 if (from >= sections_) return;
                 load_[from] += size;
-                load_[until] -= size;  // may wrap, and back again
+                load_[until] -= size;  // may wrap; the prefix sums wrap back
                 begin = std::min(begin, from);
                 end = std::max(end, until);
             });
@@ -176,7 +179,7 @@ private:
         }
         if (sections_ == 0 || load_[peak] <= capacity || least.value == priceless) return 0;
 
-        std::uint64_t* const over = price_;  // by section: the most by sections up to it
+        std::uint64_t* const over = price_;  // by section: largest sum of excesses of sections up to it
         for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = std::min(first[s], first[s + 1]);
         for (std::uint32_t s = 0; s != sections_; ++s) {
             over[s] = s == 0 ? 0 : over[s - 1];
@@ -219,13 +222,13 @@ private:
     [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
         if (value_shift_ >= 0) return (bound >> fraction) << value_shift_;
         const unsigned shift = fraction + static_cast<unsigned>(-value_shift_);
-        // A loss is a whole number.
+        // Rounds up, because a loss is an integer.
         return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
     }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
     }
-    /// Half of what would make a usual buffer, over a usual length, not worth its bytes.
+    /// Returns half of the price at which a buffer of average value and length is not worth its bytes.
     template <class Size, class Value>
     [[nodiscard]] constexpr std::uint64_t first_step(const std::uint32_t* list, std::size_t count, Size size_of,
                                                      Value value) const noexcept {
@@ -251,7 +254,7 @@ private:
     }
 
     const live_sections* where_;
-    std::uint32_t* live_ = nullptr;  // those that live in one section
+    std::uint32_t* live_ = nullptr;  // buffers that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// timeline: steps as ranks, 0, 1, …, of the steps at which lifetimes begin.
+// timeline: maps steps to ranks 0, 1, … of the steps at which lifetimes begin.
 //
-//     steps   3     7  8        20   25     a lifetime [3, 8) and another from 7 on: between two beginnings nothing can
-//     ranks   0     1           2           come to lie beside a buffer, so an end is as good as the next beginning
+//     steps   3     7  8        20   25     A lifetime [3, 8) and another that begins at 7. No lifetime begins between
+//     ranks   0     1           2           two ranks. Therefore an end is equivalent to the next beginning.
 //
-// Whether two lifetimes overlap is the same in ranks as in steps, and ranks fit 32 bits and index arrays.
-// Complexity: O(n log n), and O(log n) for a rank. Memory: 16 bytes a lifetime. Not synchronised.
+// Two lifetimes overlap in ranks if and only if they overlap in steps. Ranks fit 32 bits and can index arrays.
+//
+// Complexity: O(n log n), and O(log n) for a rank. Memory: 16 bytes a lifetime. Not synchronized.
 #pragma once
 
 #include <allot/plan/problem.hpp>
@@ -15,8 +16,10 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// The sorted beginnings of all lifetimes of a problem.
 class timeline {
 public:
+    /// Returns the size of the workspace that the constructor needs.
     [[nodiscard]] static constexpr plan_space space(std::size_t lifetimes) noexcept { return {0, 2 * lifetimes, 0}; }
 
     constexpr timeline(const plan_problem& problem, plan_workspace& workspace) noexcept {
@@ -31,8 +34,9 @@ public:
             if (ranks_ == 0 || begins_[i] != begins_[ranks_ - 1]) begins_[ranks_++] = begins_[i];
     }
 
+    /// Returns the number of ranks.
     [[nodiscard]] constexpr std::uint32_t ranks() const noexcept { return ranks_; }
-    /// The rank of the first beginning at or after `step`; `ranks()` when there is none.
+    /// Returns the rank of the first beginning at or after `step`, or `ranks()` if no lifetime begins there or later.
     [[nodiscard]] constexpr std::uint32_t rank(std::int64_t step) const noexcept {
         const std::uint64_t wanted = ordered(step);
         std::uint32_t low = 0, high = ranks_;

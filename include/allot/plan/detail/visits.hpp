@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// visits: when it pays for a buffer to be in a fast memory, if each byte of that has a price at each moment.
+// visits: finds the visits to a fast memory that pay off if each byte of that memory has a price at each moment.
 //
-//     accesses   w  r      r r            r     Between visits the contents are at home, in a slower memory. A longer
-//     fast       ████      ███████              visit pays for bytes while nobody reads them, a shorter one pays for
+//     accesses   w  r      r r            r     Between visits the contents are at home, in a slower memory. A long
+//     fast       ████      ███████              visit pays for bytes while there are no accesses. Short visits pay for
 //     home          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒     copies.
 //     price      1  1  5 5 1 1 0  9 9 9 9 9 9
 //
-// What an access is and what a copy costs is the same for each byte of a buffer, so that sizes do not matter for a
-// visit, but for prices: they rise where visits want more than the fast memory holds, and sink where they want less.
+// The costs of accesses and copies are the same for each byte of a buffer. Therefore the size of a buffer affects only
+// the prices. Prices rise while the visits exceed the fast memory and fall while they do not fill it.
 //
-// The cheapest visits for given prices are found access by access: at home, or in the fast memory with contents that
-// home has too, or has not.
+// For given prices, dynamic programming over the events finds the cheapest visits. The states are: at home, in the fast
+// memory with a valid copy at home, and in the fast memory without one.
 //
-// Integers only, so that every machine finds the same. Complexity: O(events) a round of prices. Memory: on the heap,
-// some 100 bytes an event. Not synchronised.
+// All arithmetic uses integers, and every machine computes the same result. Complexity: O(events) for each round of
+// prices. Memory: on the heap, about 100 bytes an event. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/contents.hpp>
@@ -25,16 +25,17 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// What a byte of a value costs in two memories.
+/// Costs of one access of one byte of a value in two memories.
 struct visit_costs {
     std::uint64_t fast = 0;
     std::uint64_t home = 0;
     [[nodiscard]] constexpr std::uint64_t copy() const noexcept { return fast + home; }
 };
 
+/// Prices by section of time, and the visits that they yield.
 class visit_prices {
 public:
-    /// Of contents that outlive it.
+    /// Precondition: `contents` outlives this object.
     explicit visit_prices(const buffer_contents& contents) : events_{&contents.events()}, values_{&contents.values()} {
         const std::vector<access_event>& events = *events_;
         const std::vector<access_value>& values = *values_;
@@ -54,13 +55,13 @@ public:
         for (const access_value& value : values) born_.push_back(index(value.live.from));
     }
 
-    /// Prices for these values, so many bytes each, in a memory of so many; `costs` by value.
+    /// Adapts the prices to the demand of `values` in a memory of `capacity` bytes. `costs` is indexed by value.
     void run(const std::vector<std::size_t>& values, std::span<const plan_buffer> buffers,
              const std::vector<visit_costs>& costs, std::uint64_t capacity, std::size_t iterations) {
         const int size_shift = std::max(0, static_cast<int>(std::bit_width(capacity)) - 24);
         const auto room = static_cast<std::int64_t>(capacity >> size_shift);
         const std::int64_t most = most_price() / static_cast<std::int64_t>(times_.size() + 1);
-        std::int64_t worth = 0;  // of a byte at a moment
+        std::int64_t worth = 0;  // largest saving of one byte in one section
         for (const std::size_t v : values) {
             const access_value& value = (*values_)[v];
             const auto length = static_cast<std::int64_t>(section_[value.last] + 1 - born_[v]);
@@ -91,7 +92,7 @@ public:
         }
     }
 
-    /// The cheapest visits of a value, when prices are `numerator / denominator` of what they are.
+    /// Chooses the cheapest visits of value `v` for the current prices times `numerator / denominator`.
     void choose(std::size_t v, visit_costs costs, std::int64_t numerator, std::int64_t denominator) {
         const access_value& value = (*values_)[v];
         const std::int64_t fast = scaled(costs.fast), home = scaled(costs.home), copy = fast + home;
@@ -134,7 +135,7 @@ public:
         state now = at_home;
         for (const state each : {clean, dirty})
             if (cost[each] < cost[now]) now = each;
-        if (value.given) {  // or all of its life in the fast memory
+        if (value.given) {  // alternative: all of its life in the fast memory
             std::int64_t count = 0;
             for (std::size_t e = value.first; e <= value.last; ++e) count += count_of(e);
             if (count * fast + price(born_[v], section_[value.last] + 1) <= cost[now]) {
@@ -147,14 +148,14 @@ public:
             place_[e] = now == at_home ? event_place::home : arrives ? event_place::arrives : event_place::stays;
             now = static_cast<state>(from);
         }
-        // A visit from the first event to the last, with no need of a home, is all of its life.
+        // A visit from the first event to the last needs no home: it is the whole life.
         std::size_t staying = value.first + 1;
         while (staying <= value.last && place_[staying] == event_place::stays) ++staying;
         if (!value.given && place_[value.first] == event_place::arrives && staying > value.last)
             place_[value.first] = event_place::stays;
     }
 
-    /// Calls `visit(first, last)` for each run of events that was chosen for a value; where it `is_whole`, that is all.
+    /// Calls `visit(first, last)` for each chosen visit of a value, and for all its events if it `is_whole`.
     template <class Visit>
     void each_visit(std::size_t v, Visit visit) const {
         const access_value& value = (*values_)[v];
@@ -167,10 +168,10 @@ public:
             e = last;
         }
     }
-    /// Whether it is in the fast memory all of its life, and needs no home.
+    /// Returns whether a value is in the fast memory for its whole life and needs no home.
     [[nodiscard]] bool is_whole(std::size_t v) const { return place_[(*values_)[v].first] == event_place::stays; }
 
-    /// What a byte may cost at most, so that a sum over all is a number.
+    /// Sets the scale of costs such that sums do not overflow. `highest_cost` is the highest cost of a byte.
     void scale_to(std::uint64_t highest_cost) noexcept { shift_ = 20 - static_cast<int>(std::bit_width(highest_cost)); }
 
 private:
@@ -192,8 +193,8 @@ private:
 
     const std::vector<access_event>* events_;
     const std::vector<access_value>* values_;
-    std::vector<std::int64_t> times_, price_, load_, sum_;  // by section, which begins where something begins or ends
-    std::vector<std::size_t> section_, born_;               // by event; by value: where it begins to live
+    std::vector<std::int64_t> times_, price_, load_, sum_;  // by section, between adjacent times
+    std::vector<std::size_t> section_, born_;               // section of each event; first section of each value
     std::vector<std::array<step_taken, 3>> steps_;          // by event
     std::vector<event_place> place_;                        // by event
     std::size_t done_ = 0;
