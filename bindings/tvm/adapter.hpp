@@ -6,11 +6,11 @@
 //     Relax VM ──► MemoryManager ──► adapter ──► allocate ──► block {address, size, metadata}
 //                                                Buffer {data, size, …} ◄──┘        └──► metadata, by address
 //
-// A buffer of TVM has no room for a metadata: where the allocator wants one back, it waits here, in a hash table. TVM may
-// ask from any thread, and allot is not synchronised: every call holds a lock.
+// A buffer of TVM has no space for a block's metadata. If the allocator's blocks have metadata, the adapter keeps it in
+// a hash table. TVM calls from any thread, and allot is not synchronized, so every call holds a lock.
 //
-// Complexity: the allocator's, and a look-up where it has metadata. Memory: the allocator's, and a node of the table for
-// each live block with a metadata. Thread safety: every call may come from any thread.
+// Complexity: that of the allocator, and one look-up if blocks have metadata. Memory: that of the allocator, and a node
+// of the table for each live block with metadata. Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -39,14 +39,14 @@ class adapter : public tvm::runtime::memory::Allocator {
     static constexpr bool has_metadata = !std::is_empty_v<metadata>;
 
 public:
-    /// MemoryManager keeps an allocator for each device and `type`; a buffer says the type, to find the way back.
+    /// MemoryManager keeps an allocator for each device and `type`. A buffer stores the type, so that it returns here.
     template <class... Arguments>
     explicit adapter(AllocatorType type, Arguments&&... arguments)
         : Allocator{type}, memory_{std::forward<Arguments>(arguments)...} {}
 
-    using Allocator::Alloc;  // the one that takes a shape ends in the one below
+    using Allocator::Alloc;  // the overload for shapes calls the one below
 
-    /// Throws tvm::ffi::Error, in Python a MemoryError, which says why there is no memory.
+    /// Allocates a buffer. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is no memory.
     Buffer Alloc(DLDevice device, std::size_t size, std::size_t align, DLDataType) override {
         const std::lock_guard lock{mutex_};
         const allot::layout wanted{size != 0 ? size : 1, align};
@@ -72,13 +72,13 @@ public:
         used_ -= buffer.size;
     }
 
-    /// Gives back to the device what is not in use, where the allocator can.
+    /// Releases unused memory to the device, if the allocator supports it.
     void Clear() override {
         const std::lock_guard lock{mutex_};
         if constexpr (requires { memory_.trim(); }) memory_.trim();
     }
 
-    /// Bytes that TVM holds now.
+    /// Returns the number of bytes that TVM holds.
     std::size_t UsedMemory() const override {
         const std::lock_guard lock{mutex_};
         return used_;

@@ -1,6 +1,6 @@
-"""SqueezeNet, compiled by TVM for the CPU, with storage from TVM's pool and from allot: results, device calls, peaks.
+"""Compares SqueezeNet on TVM with storage from TVM's pool and from allot: results, device calls and peaks, on the CPU.
 
-    compare.py LIBRARY      LIBRARY: liballot_tvm.so. Use ./run, which builds it.
+    compare.py LIBRARY      LIBRARY is liballot_tvm.so; ./run builds it and calls this script.
 """
 
 import ctypes
@@ -19,11 +19,11 @@ from tvm import relax, tirx
 NETWORK = Path(__file__).parents[2] / "examples" / "apps" / "network_demo" / "squeezenet.network"
 RUNS = {"static": [1] * 5, "dynamic": [1, 4, 2, 8, 3, 6, 5, 7, 1, 8]}  # the batches, one run each
 
-# Before the first VirtualMachine on a device, because MemoryManager asks for an allocator once.
+# Loaded before the first VirtualMachine on a device, because MemoryManager requests an allocator only once.
 ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
 use, counts_of, used_by = (tvm_ffi.get_global_func(f"allot.{name}") for name in ("use", "counts", "used"))
 clear_all = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
-numbers = count(1)  # of devices: a new CPU for every VirtualMachine, and so an allocator of its own
+numbers = count(1)  # device numbers: each VirtualMachine gets a new CPU number, and so a separate allocator
 failures = []
 
 
@@ -34,7 +34,7 @@ def check(holds, what):
 
 
 def squeezenet(batch):
-    """The graph of SqueezeNet 1.1, and weights for it: random ones, the same in every run."""
+    """Returns the graph of SqueezeNet 1.1, and random weights, which are the same in every run."""
     random = np.random.default_rng(7)
     op, builder = relax.op, relax.BlockBuilder()
     weights = []
@@ -57,9 +57,9 @@ def squeezenet(batch):
     def pool(value):
         return builder.emit(op.nn.max_pool2d(value, pool_size=3, strides=2))
 
-    # A function's parameters are named when it is opened, so that the weights come first.
+    # The parameters of a function are declared when it is opened, so the weights come first.
     fires = [(64, 16, 64), (128, 16, 64), None, (128, 32, 128), (256, 32, 128), None,
-             (256, 48, 192), (384, 48, 192), (384, 64, 256), (512, 64, 256)]  # None: a pool
+             (256, 48, 192), (384, 48, 192), (384, 64, 256), (512, 64, 256)]  # None is a pool
     first = kernel(64, 3, 3)
     kernels = [fire and (kernel(fire[1], fire[0], 1), kernel(fire[2], fire[1], 1), kernel(fire[2], fire[1], 3))
                for fire in fires]
@@ -81,9 +81,9 @@ def squeezenet(batch):
 
 
 def steps_of(module):
-    """(operator, the tensors it reads, its output's shape) for every step.
+    """Returns (operator, input tensors, output shape) for every step.
 
-    A tensor is the number of the step that writes it, the image -1. A bias is a part of its convolution, as in ONNX.
+    A tensor is the number of the step that writes it; the image is -1. A bias is part of its convolution, as in ONNX.
     """
     names = {"conv2d": "Conv", "relu": "Relu", "max_pool2d": "MaxPool", "concat": "Concat", "softmax": "Softmax",
              "adaptive_avg_pool2d": "GlobalAveragePool"}
@@ -102,7 +102,7 @@ def steps_of(module):
 
 
 def steps_in(file):
-    """The same of a .network file. Dropout does nothing when a network is used, and TVM has no step for it."""
+    """Returns the steps of a .network file. Dropout has no effect in inference, and TVM has no step for it."""
     shapes, writer, steps = {}, {"0": -1}, []
     for line in file.read_text().splitlines():
         kind, *fields = line.split()
@@ -119,7 +119,7 @@ def steps_in(file):
 
 
 class Row(NamedTuple):
-    """What one allocator did in one case."""
+    """The measurements of one allocator in one case."""
     digest: str = ""
     device_calls: int = 0
     most_held: int = 0
@@ -157,7 +157,7 @@ def compare(title, module, weights, batches):
     def row(name, allocator, capacity=0):
         it = serve(executable, weights, images, allocator, capacity)
         known = [it.device_calls, f"{it.most_held / 1e6:.3f}", it.requests, f"{it.most_live / 1e6:.3f}"]
-        if not allocator:  # in TVM's own nothing is counted but by TVM
+        if not allocator:  # only TVM counts in its own pool
             known = ["", f"{it.used / 1e6:.3f}", "", ""]
         elif allocator == "overlapping":
             known = [""] * 4
@@ -167,22 +167,22 @@ def compare(title, module, weights, batches):
     own = row("TVM's pool", "")
     pool = row("TVM's pool, counted", "pool")
     check(pool.digest == own.digest and pool.most_held == own.used, f"{title}: counting changes TVM's pool")
-    capacity = int(pool.most_live * 1.02)  # known from the run before: the most that was live, and 2 % for holes
+    capacity = int(pool.most_live * 1.02)  # the peak of live bytes in the previous run, plus 2 % for holes
     for name, allocator in (("allot, geometric growth", "geometric"), ("allot, steps of 1 MiB", "fixed"),
                             ("allot, one region", "one region")):
         it, which = row(name, allocator, capacity), f"{title}: {name}"
         check(it.digest == own.digest, f"{which}: the results differ from those with TVM's pool")
         check(it.device_calls > 0 and it.requests == pool.requests > 0, f"{which}: not every storage came from allot")
-        check(it.held_at_last == 0 or allocator == "one region", f"{which}: clearing left {it.held_at_last} bytes held")
+        check(it.held_at_last == 0 or allocator == "one region", f"{which}: {it.held_at_last} bytes are held after clear")
     broken = row("control: blocks that overlap", "overlapping")
-    check(broken.digest != own.digest, f"{title}: wrong results go unnoticed")
+    check(broken.digest != own.digest, f"{title}: wrong results are not detected")
     return executable
 
 
 def main():
     static, weights = squeezenet(1)
     steps = steps_of(static)
-    check(steps == steps_in(NETWORK), f"the graph is not that of {NETWORK.name}")
+    check(steps == steps_in(NETWORK), f"the graph differs from {NETWORK.name}")
     print(f"SqueezeNet on TVM {tvm.__version__}: {len(steps)} steps, compared with {NETWORK.name}")
     compare("batch 1", static, weights, RUNS["static"])
 
@@ -191,7 +191,7 @@ def main():
 
     bounded, _ = squeezenet(tirx.Var("n", "int64"))
     bounded["main"] = bounded["main"].with_attr("tir_var_upper_bound", {"n": 8})
-    compare("batch 1 to 8, the compiler told of the 8", bounded, weights, RUNS["dynamic"])
+    compare("batch 1 to 8, with the maximum of 8 known to the compiler", bounded, weights, RUNS["dynamic"])
 
     try:
         serve(executable, weights, [np.zeros((8, 3, 224, 224), "float32")], "one region", 1 << 20)
@@ -199,7 +199,7 @@ def main():
     except MemoryError as error:
         text = str(error).splitlines()[0]
         print(f"\nOne region of 1 MiB: MemoryError: {text}")
-        check("fewer bytes are free than were asked for" in text, "the refusal does not say why")
+        check("fewer bytes are free than were asked for" in text, "the error does not contain the reason")
 
     print(f"\n{len(failures)} checks failed" if failures else "\nAll results are identical, bit for bit.")
     return bool(failures)

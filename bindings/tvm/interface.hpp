@@ -1,5 +1,5 @@
-// What the adapter takes for granted about TVM, stated: compiled with the headers of TVM's wheel by ./run, and by
-// allot's own tests with the stand-in of them, so that neither can differ from what is written here.
+// Static assertions of the parts of TVM that the adapter uses. ./run compiles them with the headers of TVM's wheel, and
+// allot's tests compile them with the stand-in of these headers, so the signatures of both are the same.
 #pragma once
 
 #include <tvm/ffi/error.h>

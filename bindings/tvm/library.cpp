@@ -1,8 +1,9 @@
-// A library that gives TVM's Relax VM its storage from allot, and counts. Loading it is enough: ctypes.CDLL in Python.
+// A library that provides storage from allot to TVM's Relax VM, and counts calls and bytes. Loading it with ctypes.CDLL
+// in Python activates it.
 //
-// Before MemoryManager makes an allocator for a device it asks the global function "DeviceAllocator." + name for one;
-// null means "make your own". The name is "opencl" or "vulkan" for those two devices and empty for every other, so that
-// the function for the CPU is the one called "DeviceAllocator.", which nobody else registers.
+// Before MemoryManager creates an allocator for a device, it calls the global function "DeviceAllocator." + name. A
+// null result selects TVM's own allocator. The name is "opencl" or "vulkan" for these devices and empty for every
+// other, so the function for the CPU is "DeviceAllocator.", which no other code registers.
 #include "../../examples/apps/network_demo/counting.hpp"
 #include "adapter.hpp"
 #include "interface.hpp"
@@ -13,7 +14,7 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include <memory/pooled_allocator.h>  // TVM's own pool: its source is in the wheel
+#include <memory/pooled_allocator.h>  // TVM's pool; its source is in the wheel
 
 #include <algorithm>
 #include <cstdint>
@@ -29,12 +30,12 @@ using allot_tvm::Buffer;
 using tvm::runtime::memory::Allocator;
 using tvm::runtime::memory::MemoryManager;
 
-/// What one allocator was asked for, and what it asked its device for.
+/// The requests to one allocator, and its requests to the device.
 struct counts {
     demo::tally device, vm;
 };
 
-/// Counts what the VM asks for, whoever serves it. (The VM here asks from one thread.)
+/// Counts the requests of the VM to any allocator. Here, the VM uses one thread.
 template <class Base>
 class counted final : public Base {
 public:
@@ -59,7 +60,7 @@ private:
     demo::tally* vm_;
 };
 
-/// TVM's pool as it is, with its calls to the device counted. It only gives memory back when all of it goes.
+/// TVM's pool, unchanged, with a count of its calls to the device. It releases memory only as a whole.
 class pool : public tvm::runtime::memory::PooledAllocator {
 public:
     explicit pool(demo::tally& device) : device_{&device} {}
@@ -81,8 +82,8 @@ private:
     demo::tally* device_;
 };
 
-/// A heap in which blocks of more than a page overlap: what the comparison of results must notice.
-/// (The VM keeps shapes in small ones; with wrong shapes it would stop by itself.)
+/// A heap in which blocks of more than a page overlap. The comparison of results must detect that. Small blocks do not
+/// overlap, because the VM keeps shapes in them and would abort with wrong shapes.
 class overlapping : public allot::traits_of<allot::host::heap> {
 public:
     using error = allot::host::heap::error;
@@ -93,7 +94,7 @@ public:
             if (!answer) return answer;
             place_ = *answer;
         }
-        next_ = (next_ + 64) % 1_MiB;  // so that no two have one address
+        next_ = (next_ + 64) % 1_MiB;  // so that no two blocks have the same address
         if (wanted.size > place_.size - next_) return allot::acquired<overlapping>::failure(error::no_memory);
         return allot::region<void*>{static_cast<std::byte*>(place_.base) + next_, wanted.size, 64};
     }
@@ -103,7 +104,7 @@ public:
 
 private:
     allot::host::heap heap_;
-    allot::region<void*> place_;  // never given back: MemoryManager does not end before the process does
+    allot::region<void*> place_;  // never released: MemoryManager lives as long as the process
     std::size_t next_ = 0;
 };
 
@@ -115,13 +116,13 @@ struct choice {
     std::string name;
     std::size_t capacity = 0;
 };
-// By the device's number. The CPU has as many numbers as one likes, and MemoryManager keeps an allocator for each.
+// The allocators by device number. The CPU accepts any number, and MemoryManager keeps an allocator for each.
 std::map<int, choice> chosen;
 std::map<int, counts> counted_by;
 
 Allocator* make(DLDevice device, AllocatorType type) {
     const auto found = chosen.find(device.device_id);
-    if (device.device_type != kDLCPU || found == chosen.end()) return nullptr;  // TVM makes its own
+    if (device.device_type != kDLCPU || found == chosen.end()) return nullptr;  // TVM creates its own allocator
     const auto& [name, capacity] = found->second;
     counts& into = counted_by[device.device_id];
     const heap memory{{}, into.device};
@@ -148,7 +149,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                  return tvm::ffi::Shape{number(from.acquisitions), number(from.most), number(from.held),
                                         number(vm.acquisitions), number(vm.most)};
              })
-        .def("allot.used", [](DLDevice device) {  // TVM's own figure, which has no name in Python
+        .def("allot.used", [](DLDevice device) {  // TVM's own count, which Python cannot access directly
             const Allocator* const used = MemoryManager::GetAllocator(device, tvm::runtime::memory::kPooled);
             return static_cast<std::int64_t>(used->UsedMemory());
         });

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// compute: what Vulkan wants said before a kernel runs on buffers, as the examples need it: one device, one queue, and
-// work that is waited for.
+// compute: the Vulkan setup for running kernels on buffers, reduced to the needs of the examples: one device, one
+// queue, and synchronous submissions.
 //
-//     compute::system system;                                   // throws `missing` where there is no device
+//     compute::system system;                                   // throws `missing` when no device is found
 //     allot::arena<allot::vulkan::device_memory, …> memory{{system.gpu(), system.type(uses)}, 1_MiB};
 //     compute::kernel add{system, add_spirv, 3, sizeof(arguments)};
 //     add.run({a, b, c}, arguments, groups);
 //
-// Memory is of a type that the host sees. Every submission is waited for, so that the host may touch the memory, and
-// bytes may be given to others, when it returns: no fences, no pools of command buffers, and no speed to speak of.
+// Memory has a host-visible type. Every submission is complete when `run` returns, so the host may access the memory
+// then and bytes may be reused. There are no fences and no pools of command buffers; the code is not optimized for
+// speed.
 #pragma once
 
 #include <allot/vulkan/memory.hpp>
@@ -21,7 +22,7 @@
 
 namespace compute {
 
-/// There is nothing to run on.
+/// Thrown when no suitable driver or device is found.
 struct missing : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -33,7 +34,8 @@ inline void check(VkResult status, const char* what) {
 
 class system {
 public:
-    /// The first device of Vulkan 1.1 with a queue that computes; `with_int64`: in 64-bit integers too.
+    /// Opens the first device of Vulkan 1.1 with a compute queue. `with_int64` also requires 64-bit integers in
+    /// shaders.
     explicit system(bool with_int64 = false) {
         try {
             open(with_int64);
@@ -48,16 +50,16 @@ public:
 
     [[nodiscard]] allot::vulkan::logical_device& gpu() const { return *gpu_; }
     [[nodiscard]] VkDevice device() const { return device_; }
-    /// Memory for buffers of these uses that the host sees, on the device where there is such.
+    /// Returns a host-visible memory type for buffers of these uses, preferably device-local and coherent.
     [[nodiscard]] std::uint32_t type(VkBufferUsageFlags uses) const {
         return allot::vulkan::memory_type(gpu_->memory(), gpu_->types_for_buffers(uses), VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     }
 
-    /// The most bytes of a buffer that a kernel reaches.
+    /// Returns the maximum number of bytes of a buffer that a kernel can access.
     [[nodiscard]] std::size_t most_bytes() const { return most_bytes_; }
 
-    /// Does what `record(VkCommandBuffer)` says, and waits: the host sees what was written.
+    /// Submits the commands of `record(VkCommandBuffer)` and waits. The host then sees the written bytes.
     template <class Record>
     void submit(Record&& record) const {
         VkCommandBufferBeginInfo begin{};
@@ -89,8 +91,8 @@ private:
         wanted.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
         wanted.pApplicationInfo = &about;
         if (const VkResult status = ::vkCreateInstance(&wanted, nullptr, &instance_); status != VK_SUCCESS)
-            throw missing{"there is no Vulkan driver (vkCreateInstance: " + std::to_string(status) +
-                          "; Debian's mesa-vulkan-drivers has one for any processor)"};
+            throw missing{"no Vulkan driver was found (vkCreateInstance: " + std::to_string(status) +
+                          "; Debian's mesa-vulkan-drivers provides one for any processor)"};
         std::uint32_t count = 0;
         check(::vkEnumeratePhysicalDevices(instance_, &count, nullptr), "counting devices");
         std::vector<VkPhysicalDevice> all(count);
@@ -98,8 +100,8 @@ private:
         for (const VkPhysicalDevice each : all) {
             if (open(each, with_int64)) return;
         }
-        throw missing{"no Vulkan device here has version 1.1, memory that the host sees and a queue that computes" +
-                      std::string{with_int64 ? " in 64-bit integers" : ""}};
+        throw missing{"no Vulkan device has version 1.1, host-visible memory and a compute queue" +
+                      std::string{with_int64 ? " with 64-bit integers" : ""}};
     }
     [[nodiscard]] bool open(VkPhysicalDevice physical, bool with_int64) {
         VkPhysicalDeviceProperties about{};
@@ -127,18 +129,18 @@ private:
         wanted.queueCreateInfoCount = 1;
         wanted.pQueueCreateInfos = &one;
         wanted.pEnabledFeatures = &features;
-        check(::vkCreateDevice(physical, &wanted, nullptr, &device_), "making a device");
+        check(::vkCreateDevice(physical, &wanted, nullptr, &device_), "creating a device");
         ::vkGetDeviceQueue(device_, family, 0, &queue_);
         gpu_.emplace(&::vkGetInstanceProcAddr, instance_, physical, device_);
         VkCommandPoolCreateInfo pool{};
         pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
         pool.queueFamilyIndex = family;
-        check(::vkCreateCommandPool(device_, &pool, nullptr, &pool_), "making a command pool");
+        check(::vkCreateCommandPool(device_, &pool, nullptr, &pool_), "creating a command pool");
         VkCommandBufferAllocateInfo buffer{};
         buffer.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
         buffer.commandPool = pool_;
         buffer.commandBufferCount = 1;
-        check(::vkAllocateCommandBuffers(device_, &buffer, &commands_), "making a command buffer");
+        check(::vkAllocateCommandBuffers(device_, &buffer, &commands_), "allocating a command buffer");
         return true;
     }
     void close() {
@@ -156,10 +158,10 @@ private:
     mutable std::optional<allot::vulkan::logical_device> gpu_;
 };
 
-/// A compute shader, `main` of a SPIR-V module, over whole storage buffers 0, 1, … of set 0.
+/// A compute shader: `main` of a SPIR-V module, with whole storage buffers at bindings 0, 1, … of set 0.
 class kernel {
 public:
-    /// `arguments`: how many bytes of push constants it takes.
+    /// `arguments` is the number of bytes of push constants.
     kernel(const system& on, std::span<const std::uint32_t> spirv, std::uint32_t buffers, std::uint32_t arguments)
         : on_{on}, buffers_{buffers}, arguments_{arguments} {
         try {
@@ -184,7 +186,7 @@ public:
         write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
         write.pBufferInfo = whole.data();
         if (whole.size() != buffers_ || sizeof arguments != arguments_)
-            throw std::logic_error{"a kernel is given other buffers or arguments than it takes"};
+            throw std::logic_error{"the number of buffers or the size of the arguments does not match the kernel"};
         ::vkUpdateDescriptorSets(on_.device(), 1, &write, 0, nullptr);
         on_.submit([&](VkCommandBuffer commands) {
             ::vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
@@ -209,14 +211,14 @@ private:
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.bindingCount = buffers_;
         set.pBindings = bindings.data();
-        check(::vkCreateDescriptorSetLayout(device, &set, nullptr, &set_layout_), "making a set's layout");
+        check(::vkCreateDescriptorSetLayout(device, &set, nullptr, &set_layout_), "creating a descriptor set layout");
         const VkPushConstantRange constants{VK_SHADER_STAGE_COMPUTE_BIT, 0, arguments_};
         VkPipelineLayoutCreateInfo layout{};
         layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
         layout.setLayoutCount = layout.pushConstantRangeCount = 1;
         layout.pSetLayouts = &set_layout_;
         layout.pPushConstantRanges = &constants;
-        check(::vkCreatePipelineLayout(device, &layout, nullptr, &layout_), "making a pipeline's layout");
+        check(::vkCreatePipelineLayout(device, &layout, nullptr, &layout_), "creating a pipeline layout");
         VkComputePipelineCreateInfo pipeline{};
         pipeline.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
         pipeline.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -224,21 +226,21 @@ private:
         pipeline.stage.module = module_;
         pipeline.stage.pName = "main";
         pipeline.layout = layout_;
-        check(::vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &pipeline, nullptr, &pipeline_), "making a pipeline");
+        check(::vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &pipeline, nullptr, &pipeline_), "creating a pipeline");
         const VkDescriptorPoolSize all{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers_};
         VkDescriptorPoolCreateInfo pool{};
         pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
         pool.maxSets = pool.poolSizeCount = 1;
         pool.pPoolSizes = &all;
-        check(::vkCreateDescriptorPool(device, &pool, nullptr, &pool_), "making a descriptor pool");
+        check(::vkCreateDescriptorPool(device, &pool, nullptr, &pool_), "creating a descriptor pool");
         VkDescriptorSetAllocateInfo one{};
         one.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
         one.descriptorPool = pool_;
         one.descriptorSetCount = 1;
         one.pSetLayouts = &set_layout_;
-        check(::vkAllocateDescriptorSets(device, &one, &set_), "making a descriptor set");
+        check(::vkAllocateDescriptorSets(device, &one, &set_), "allocating a descriptor set");
     }
-    void close() {  // what was not made is null, and that is fine
+    void close() {  // objects that were not created are null, which Vulkan ignores
         const VkDevice device = on_.device();
         ::vkDestroyDescriptorPool(device, pool_, nullptr);
         ::vkDestroyPipeline(device, pipeline_, nullptr);

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the status column of the README's device table from what tests printed.
+"""Writes the status column of the README's device table from the output of tests.
 
     tests/integration/device_table.py README.md LOG...
 
-A test that has seen a device at work prints one of
+A test that used a device prints one of these lines:
 
     device: TYPE on the real driver: NAME AND VERSION
     device: TYPE on a fake driver
 
-A row of the table has the status of the weakest of its types. Rows whose types are in no log stay as they are, and are
-named. A type that has a header but was seen on no driver compiles, which the tests of the headers show.
+A row of the table has the status of the weakest of its types. Rows whose types are missing from the logs are unchanged and
+are listed. The tests of the headers show that types without any driver compile.
 """
 
 import datetime
@@ -22,7 +22,7 @@ ROW = re.compile(r"^\| (?P<memory>[^|]+) \| (?P<types>[^|]*`[^|]*) \| (?P<addres
 
 
 def read_logs(texts):
-    """The real drivers on which each type was seen; none when it was seen on a fake one alone."""
+    """Returns the real drivers for each type. The set is empty for a type with a fake driver only."""
     seen = {}
     for text in texts:
         for kind, driver in SEEN.findall(text):
@@ -33,7 +33,7 @@ def read_logs(texts):
 
 
 def types_of(cell):
-    """The types in a cell, without template arguments; a namespace holds until the next."""
+    """Returns the types in a cell, without template arguments. A namespace applies until the next one."""
     found, namespace = [], ""
     for quoted in re.findall(r"`([^`]+)`", cell):
         name = re.sub(r"<.*>", "", quoted)
@@ -44,7 +44,7 @@ def types_of(cell):
 
 
 def status_of(types, seen, day):
-    """What the logs say of a row; None when they have not all of its types."""
+    """Returns the status of a row, or None when the logs lack one of its types."""
     if not types or any(kind not in seen for kind in types):
         return None
     drivers = set.intersection(*(seen[kind] for kind in types))
@@ -54,7 +54,7 @@ def status_of(types, seen, day):
 
 
 def rewrite(readme, seen, day):
-    """The README with the table filled in, and the rows that no log spoke of."""
+    """Returns the README with the new table, and the rows that the logs do not cover."""
     lines, untouched = [], []
     for line in readme.split("\n"):
         row = ROW.match(line)
@@ -79,12 +79,12 @@ def main(arguments):
     page, logs = Path(arguments[0]), [Path(each) for each in arguments[1:]]
     texts = [log.read_text(errors="replace") for log in logs]
     if any("Test Failed." in text or "Status: FAILURE" in text for text in texts):
-        sys.exit("a test failed: no table is made of that")
+        sys.exit("a test failed: the table is not written")
     day = datetime.date.fromtimestamp(max(log.stat().st_mtime for log in logs))
     text, untouched = rewrite(page.read_text(), read_logs(texts), day)
     page.write_text(text)
     for types in untouched:
-        print(f"left as it was, because no test here saw all of it at work: {types}")
+        print(f"unchanged, because the logs do not cover all types: {types}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of device_table.py, and of the README's device table: every device of include/ is in it."""
+"""Tests of device_table.py, and of the README's device table, which must list every device of include/."""
 
 import importlib.util
 import re
@@ -36,7 +36,7 @@ device: dma_heap on a fake driver
 
 
 class Table(unittest.TestCase):
-    def test_rows_say_what_was_seen(self):
+    def test_rows_have_the_status_from_the_logs(self):
         text, untouched = device_table.rewrite(PAGE, device_table.read_logs([LOG]), "2026-01-02")
         self.assertIn("| `host::heap` | pointer | works: Linux 6.1 (2026-01-02) |", text)
         self.assertIn('| `dma_heap<"…">` | pointer | works on a fake driver (2026-01-02) |', text)
@@ -45,18 +45,18 @@ class Table(unittest.TestCase):
         self.assertEqual(untouched, ["`opencl::fine_svm`, `coarse_svm`"])
         self.assertIn("coarse_svm` | pointer | old |", text)
 
-    def test_a_row_is_as_good_as_the_weakest_of_its_types(self):
+    def test_a_row_has_the_status_of_its_weakest_type(self):
         seen = device_table.read_logs([LOG + "device: opencl::coarse_svm on a fake driver\n"])
         text, untouched = device_table.rewrite(PAGE, seen, "2026-01-02")
         self.assertIn("coarse_svm` | pointer | works on a fake driver (2026-01-02) |", text)
         self.assertEqual(untouched, [])
 
-    def test_a_real_driver_counts_more_than_a_fake_one_in_whatever_order(self):
+    def test_a_real_driver_overrides_a_fake_one_in_any_order(self):
         logs = ["device: dma_heap on a fake driver\n", "device: dma_heap on the real driver: Linux 6.12\n"]
         for order in (logs, logs[::-1]):
             self.assertEqual(device_table.read_logs(order), {"dma_heap": {"Linux 6.12"}})
 
-    def test_drivers_are_named_that_have_all_types_of_a_row(self):
+    def test_a_row_lists_the_drivers_of_all_its_types(self):
         seen = {"opencl::fine_svm": {"PoCL 3.1", "B", "A"}, "opencl::coarse_svm": {"B", "PoCL 3.1"}}
         text, _ = device_table.rewrite(PAGE, seen, "2026-01-02")
         self.assertIn("coarse_svm` | pointer | works: B, PoCL 3.1 (2026-01-02) |", text)
@@ -68,7 +68,7 @@ class Table(unittest.TestCase):
 
 class Readme(unittest.TestCase):
     def test_every_device_is_in_the_table(self):
-        """A device is a class that states what DLPack calls it; those that only pass memory on inherit it."""
+        """A device is a class that declares dl_device. Classes that forward memory inherit it."""
         lines = (ROOT / "README.md").read_text().split("\n")
         table = {
             kind.rpartition("::")[2]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of examples/apps/network_demo/onnx_to_network.py on tiny graphs. Exits 77 (skipped) where Python lacks onnx."""
+"""Tests of examples/apps/network_demo/onnx_to_network.py on tiny graphs. Exits with 77 (skipped) where Python has no onnx."""
 
 import contextlib
 import importlib.util
@@ -62,7 +62,7 @@ class OnnxToNetwork(unittest.TestCase):
         return str(path)
 
     def run_main(self, *arguments):
-        """The exit status, standard output and standard error of the script."""
+        """Returns the exit status, standard output and standard error of the script."""
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
@@ -72,28 +72,28 @@ class OnnxToNetwork(unittest.TestCase):
         return status, out.getvalue(), err.getvalue()
 
     def check(self, model, expected, *arguments):
-        """The model turns into these lines, comments aside."""
+        """Checks that the model is converted to these lines, apart from comments."""
         status, text, errors = self.run_main(self.save(model), *arguments)
         self.assertEqual((status, errors), (0, ""))
         self.assertTrue(text.endswith("\n"))
         self.assertEqual([line for line in text.splitlines() if not line.startswith("#")], expected)
 
     def check_refused(self, model, *words):
-        """The model is refused in one sentence that holds these words."""
+        """Checks that the model is rejected with one line that contains these words."""
         status, text, errors = self.run_main(self.save(model))
         self.assertEqual((status, text), (1, ""))
         self.assertEqual(errors.count("\n"), 1)
         for word in words:
             self.assertIn(word, errors)
 
-    def test_weights_are_dropped_even_where_they_are_inputs(self):
+    def test_weights_are_dropped_even_if_they_are_inputs(self):
         nodes = [node("Add", ["x", "w"], ["a"]), node("Mul", ["a", "v"], ["y"])]
         self.check(
             model(nodes, [value("x", 2, 3), value("w", 3)], [value("y", 2, 3)], [weight("w", 1, 2, 3), weight("v", 1)]),
             ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 a", "tensor 2 24 float32 2x3 y",
              "input 0", "output 2", "step 0 Add 0 -> 1", "step 1 Mul 1 -> 2"])
 
-    def test_what_comes_from_constants_alone_is_a_weight(self):
+    def test_results_of_constants_are_weights(self):
         nodes = [constant("c", 1, 2), node("Neg", ["c"], ["d"]), node("Add", ["d", "w"], ["e"]),
                  node("Add", ["x", "e"], ["y"])]
         self.check(
@@ -101,14 +101,14 @@ class OnnxToNetwork(unittest.TestCase):
             ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1",
              "step 0 Add 0 -> 1"])
 
-    def test_a_random_operator_makes_no_weight(self):
+    def test_results_of_random_operators_are_not_weights(self):
         nodes = [node("RandomNormal", [], ["r"], shape=[2]), node("Add", ["x", "r"], ["y"])]
         self.check(
             model(nodes, [value("x", 2)], [value("y", 2)]),
             ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 r", "tensor 2 8 float32 2 y",
              "input 0", "output 2", "step 0 RandomNormal -> 1", "step 1 Add 0 1 -> 2"])
 
-    def test_an_unread_output_is_kept_only_where_its_shape_is_known(self):
+    def test_an_unread_output_is_kept_only_if_its_shape_is_known(self):
         def dropout(opset):
             nodes = [node("Dropout", ["x"], ["a", "mask"]), node("Relu", ["a"], ["y"])]
             return model(nodes, [value("x", 4)], [value("y", 4)], opset=opset)
@@ -131,19 +131,19 @@ class OnnxToNetwork(unittest.TestCase):
              "step 0 Relu 0 -> 1"],
             "--dim", "batch=3")
 
-    def test_a_wrong_dim_argument_is_an_error_of_usage(self):
+    def test_an_invalid_dim_argument_is_a_usage_error(self):
         path = self.save(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 4)]))
         for wrong in ("batch", "=3", "batch=", "batch=-1"):
             self.assertEqual(self.run_main(path, "--dim", wrong)[0], 2)
 
-    def test_a_size_that_cannot_be_known_is_refused(self):
+    def test_an_unknown_size_is_rejected(self):
         nodes = [node("Mystery", ["x"], ["a"], domain="com.example"), node("Relu", ["a"], ["y"])]
         self.check_refused(model(nodes, [value("x", 4)], [value("y", None)]), "'a'", "unknown")
 
-    def test_shapes_that_contradict_each_other_are_refused(self):
+    def test_contradictory_shapes_are_rejected(self):
         self.check_refused(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 5)]), "infer")
 
-    def test_shape_preserving_operators_that_onnx_does_not_know(self):
+    def test_shape_preserving_operators_unknown_to_onnx(self):
         nodes = [node("FastGelu", ["x"], ["a"], domain="com.example"), node("Relu", ["a"], ["b"]),
                  node("QuickGelu", ["b"], ["y"], domain="com.example")]
         self.check(
@@ -160,7 +160,7 @@ class OnnxToNetwork(unittest.TestCase):
              "tensor 3 24 float32 2x3 y", "input 0", "input 1", "output 3", "step 0 Shape 0 -> 2",
              "step 1 Reshape 1 2 -> 3"])
 
-    def test_inputs_twice_and_inputs_left_out(self):
+    def test_repeated_and_omitted_inputs(self):
         nodes = [node("Add", ["x", "x"], ["a"]), node("Clip", ["a", "", "m"], ["y"])]
         self.check(
             model(nodes, [value("x", 2), value("m")], [value("y", 2)]),
@@ -169,14 +169,14 @@ class OnnxToNetwork(unittest.TestCase):
              "step 1 Clip 2 1 -> 3"])
 
     def test_white_space_and_small_types(self):
-        int4 = 22  # its number: an older onnx lacks the name
+        int4 = 22  # the code of INT4, for which an older onnx has no name
         nodes = [node("Mystery", ["my input"], ["y"], domain="com.example")]
         self.check(
             model(nodes, [value("my input", 3, dtype=TensorProto.BOOL)], [value("y", 3, dtype=int4)]),
             ["network tiny", "tensor 0 3 bool 3 my_input", "tensor 1 2 int4 3 y", "input 0", "output 1",
              "step 0 Mystery 0 -> 1"])
 
-    def test_a_subgraph_is_refused(self):
+    def test_a_subgraph_is_rejected(self):
         branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
         nodes = [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)]
         self.check_refused(model(nodes, [value("x", dtype=TensorProto.BOOL)], [value("y", 1)]), "If", "graph inside")
@@ -199,7 +199,7 @@ class OnnxToNetwork(unittest.TestCase):
              "tensor 3 24 float32 2x3 t_2", "tensor 4 24 float32 2x3 y", "input 0", "output 4", "step 0 Relu 0 -> 1",
              "step 1 Neg 1 -> 2", "step 2 Relu 2 -> 3", "step 3 Neg 3 -> 4"])
 
-    def test_functions_in_functions_and_their_attributes(self):
+    def test_nested_functions_and_their_attributes(self):
         reference = onnx.AttributeProto(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
         joined = node("Concat", ["a", "b"], ["both"])
         joined.attribute.append(reference)
@@ -213,7 +213,7 @@ class OnnxToNetwork(unittest.TestCase):
         self.check(made, ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 48 float32 2x6 y", "input 0", "output 1",
                           "step 0 Concat 0 0 -> 1"])
 
-    def test_a_function_whose_inputs_and_outputs_are_left_out(self):
+    def test_a_function_with_omitted_inputs_and_outputs(self):
         clip = self.function("Bound", ["x", "low", "high"], ["y", "spare"],
                              [node("Clip", ["x", "low", "high"], ["y"]), node("Neg", ["x"], ["spare"])])
         self.check(
@@ -221,14 +221,14 @@ class OnnxToNetwork(unittest.TestCase):
             ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "tensor 2 24 float32 2x3 spare_1",
              "input 0", "output 1", "step 0 Clip 0 -> 1", "step 1 Neg 0 -> 2"])
 
-    def test_a_function_that_gives_its_input(self):
+    def test_a_function_that_returns_its_input(self):
         same = self.function("Same", ["x"], ["x"], [])
         self.check(
             self.with_functions([node("Same", ["x"], ["y"], domain="com.example")], same),
             ["network tiny", "tensor 0 24 float32 2x3 x", "tensor 1 24 float32 2x3 y", "input 0", "output 1",
              "step 0 Identity 0 -> 1"])
 
-    def test_functions_that_cannot_be_expanded(self):
+    def test_functions_that_cannot_be_expanded_are_rejected(self):
         call = [node("F", ["x"], ["y"], domain="com.example")]
         itself = self.function("F", ["x"], ["y"], [node("F", ["x"], ["y"], domain="com.example")])
         self.check_refused(self.with_functions(call, itself), "the function F calls itself")
@@ -245,12 +245,12 @@ class OnnxToNetwork(unittest.TestCase):
         self.check_refused(self.with_functions(first, *doubling), "more than 100 operators")
         onnx_to_network.Inliner.MOST_NODES = most
 
-    def test_an_output_that_is_listed_twice(self):
+    def test_an_output_listed_twice(self):
         self.check(
             model([node("Relu", ["x"], ["y"])], [value("x", 2)], [value("y", 2), value("y", 2)]),
             ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1", "step 0 Relu 0 -> 1"])
 
-    def test_strings_and_sequences_are_refused(self):
+    def test_strings_and_sequences_are_rejected(self):
         nodes = [node("Identity", ["x"], ["y"])]
         string = {"dtype": TensorProto.STRING}
         self.check_refused(model(nodes, [value("x", 2, **string)], [value("y", 2, **string)]), "'x'", "strings")
@@ -262,7 +262,7 @@ class OnnxToNetwork(unittest.TestCase):
         self.check_refused(model(nodes, [value("x", 2)], [value("y", 2)], infos=[value("a", 2)]), "'a'", "before")
         self.check_refused(model([], [value("x", 2)], [value("y", 2)]), "'y'", "before")
 
-    def test_no_onnx_file(self):
+    def test_invalid_and_missing_files(self):
         path = self.directory / "tiny.onnx"
         for content in (b"", b"this is no protobuf"):
             path.write_bytes(content)

@@ -1,4 +1,4 @@
-// The heap has no fixed capacity: an arena that does not grow has to be told how much to take.
+// The heap has no fixed capacity: an arena that does not grow needs a size.
 // refused: allot: this device has no fixed capacity: make the arena with a device and a size in bytes
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// Consumers of this memory take a base and nothing else: there is nothing that an arena could hand out.
+// Consumers of this memory take no offset, so an arena cannot divide it.
 // refused: allot: consumers of this memory take no offset
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A handle is no address: nothing can be added to it, and the offset beside it is named.
+// A handle is not an address: adding a number to it does not compile.
 // refused: handle_offset<int>::address' and 'int')
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A best fit that compares no hole finds none.
+// A best fit that compares no hole.
 // refused: allot: best_fit compares at least one candidate
 // alone
 #include <allot/allot.hpp>

@@ -1,4 +1,4 @@
-// A limit that is a multiple of 3, where the device's own alignment would hide the mistake.
+// A limit whose alignment is not a power of two.
 // refused: allot: bump_options::limit_align is a power of two
 #include <allot/allot.hpp>
 

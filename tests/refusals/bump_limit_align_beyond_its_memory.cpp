@@ -1,4 +1,4 @@
-// A limit at multiples of more bytes than there are: where the object lies would decide whether a block fits.
+// A limit whose alignment exceeds the memory, so that the object's address decides whether a block fits.
 // refused: allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a smaller one
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// One region that grows in place, and a second one.
+// A region that grows in place, with two regions.
 // refused: allot: growth::contiguous has one region
 #include <allot/allot.hpp>
 #include <allot/host/virtual_memory.hpp>

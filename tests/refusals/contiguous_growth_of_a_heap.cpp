@@ -1,4 +1,4 @@
-// One region that grows in place, on a device whose regions cannot.
+// A region that grows in place, on a device whose regions cannot grow.
 // refused: allot: growth::contiguous needs a device whose regions grow in place
 #include <allot/allot.hpp>
 #include <allot/host/virtual_memory.hpp>

@@ -1,4 +1,4 @@
-// One region that grows in place, under a strategy that cannot move the end of its extent.
+// A region that grows in place, with a strategy that cannot move the end of its extent.
 // refused: allot: growth::contiguous moves the end of a strategy's extent
 #include <allot/allot.hpp>
 #include <allot/host/virtual_memory.hpp>

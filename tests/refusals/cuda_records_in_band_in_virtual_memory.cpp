@@ -1,4 +1,4 @@
-// A GPU's memory grows where it stands as the host's does, but the host cannot keep records in it.
+// A GPU's virtual memory grows in place, but the host cannot keep records in it.
 // refused: allot: records in band need memory that the host can touch
 #include <allot/allot.hpp>
 #include <allot/cuda/virtual_memory.hpp>

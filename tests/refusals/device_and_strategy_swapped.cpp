@@ -1,4 +1,4 @@
-// The device comes first: the sentence does, too.
+// An arena with device and strategy in the wrong order.
 // refused: allot: an arena takes the device first and the strategy second
 // within: 12
 #include <allot/allot.hpp>

@@ -1,4 +1,4 @@
-// A device whose regions are whole multiples of something odd.
+// A device whose granularity is not a power of two.
 // refused: allot: a device's granularity is a power of two
 #include <allot/allot.hpp>
 

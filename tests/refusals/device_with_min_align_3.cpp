@@ -1,4 +1,4 @@
-// A device with an alignment that is none.
+// A device whose alignment is not a power of two.
 // refused: allot: a device's min_align is a power of two
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A device that does not say how its bytes are named.
+// A device without an address model.
 // refused: allot: a device states its address_model, a linear one
 #include <allot/allot.hpp>
 

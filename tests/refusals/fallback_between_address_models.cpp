@@ -1,4 +1,4 @@
-// fallback between two allocators whose blocks have different addresses.
+// A fallback between two allocators whose blocks have different addresses.
 // refused: allot: fallback needs two allocators with the same address model
 #include <allot/allot.hpp>
 

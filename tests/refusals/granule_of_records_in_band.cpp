@@ -1,3 +1,4 @@
+// A granule for an in-band best fit, whose granule is fixed.
 // refused: allot: the granule of an in-band best_fit is two words
 #include <allot/strategy/best_fit.hpp>
 

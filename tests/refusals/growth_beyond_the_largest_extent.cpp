@@ -1,4 +1,4 @@
-// Bins that are bounded by an extent's size serve no larger region, and this arena could acquire one.
+// An arena that may acquire a region larger than the extent for which the bins are sized.
 // refused: allot: this arena grows beyond best_fit_options::largest_extent: say growth_options::limit instead
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A region's number lies in the top bits of an offset, so that there is a power of two of them.
+// The number of regions must be a power of two, because a region's number is in the top bits of an offset.
 // refused: allot: growth_options::regions is a power of two
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// Growth inserts another extent, and this strategy manages one only.
+// A growing arena inserts extents, and this strategy manages only one.
 // refused: allot: this strategy manages one extent
 #include <allot/allot.hpp>
 

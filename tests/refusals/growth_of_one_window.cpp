@@ -1,4 +1,4 @@
-// A device with one window gives it once: a second region would always be refused.
+// A growing arena over a device with a single window.
 // refused: allot: this device has one window, which an arena takes whole: use growth::none
 // within: 12
 #include <allot/allot.hpp>

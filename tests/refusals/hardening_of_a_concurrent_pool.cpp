@@ -1,4 +1,4 @@
-// What a hardened arena keeps of its blocks is a tree, and not for several threads at once.
+// A hardened arena records its blocks in a tree that several threads cannot use.
 // refused: allot: what a hardened arena knows of its blocks is not for several threads at once: use hardening::none
 #include <allot/allot.hpp>
 

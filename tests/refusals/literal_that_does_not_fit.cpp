@@ -1,4 +1,4 @@
-// A size beyond what this machine can address.
+// A size that exceeds the address space of the target.
 // refused: size_does_not_fit_on_this_target
 #include <allot/allot.hpp>
 

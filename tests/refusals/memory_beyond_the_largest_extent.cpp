@@ -1,4 +1,4 @@
-// Bins for fewer bytes than the one region has, which would not be used at all.
+// A region that is larger than the extent for which the bins are sized.
 // refused: allot: this device's memory is larger than best_fit_options::largest_extent, and is refused as a whole: leave
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// In memory with pointers an offset is an address, and does not fit 16 bits.
+// In memory with pointers an offset is an address, which does not fit 16 bits.
 // refused: allot: offsets in this memory are addresses: use an offset type as wide as std::size_t
 #include <allot/allot.hpp>
 

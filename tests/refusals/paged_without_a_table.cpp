@@ -1,4 +1,4 @@
-// The bytes of a row, without the table that names rows.
+// The size of a row in place of a pointer table.
 // refused: allot: the third parameter of paged is a pointer_table: allot::pointer_table<bytes of a row>
 #include <allot/allot.hpp>
 

@@ -1,5 +1,5 @@
-// A storage whose placement would write its records into the tensors' memory.
-// refused: allot: the placement of a storage keeps its records beside the memory
+// A storage whose placement keeps its records in the tensors' memory.
+// refused: allot: the placement of a storage must keep its records in a side table
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

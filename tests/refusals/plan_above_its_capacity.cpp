@@ -1,4 +1,4 @@
-// A plan by the compiler that needs more bytes than the capacity that it is given: the message says how many.
+// A compile-time plan that needs more bytes than its capacity; the message contains the shortfall.
 // refused: plan_shortfall<100>
 #include <allot/plan.hpp>
 

@@ -1,4 +1,4 @@
-// Nothing is given back to a planned arena, so that there is nothing to check.
+// A planned arena never reclaims blocks, so hardening has no effect.
 // refused: allot: a planned arena neither grows nor takes blocks back
 // within: 12
 #include <allot/plan.hpp>

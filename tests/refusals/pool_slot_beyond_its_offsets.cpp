@@ -1,4 +1,4 @@
-// An option that 32 bits cannot hold.
+// A size that exceeds the 32 bits of the pool's offsets.
 // refused: allot: pool_options::slot, rounded up to pool_options::align, does not fit the offset type: use a wider one
 #include <allot/strategy/pool.hpp>
 

@@ -1,4 +1,4 @@
-// Records inside memory that has no address: there is nothing to write them through.
+// Records inside memory with handles, which has no addresses.
 // refused: allot: records in band need memory with pointers
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// Sizes in band are multiples of two words, and a record's flags take the two bits below them.
+// Records inside memory with 8-bit offsets, which cannot hold a record's flags.
 // refused: allot: records in band need offsets of 16 bits or more
 #include <allot/strategy/best_fit.hpp>
 

@@ -1,4 +1,4 @@
-// Two memories of the same scope and device ordinal.
+// Two memories with the same scope and device ordinal.
 // refused: allot: two memories of this scope map have the same scope and ordinal
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>

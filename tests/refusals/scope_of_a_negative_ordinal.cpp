@@ -1,5 +1,5 @@
 // A device ordinal below 0.
-// refused: allot: device ordinals count from 0
+// refused: allot: a device ordinal must not be negative
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// A record is named by 32 bits, of which two values are taken.
+// More records than 32-bit record numbers allow; two of their values are reserved.
 // refused: allot: a side table holds fewer than 2^32 - 1 records
 #include <allot/strategy/detail/record_table.hpp>
 

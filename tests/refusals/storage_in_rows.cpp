@@ -1,5 +1,5 @@
-// A storage over an allocator whose blocks lie in pieces.
-// refused: allot: tensors lie at offsets in one piece of memory
+// A storage over an allocator whose blocks are not contiguous.
+// refused: allot: a storage needs memory that is contiguous
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,5 +1,5 @@
-// A storage in a texture scope: images are made by shape, and no bytes of theirs can be placed.
-// refused: allot: this scope's memory is given by shape and dtype: use alloc_texture
+// A storage in a texture scope, whose memory is allocated by shape.
+// refused: allot: this scope's memory is allocated by shape and dtype: use alloc_texture
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// A strategy over offsets that may be negative.
+// A strategy with signed offsets.
 // refused: allot: a strategy states its offset_type, an unsigned integer
 #include <allot/allot.hpp>
 

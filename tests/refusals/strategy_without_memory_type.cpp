@@ -1,4 +1,4 @@
-// A strategy that does not say how it reaches memory.
+// A strategy that does not state how it accesses memory.
 // refused: allot: a strategy states its memory_type
 #include <allot/allot.hpp>
 

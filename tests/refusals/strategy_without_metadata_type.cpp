@@ -1,4 +1,4 @@
-// A strategy that does not say what it wants back.
+// A strategy without a metadata type.
 // refused: allot: a strategy states its metadata_type
 #include <allot/allot.hpp>
 

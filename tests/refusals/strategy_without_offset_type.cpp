@@ -1,4 +1,4 @@
-// A strategy over offsets of no type.
+// A strategy without an offset type.
 // refused: allot: a strategy states its offset_type, an unsigned integer
 #include <allot/allot.hpp>
 

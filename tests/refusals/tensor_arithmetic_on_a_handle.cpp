@@ -1,4 +1,4 @@
-// A handle and a byte offset are two things: adding to the handle is no address.
+// A tensor's handle is not an address: adding a number to it does not compile.
 // refused: 'buffer_handle' and 'int')
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>

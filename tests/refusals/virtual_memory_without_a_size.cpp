@@ -1,4 +1,4 @@
-// How many addresses are reserved, nobody but the user knows.
+// Virtual memory needs the number of bytes to reserve.
 // refused: allot: this arena's device needs arguments: arena{device}
 // within: 8
 #include <allot/allot.hpp>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// A key/value cache whose pages lie on several ranks.
+// A key/value cache whose pages are on several ranks.
 //
-//     directory   key ──► table │ rank 2, row 7 │ rank 0, row 1 │     every rank has the same directory, because all of
-//                                    │               │              them make the same calls to it
+//     directory   key ──► table │ rank 2, row 7 │ rank 0, row 1 │     every rank has the same directory, because
+//                                    │               │              all make the same calls to it
 //     pages       rank 0 │ 0 │ ▓ │…  ◄───────────────┘
-//                 rank 2 │ … │ 7 │   ◄── put by the rank that computed the value, got by the rank that asks for it
+//                 rank 2 │ … │ 7 │   ◄── written by the rank that computed the value, read by the rank that requests it
 //
-// The pages are one block, the same on every rank; a pool for each rank's part says which rows of it are free. `paged`
-// makes tables of rows from all of them, in turn. No address and no message is exchanged: who knows the calls knows where
-// every page is. The ranks compare their directories by a number in `agree`.
+// The pages are one block, with the same offset on every rank. A pool for each rank's part records its free rows.
+// `paged` creates tables of rows from all ranks in turn. The ranks exchange no addresses and no messages: the sequence
+// of calls determines the position of every page. The ranks compare a checksum of their directories in `agree`.
 //
-// Requests come in rounds of different keys: what is there is got, what is not is computed and put, by the rank whose turn
-// it is. Room is made between rounds, when nobody is reading.
+// Requests arrive in rounds of distinct keys. The rank whose turn it is reads a value from the cache, or computes and
+// writes it. Evictions happen between rounds, when no rank reads.
 #pragma once
 
 #include "shared.hpp"
@@ -29,7 +29,7 @@ namespace example {
 inline constexpr std::size_t page_bytes = 256, all_pages = 256, most_pages = 6;
 inline constexpr int cache_rounds = 100, requests_a_round = 8, all_keys = 120;
 
-/// Pages of all ranks, of one after the other.
+/// Allocates pages of all ranks in turn.
 template <class Device>
 class pages_of_ranks {
     using remote = allot::remote_offset<decltype(Device::address::handle)>;
@@ -54,7 +54,7 @@ public:
     static constexpr allot::dl_device_type dl_device = Device::dl_device;
     static constexpr allot::reclaim reclaims = allot::reclaim::any;
 
-    /// `starts`: where the pages of each rank begin.
+    /// `starts` has the first page of each rank.
     explicit pages_of_ranks(const std::vector<typename remote::address>& starts) {
         const std::size_t bytes = page_bytes * static_cast<std::size_t>(share(all_pages, static_cast<int>(starts.size())));
         for (const auto& start : starts) parts_.emplace_back(allot::adopted<kind, nothing_to_do>{start, bytes, 64, {}});
@@ -72,7 +72,7 @@ public:
     [[nodiscard]] allot::diagnosis diagnose(allot::layout wanted) const noexcept { return parts_[0].diagnose(wanted); }
 };
 
-/// What the directory did, the same on every rank.
+/// The statistics of the directory, which are the same on every rank.
 struct cache_counts {
     int hits = 0, misses = 0, evictions = 0;
 };
@@ -100,11 +100,11 @@ class cache {
     std::size_t free_pages_ = all_pages;
     int round_ = 0;
     cache_counts counts_;
-    std::uint64_t sum_ = 0;  // over the values that this rank got
+    std::uint64_t sum_ = 0;  // over the values that this rank read
 
     [[nodiscard]] block everywhere(allot::layout wanted) const {
         const block made = memory_.allocate(wanted);
-        require(static_cast<bool>(made), "the cache's memory was refused");
+        require(static_cast<bool>(made), "the cache's memory cannot be allocated");
         const allot::agreement agreed = memory_.agree();
         require(static_cast<bool>(agreed), agreed.what());
         return made;
@@ -116,7 +116,7 @@ class cache {
     }
     void synchronize() { require_code(Device::synchronize(ranks_, pages_.address.handle), "synchronize"); }
 
-    /// What a value is: some numbers that follow from its key.
+    /// Returns the value for a key: numbers that are computed from the key.
     [[nodiscard]] static std::vector<std::uint32_t> computed(int key) {
         std::minstd_rand numbers{static_cast<unsigned>(key) + 1};
         std::vector<std::uint32_t> made(1 + numbers() % (most_pages * page_bytes / sizeof(std::uint32_t)));
@@ -143,11 +143,11 @@ class cache {
         std::vector<std::uint32_t> got(where.size / sizeof(std::uint32_t));
         for_each_page(where, reinterpret_cast<std::byte*>(got.data()),
                       [](std::byte* bytes, auto page, std::size_t count) { return Device::get(page, bytes, count); });
-        require(got == computed(key), "the cache gave another value for key " + std::to_string(key));
+        require(got == computed(key), "the cache returned a wrong value for key " + std::to_string(key));
         sum_ += checksum(no_bytes, got.data(), where.size);
     }
 
-    /// Evicts what was not used for longest, until a whole round fits.
+    /// Evicts the least recently used values until a whole round fits.
     void make_room() {
         while (free_pages_ < requests_a_round * most_pages) {
             const auto oldest = std::min_element(directory_.begin(), directory_.end(), [](const auto& a, const auto& b) {
@@ -159,7 +159,7 @@ class cache {
             ++counts_.evictions;
         }
     }
-    /// Keys, tables and what was used when, as a number.
+    /// Returns a checksum of keys, tables and times of last use.
     [[nodiscard]] std::uint64_t directory_sum() const {
         std::uint64_t sum = no_bytes;
         for (const auto& [key, each] : directory_) {
@@ -178,11 +178,11 @@ public:
           sums_{everywhere({sizeof sum_, 64})},
           values_{pages{starts()}, heap_arena{{}, 64_KiB}, *memory_.on(0, pages_)} {}
 
-    /// Every rank is told all requests, and serves its own. `keys` are different.
+    /// Serves a round. Every rank receives all requests and serves its own. Precondition: the keys are distinct.
     void serve(const std::vector<int>& keys) {
         ++round_;
         make_room();
-        int turn = round_;  // whose turn it is: with one rank, always the one
+        int turn = round_;  // the rank whose turn it is
         for (const int key : keys) {
             const bool is_mine = turn++ % ranks_.size() == ranks_.rank();
             if (const auto found = directory_.find(key); found != directory_.end()) {
@@ -194,7 +194,7 @@ public:
             ++counts_.misses;
             const std::size_t bytes = computed(key).size() * sizeof(std::uint32_t);
             const value fresh = values_.allocate({bytes, 64});
-            require(static_cast<bool>(fresh), "there is no room for a value");
+            require(static_cast<bool>(fresh), "a value does not fit the cache");
             free_pages_ -= fresh.address.size();
             directory_[key] = {fresh, round_};
             if (is_mine) put(fresh, key);
@@ -206,7 +206,7 @@ public:
 
     [[nodiscard]] const cache_counts& counts() const { return counts_; }
 
-    /// The sum over the values that all ranks got. Every rank calls it.
+    /// Returns the sum over the values that all ranks read. Every rank must call it.
     [[nodiscard]] std::uint64_t sum() {
         std::memcpy(Device::local(sums_.address), &sum_, sizeof sum_);
         synchronize();
@@ -223,7 +223,7 @@ public:
     }
 };
 
-/// Rounds of requests, some keys oftener than others.
+/// Runs rounds of requests, in which some keys are more frequent than others.
 template <class Device, class Ranks>
 void serve_all(cache<Device, Ranks>& of) {
     std::minstd_rand random{7};

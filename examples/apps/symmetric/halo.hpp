@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heat in a plate: every rank has some of its rows, and one row of each neighbour's beside them, the halo.
+// Heat in a plate: every rank has some of the rows, and a copy of one row of each neighbor, the halo.
 //
-//     rank 0   │ edge │ rows … │ halo │ ◄─ put ─┐        a step: put the outer rows into the neighbours' halos, meet,
-//     rank 1          ▲ put ─ │ halo │ rows … │ edge │   and compute; then the two tensors change places
+//     rank 0   │ edge │ rows … │ halo │ ◄─ put ─┐        a step: write the outer rows to the neighbors' halos,
+//     rank 1          ▲ put ─ │ halo │ rows … │ edge │   synchronize and compute; then swap the two tensors
 //
-// A neighbour's halo is a slice of the same tensor on its rank. Every cell is computed by the same sum whoever has it,
-// so that the result is the same to the last bit for any number of ranks.
+// A neighbor's halo is a slice of the same tensor on its rank. Every rank computes a cell by the same sum, so the
+// result is identical, bit for bit, for any number of ranks.
 #pragma once
 
 #include "shared.hpp"
@@ -37,7 +37,7 @@ class plate {
 
     [[nodiscard]] symmetric tensor() {
         auto made = allot::alloc_tensor(data_, allot::anywhere, {rows_ + 2, plate_columns}, allot::float32);
-        require(static_cast<bool>(made), "a tensor of the plate was refused");
+        require(static_cast<bool>(made), "a tensor of the plate cannot be allocated");
         auto agreed = allot::agree_on(memory_, *made);
         require(static_cast<bool>(agreed), agreed.error().what());
         std::fill_n(cells(*agreed), (rows_ + 2) * plate_columns, 0.0F);
@@ -46,7 +46,7 @@ class plate {
     [[nodiscard]] static float* cells(const symmetric& of) {
         return static_cast<float*>(Device::local(of.here().address()));
     }
-    /// One row of a tensor.
+    /// Returns one row of a tensor.
     template <class Tensor>
     [[nodiscard]] static auto row(const Tensor& of, int y) {
         return *allot::slice(of, {y, 0}, {1, plate_columns});
@@ -55,14 +55,14 @@ class plate {
         const auto there = now_.on(rank);
         require(static_cast<bool>(there), to_string(there.error()));
         const auto copied = allot::copy_tensor(row(now_.here(), from), row(*there, to), way_);
-        require(static_cast<bool>(copied), "a row was not copied");
+        require(static_cast<bool>(copied), "a row cannot be copied");
     }
     void synchronize() { require_code(Device::synchronize(ranks_, data_.base().handle), "synchronize"); }
 
 public:
     plate(memory_type& memory, Ranks& ranks) : memory_{memory}, ranks_{ranks}, rows_{share(plate_rows, ranks.size())} {
         auto made = allot::alloc_storage(memory_, 32_KiB, 64);
-        require(static_cast<bool>(made), "the plate's storage was refused");
+        require(static_cast<bool>(made), "the plate's storage cannot be allocated");
         data_ = *made;
         now_ = tensor();
         next_ = tensor();
@@ -86,7 +86,7 @@ public:
         std::swap(now_, next_);  // on every rank
     }
 
-    /// All cells in their order, read from the ranks that have them. Every rank calls it.
+    /// Reads all cells in order from their ranks. Every rank must call it.
     [[nodiscard]] std::uint64_t sum() {
         synchronize();
         allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 64_KiB};
@@ -95,7 +95,7 @@ public:
         std::uint64_t all = no_bytes;
         for (int rank = 0; rank != ranks_.size(); ++rank) {
             const auto there = *allot::slice(*now_.on(rank), {1, 0}, {rows_, plate_columns});
-            require(static_cast<bool>(allot::copy_tensor(there, part, way_)), "a part of the plate was not copied");
+            require(static_cast<bool>(allot::copy_tensor(there, part, way_)), "a part of the plate cannot be copied");
             all = checksum(all, part.data(), part.size_bytes());
         }
         synchronize();

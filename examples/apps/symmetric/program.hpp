@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program, for any memory of which every rank has a part. What rank 0 prints does not depend on how many there are.
+// The program, for any memory with a part on every rank. The output of rank 0 is independent of the number of ranks.
 #pragma once
 
 #include "cache.hpp"
@@ -13,7 +13,7 @@ namespace example {
 template <class Device, class Ranks>
 void run(Ranks& ranks, bool diverging) {
     memory_of_ranks<Device, Ranks> memory{{Device{ranks}, 1_MiB}, ranks};
-    // What nobody should do: one rank allocates, and the others do not.
+    // Deliberate error: one rank allocates, and the others do not.
     if (diverging && ranks.rank() == ranks.size() - 1) static_cast<void>(memory.allocate({.size = 64}));
 
     plate<Device, Ranks> heat{memory, ranks};
@@ -31,7 +31,7 @@ void run(Ranks& ranks, bool diverging) {
                 values.counts().evictions, static_cast<unsigned long long>(values_sum));
 }
 
-/// What `main` does: 0; 1 after a line on standard error, when something was refused; 2 on bad usage.
+/// Implements `main`. Returns 0; 1 with a line on standard error on failure; 2 for invalid usage.
 template <class Device, class Ranks>
 [[nodiscard]] int run_program(Ranks& ranks, int argc, char** argv) {
     const bool diverging = argc == 2 && std::strcmp(argv[1], "--diverge") == 0;

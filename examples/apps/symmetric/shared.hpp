@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What both parts of the program share: the memory of all ranks, and what ends the program when something is refused.
+// Code that both parts of the program share: the memory of all ranks, and the handling of errors.
 #pragma once
 
 #include <allot/allot.hpp>
@@ -13,11 +13,11 @@ namespace example {
 
 using namespace allot::literals;
 
-/// Every rank's part of the memory, in which all of them allocate alike.
+/// The memory of every rank. All ranks make the same allocations in it.
 template <class Device, class Ranks>
 using memory_of_ranks = allot::symmetric<allot::arena<Device, allot::best_fit<>>, Ranks>;
 
-/// Ends the program, on all ranks: who started it ends them where only one of them fails.
+/// Ends the program with an error. `main` ends all ranks if only one fails.
 inline void require(bool fine, const std::string& what) {
     if (!fine) throw std::runtime_error{what};
 }
@@ -26,9 +26,9 @@ void require_code(Code code, const char* what) {
     require(static_cast<long>(code) == 0, what + (" failed with " + std::to_string(static_cast<long>(code))));
 }
 
-/// Ranks have to divide what they share.
+/// Returns the share of one rank. Fails unless the ranks divide the total.
 inline int share(int all, int ranks) {
-    require(all % ranks == 0, std::to_string(all) + " do not divide among " + std::to_string(ranks) + " ranks");
+    require(all % ranks == 0, std::to_string(all) + " cannot be divided among " + std::to_string(ranks) + " ranks");
     return all / ranks;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// symmetric_shmem: the program on OpenSHMEM's symmetric heap.
+// symmetric_shmem: the program with OpenSHMEM's symmetric heap.
 //
 //     oshrun --mca btl ^uct -n 2 symmetric_shmem
 #include "program.hpp"
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     {
         allot::shmem::processing_elements ranks;
         if (const int status = example::run_program<allot::shmem::heap>(ranks, argc, argv); status != 0)
-            shmem_global_exit(status);  // the others may wait for this one
+            shmem_global_exit(status);  // other ranks may be waiting for this one
     }
     shmem_finalize();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// elements: what the machine knows of an element's type. It computes, reads and shows int32, int64 and float32; tensors
-// of other types can be allocated, copied and viewed. Integers wrap.
+// elements: the element types of the machine. It computes, reads and prints int32, int64 and float32. Tensors of other
+// types can be allocated, copied and viewed. Integers wrap.
 #pragma once
 
 #include "program.hpp"
@@ -15,7 +15,7 @@ namespace vm {
 
 static_assert(sizeof(float) == 4 && std::numeric_limits<float>::is_iec559);
 
-/// `use(T{})` for the element type of a dtype; false when there is none.
+/// Calls `use(T{})` with the element type of a dtype. Returns false for an unsupported dtype.
 template <class Use>
 [[nodiscard]] bool with_element(allot::dtype type, Use&& use) {
     if (type == allot::int32) return use(std::int32_t{}), true;
@@ -28,7 +28,7 @@ template <class Use>
 [[nodiscard]] constexpr const char* name_of(std::int64_t) noexcept { return "int64"; }
 [[nodiscard]] constexpr const char* name_of(float) noexcept { return "float32"; }
 
-/// Integers are computed as these, because they wrap.
+/// The unsigned types in which integers are computed, because unsigned arithmetic wraps.
 template <class T>
 using wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
@@ -43,15 +43,15 @@ template <class T>
     return static_cast<T>(x * y);
 }
 
-/// One number as an element; what is wrong with it, if anything.
+/// Converts a number to an element. Returns a description of the error, if any.
 template <class T>
 [[nodiscard]] const char* convert(const number& from, T& to) noexcept {
     if constexpr (std::is_integral_v<T>) {
-        if (!from.is_integer) return "an element is not a whole number";
-        if (!std::in_range<T>(from.integer)) return "an element does not fit its dtype";
+        if (!from.is_integer) return "an element is not an integer";
+        if (!std::in_range<T>(from.integer)) return "an element is out of range for its dtype";
         to = static_cast<T>(from.integer);
     } else {
-        if (std::fabs(from.real) > std::numeric_limits<T>::max()) return "an element does not fit its dtype";
+        if (std::fabs(from.real) > std::numeric_limits<T>::max()) return "an element is out of range for its dtype";
         to = static_cast<T>(from.real);
     }
     return nullptr;
@@ -61,10 +61,10 @@ template <class T>
 template <class T>
 class element_source {
 public:
-    /// Throws a sentence when they are no `count` elements of this type.
+    /// Throws a `program_error` when these are not `count` elements of this type.
     element_source(const elements& from, std::size_t count, std::size_t line) : is_polynomial_{from.is_polynomial} {
         if (!is_polynomial_ && from.numbers.size() != count)
-            throw program_error{line, "the tensor has " + std::to_string(count) + " elements, and " +
+            throw program_error{line, "the tensor has " + std::to_string(count) + " elements, but " +
                                           std::to_string(from.numbers.size()) + " are given"};
         for (const number& each : from.numbers) {
             if (const char* const reason = convert(each, numbers_.emplace_back())) throw program_error{line, reason};
@@ -83,7 +83,7 @@ private:
     bool is_polynomial_;
 };
 
-/// Element `i` of bytes at any alignment.
+/// Returns element `i` of bytes with any alignment.
 template <class T>
 [[nodiscard]] T load(const void* from, std::size_t i) noexcept {
     T element;
@@ -95,7 +95,7 @@ void store(void* to, std::size_t i, T element) noexcept {
     std::memcpy(static_cast<std::byte*>(to) + i * sizeof(T), &element, sizeof(T));
 }
 
-/// Equal, or neither of them a number: memories may differ in how they write that.
+/// Returns whether two elements are equal, or both are NaN. The bits of a NaN may differ between memories.
 template <class T>
 [[nodiscard]] bool is_same(T a, T b) noexcept {
     return a == b || (a != a && b != b);

@@ -1,5 +1,6 @@
-// c = a what b, element by element, over rows: row r of an operand begins at entry r, in bytes from its first word.
-// Integers wrap; 64-bit ones are two words, since not every device has them.
+// Computes c = a (operation) b element by element over rows. Row r of an operand begins at entry r, in bytes from the
+// operand's first word.
+// Integers wrap. A 64-bit integer is two words, because not every device supports 64-bit integers.
 #version 450
 layout(local_size_x = 64) in;
 layout(std430, set = 0, binding = 0) readonly buffer A { uint a[]; };
@@ -12,8 +13,8 @@ layout(push_constant) uniform Arguments {
     operand of_a, of_b, of_c;
     uint count, what, type;
 };
-const uint add = 0, subtract = 1;                  // and multiply
-const uint type_int32 = 0, type_float32 = 2;       // and int64
+const uint add = 0, subtract = 1;                  // multiply has the remaining code
+const uint type_int32 = 0, type_float32 = 2;       // int64 has the code in between
 
 uint word_of(operand of, uint element, uint words) {
     return of.first + rows[of.first_row + element / of.row_elements] / 4 + element % of.row_elements * words;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// gpu: scope global.vtcm is memory of a GPU of CUDA's or HIP's, as its vendor's table of calls says. Tensors are pointers
-// that the host must not follow. This program has no kernels for these devices: the rows of operands are copied to the
-// host, which computes, and the rows of the result are copied back.
+// gpu: scope global.vtcm is memory of a GPU, through the table of CUDA's or HIP's calls. Tensors are pointers that the
+// host must not dereference. This program has no kernels for these devices. It copies the rows of the operands to the
+// host, which computes the result, and copies the rows of the result back.
 //
 //     device   │ … │ row 1 of a │ … │ row 0 of a │ …
 //                        └───────────┐  ▲│   at `address` and an entry of the table
 //     host              │ row 0 of a │ row 1 of a │      staged, for each operand
 //
-// The runtime itself knows where an address lies. All copies are of the null stream, and waited for.
+// The runtime finds the memory of an address. All copies use the null stream and are complete when the calls return.
 #pragma once
 
 #include "host_memory.hpp"
@@ -31,7 +31,7 @@ public:
         auto error = Runtime::memcpy_async(to, from, bytes, nullptr);
         if (error == Runtime::success) error = Runtime::stream_synchronize(nullptr);
         if (error == Runtime::success) return 0;
-        static_cast<void>(Runtime::get_last_error());  // it is answered here, and nobody's later
+        static_cast<void>(Runtime::get_last_error());  // clears the sticky error
         return static_cast<long>(error);
     }
 
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    /// The rows of an operand, and room on the host for each.
+    /// The rows of an operand, and a buffer on the host for each.
     struct staged {
         staged(const operand<void*>& of, allot::dtype type)
             : row_bytes{of.row_elements * type.element_bytes()},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// host: every scope is an arena on the heap. And what all memories share: the arena of `global`, which is on the heap
-// in each of them, and kernels and copies over memory that the host reaches.
+// host: every scope is an arena on the heap. This header also has the parts that all memories share: the arena of scope
+// `global`, which is always on the heap, and kernels and copies over memory that the host can access.
 //
-//     kernel operand    address, rows  ──►  row r begins at entry r from the address; without rows, all is one row
+//     kernel operand    address, rows  ──►  row r begins at address + entry r; without entries, there is one row
 #pragma once
 
 #include "elements.hpp"
@@ -14,27 +14,27 @@
 
 namespace vm {
 
-/// What is missing on this machine: said to the user.
+/// Thrown when this machine lacks the memory. The text describes the missing part.
 struct unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Bytes of each memory. None grows, so that no program takes more.
+/// The bytes of each memory. No memory grows, so a program cannot allocate more.
 struct memory_sizes {
     std::size_t global = 16 << 20;
-    std::size_t vtcm = 1 << 20;    // of each of the two
+    std::size_t vtcm = 1 << 20;    // of each of the two devices
     std::size_t caller = 16 << 20;  // inputs and outputs
 };
 
 inline constexpr std::size_t region_align = 4096;
-/// Records lie beside the memory everywhere, so that the same bytes can be had of each.
+/// Records are in a side table in every memory, so that each memory has the same capacity.
 using placement = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 using heap_arena =
     allot::arena<allot::host::heap, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
-/// Entries of a table: bytes from the storage's base, as 32-bit machines have pointers of four bytes.
+/// The entries of a table: four bytes, as pointers of 32-bit machines, that count bytes from the storage's base.
 using row_entry = allot::row_offset<std::uint32_t>;
 
-/// A tensor as a kernel takes it.
+/// A tensor as an argument of a kernel.
 template <class Address>
 struct operand {
     Address address{};
@@ -42,7 +42,7 @@ struct operand {
     std::size_t row_elements = 0;
 };
 
-/// The rows of an operand, as the host finds them: `reach(address)` is a pointer to a byte.
+/// The rows of an operand as pointers of the host. `reach(address)` returns a pointer to a byte.
 struct host_rows {
     template <class Model, class Reach>
     host_rows(Model, const operand<typename Model::address>& of, Reach&& reach) : row_elements{of.row_elements} {
@@ -53,7 +53,7 @@ struct host_rows {
     std::size_t row_elements;
 };
 
-/// `c = a what b`; -1 for elements that it does not know.
+/// Computes c = a (operation) b. Returns 0, or -1 for an unsupported dtype.
 [[nodiscard]] inline long run_on_host(operation what, allot::dtype type, std::size_t count, const host_rows& a,
                                       const host_rows& b, const host_rows& c) {
     const bool is_known = with_element(type, [&](auto element) {
@@ -67,7 +67,7 @@ struct host_rows {
     return is_known ? 0 : -1;
 }
 
-/// Memory with pointers, which is a part of every memory here.
+/// Copies and kernels for memory with pointers, which every memory includes.
 struct host_access {
     [[nodiscard]] static long copy(const void* from, void* to, std::size_t bytes) noexcept {
         std::memcpy(to, from, bytes);
@@ -82,11 +82,11 @@ struct host_access {
     }
 };
 
-/// An arena of so many bytes; throws `unavailable` where they are not to be had.
+/// Returns an arena of `size` bytes. Throws `unavailable` when the device cannot allocate them.
 template <class Arena>
 [[nodiscard]] Arena arena_of(typename Arena::device_type device, std::size_t size) {
     Arena made{std::move(device), size};
-    if (made.size() < size) throw unavailable{"the memory gives no " + std::to_string(size) + " bytes at once"};
+    if (made.size() < size) throw unavailable{"the memory cannot allocate " + std::to_string(size) + " contiguous bytes"};
     return made;
 }
 

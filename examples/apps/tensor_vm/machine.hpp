@@ -7,10 +7,10 @@
 //
 // A memory is a type with an arena `global` on the heap, two allocators `vtcm[2]` of any kind, and overloads of
 // `copy(from, to, bytes)` and `run(operation, dtype, count, a, b, c)` for its addresses. A register holds one of the
-// storages and tensors that these allocators make: the compiler specialises every call for each, and a scope's name is
-// looked up in a `scope_map` when the program runs. What the tensor layer refuses becomes a `program_error`.
+// storages and tensors of these allocators. The compiler specializes every call for each type, and a `scope_map` finds
+// the allocator of a scope's name at run time. Errors of the tensor layer become a `program_error`.
 //
-// Claims and handles are hardened: should the machine ever kill something twice, it is stopped.
+// Leases and handles are hardened: if the machine kills an object twice, the process aborts.
 #pragma once
 
 #include "host_memory.hpp"
@@ -60,16 +60,16 @@ class machine {
 
     struct named {
         object held;
-        std::size_t made = 0, killed = 0;  // lines; 0 while it lives
+        std::size_t made = 0, killed = 0;  // line numbers; `killed` is 0 while the object is alive
         bool is_output = false;
-        std::shared_ptr<bool> is_written = std::make_shared<bool>(false);  // of the bytes, so shared with a view of all
+        std::shared_ptr<bool> is_written = std::make_shared<bool>(false);  // a property of the bytes, shared with views
     };
 
 public:
     machine(Memory& memory, const memory_sizes& sizes)
         : memory_{memory}, caller_{arena_of<heap_arena>({}, sizes.caller)} {}
 
-    /// Throws a `program_error`. The elements of outputs, and of what is printed, go to `out`.
+    /// Runs a program. Writes the elements of outputs and of printed tensors to `out`. Throws a `program_error`.
     void run(const program& all, std::ostream& out) {
         out_ = &out;
         for (const statement& each : all) {
@@ -105,24 +105,24 @@ private:
 
     [[nodiscard]] named& live(const std::string& name) {
         const auto found = registers_.find(name);
-        if (found == registers_.end()) refuse("there is nothing of the name " + detail::quoted(name));
+        if (found == registers_.end()) refuse("there is no object " + detail::quoted(name));
         if (found->second.killed != 0)
             refuse(detail::quoted(name) + " was killed in line " + std::to_string(found->second.killed));
         return found->second;
     }
-    /// What a tensor holds before it is written is not the same in every memory: it is not read.
+    /// Rejects a read of a tensor that was never written, because its contents differ between memories.
     void check_written(const std::string& name) {
         with_tensor(name, [](const auto&) {});
-        if (!*live(name).is_written) refuse(detail::quoted(name) + " is read and was never written");
+        if (!*live(name).is_written) refuse(detail::quoted(name) + " is read before it is written");
     }
     named& put(const std::string& name, object held) {
         named& at = registers_[name];
         if (at.made != 0 && at.killed == 0)
-            refuse(detail::quoted(name) + " is in use since line " + std::to_string(at.made));
+            refuse(detail::quoted(name) + " is already defined in line " + std::to_string(at.made));
         at = {std::move(held), line_};
         return at;
     }
-    /// `use(storage)`
+    /// Calls `use(storage)`.
     template <class Use>
     auto with_storage(const std::string& name, Use&& use) {
         using answer = decltype(use(storage_on<heap_arena>{}));
@@ -133,7 +133,7 @@ private:
             },
             live(name).held);
     }
-    /// `use(tensor)`, contiguous or not.
+    /// Calls `use(tensor)` with a contiguous or discontiguous tensor.
     template <class Use>
     auto with_tensor(const std::string& name, Use&& use) {
         using answer = decltype(use(tensor_on<heap_arena>{}));
@@ -160,8 +160,9 @@ private:
 
     void execute(const alloc_storage& wanted) {
         if (wanted.align < 0) refuse({allot::tensor_refusal::bad_alignment});
-        if (wanted.align > static_cast<std::int64_t>(region_align))  // beyond it, the region's own address would decide
-            refuse("a storage is aligned to at most " + std::to_string(region_align) + " bytes");
+        // Above this alignment, success would depend on the region's address.
+        if (wanted.align > static_cast<std::int64_t>(region_align))
+            refuse("the alignment of a storage is at most " + std::to_string(region_align) + " bytes");
         const allot::scope_map memories{allot::in_scope<allot::scope::global>(memory_.global),
                                         allot::in_scope<allot::scope::vtcm>(memory_.vtcm[0]),
                                         allot::in_scope<allot::scope::vtcm, 1>(memory_.vtcm[1])};
@@ -183,12 +184,12 @@ private:
     }
 
     void execute(const alloc_discontiguous_tensor& wanted) {
-        // The host writes tables, and only one scope can be reached by it in every memory.
+        // The host writes tables, and scope global is the only one that it can access in every memory.
         const auto table = with_storage(wanted.table, [&](const auto& in) -> storage_on<heap_arena> {
             if constexpr (std::same_as<decltype(in), const storage_on<heap_arena>&>) {
                 if (&in.body()->allocator() == &memory_.global) return in;
             }
-            refuse("the storage of a table is of the scope global");
+            refuse("a table needs a storage of scope global");
         });
         put(wanted.target, with_storage(wanted.data, [&](const auto& data) -> object {
                 if (!wanted.table_offset) return with_offsets(wanted, table, allot::anywhere, data);
@@ -236,7 +237,7 @@ private:
 
     void execute(const kill_object& wanted) {
         named& it = live(wanted.name);
-        if (it.is_output) refuse(detail::quoted(wanted.name) + " is an output, which lives to the end");
+        if (it.is_output) refuse(detail::quoted(wanted.name) + " is an output and cannot be killed");
         std::visit(
             [](auto& held) {
                 if constexpr (requires { held.kill(); }) held.kill();
@@ -270,14 +271,14 @@ private:
         check_written(wanted.a);
         check_written(wanted.b);
         const argument a = argument_named(wanted.a), b = argument_named(wanted.b), c = argument_named(wanted.c);
-        if (a.memory != c.memory || b.memory != c.memory) refuse("the operands are not all in one memory");
+        if (a.memory != c.memory || b.memory != c.memory) refuse("the operands are in different memories");
         if (a.type != c.type || b.type != c.type) refuse({allot::tensor_refusal::dtype_mismatch});
         if (a.shape != c.shape || b.shape != c.shape) refuse({allot::tensor_refusal::shape_mismatch});
         std::size_t element = 0;
         if (!with_element(c.type, [&](auto one) { element = sizeof one; }))
-            refuse("kernels know int32, int64 and float32, and no other dtype");
+            refuse("kernels support only int32, int64 and float32");
         if (std::min({a.align, b.align, c.align}) < element)
-            refuse("an operand's storage is aligned to fewer bytes than an element has");
+            refuse("an operand's storage has less alignment than an element");
         *live(wanted.c).is_written = true;
         const std::size_t count = *allot::element_count(c.shape);
         if (count == 0) return;
@@ -300,11 +301,11 @@ private:
             it.is_output = wanted.is_output;
             *it.is_written = true;
         });
-        if (!is_known) refuse("inputs and outputs are int32, int64 or float32");
+        if (!is_known) refuse("inputs and outputs must be int32, int64 or float32");
         if (wanted.is_output) outputs_.push_back(wanted.name);
     }
 
-    /// `use(element, bytes, tensor)` with a copy of a tensor's elements that the host can read.
+    /// Calls `use(element, bytes, tensor)` with a copy of a tensor's elements in host memory.
     template <class Use>
     void read(const std::string& name, Use&& use) {
         check_written(name);
@@ -324,7 +325,7 @@ private:
                 const T element = load<T>(bytes, i);
                 if (!is_same(element, values[i]))
                     refuse("element " + std::to_string(i) + " of " + detail::quoted(wanted.name) + " is " +
-                           shown(element) + ", and " + shown(values[i]) + " is expected");
+                           shown(element) + ", expected " + shown(values[i]));
             }
         });
     }

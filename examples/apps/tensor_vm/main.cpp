@@ -3,7 +3,7 @@
 //
 //     tensor_vm tightly_coupled programs/seed_discontiguous.program
 //
-// See `tensor_vm --help`.
+// `tensor_vm --help` prints all options.
 #include "optional_memories.hpp"
 #include "run.hpp"
 #include "separate_memory.hpp"
@@ -15,22 +15,22 @@ namespace {
 
 constexpr const char* help = R"(usage: tensor_vm MEMORY FILE.program...
 
-Runs each program and prints its outputs. What is printed does not depend on the memory:
+Runs each program and prints its outputs, which are the same for every memory. MEMORY selects scope global.vtcm:
 
-  host             scope global.vtcm is an arena on the heap
-  tightly_coupled  it is a window of fixed size
-  opencl           it is an OpenCL buffer: a handle, and an offset for every tensor
-  vulkan           it is a VkDeviceMemory: a handle, an offset for every tensor, and one buffer for the kernels
-  cuda, hip        it is memory of a GPU, which the host does not touch: a pointer
-  metal            it is a Metal buffer that the host shares: a handle, and an offset for every tensor
-  mpi              it is a window of MPI: the window, and an offset for every tensor
-  shmem            it is an object of OpenSHMEM's heap: the object, and an offset for every tensor (oshrun -n 1)
-  separate         it takes no offsets: every tensor is a buffer of its own
+  host             an arena on the heap
+  tightly_coupled  a window of fixed size
+  opencl           an OpenCL buffer: a tensor is the handle and an offset
+  vulkan           a VkDeviceMemory: a tensor is the handle and an offset; kernels use one buffer over the memory
+  cuda, hip        memory of a GPU without access by the host: a tensor is a pointer
+  metal            a Metal buffer in shared storage: a tensor is the handle and an offset
+  mpi              an MPI window: a tensor is the window and an offset
+  shmem            an object of OpenSHMEM's heap: a tensor is the object and an offset (oshrun -n 1)
+  separate         memory without offsets: every tensor is a separate buffer
 
-Scope global is an arena on the heap in each of them.
+Scope global is always an arena on the heap.
 
-Exits with 1 when a program is refused or does not give what it expects, after the line and the reason; with 2 on bad
-usage or a file that cannot be read; and with 77 when this machine lacks the memory.
+Exit status: 1 when a program is invalid or an expectation fails, with the line and the reason on standard error; 2 for
+invalid usage or an unreadable file; 77 when this machine lacks the memory.
 )";
 
 [[nodiscard]] int run_in(const std::string& memory, const std::vector<std::string>& paths) {
@@ -52,7 +52,7 @@ int main(int argc, char** argv) try {
         std::cout << help;
         return 0;
     }
-    if (arguments.size() < 2) throw vm::usage_error{"a memory and a program are needed"};
+    if (arguments.size() < 2) throw vm::usage_error{"a memory and a program are required"};
     return run_in(arguments[0], {arguments.begin() + 1, arguments.end()});
 } catch (const vm::unavailable& reason) {
     std::cerr << "skipped: " << reason.what() << '\n';

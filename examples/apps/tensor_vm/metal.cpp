@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#define NS_PRIVATE_IMPLEMENTATION  // one file of a program has Metal-cpp's own functions
+#define NS_PRIVATE_IMPLEMENTATION  // one translation unit defines Metal-cpp's functions
 #define MTL_PRIVATE_IMPLEMENTATION
 #include <Metal/Metal.hpp>
 
@@ -10,7 +10,7 @@
 namespace vm {
 
 namespace {
-/// The device is the program's to the end.
+/// The program holds the device until it ends.
 MTL::Device* system_device() {
     static MTL::Device* const device = MTL::CreateSystemDefaultDevice();
     return device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// metal: scope global.vtcm is a Metal buffer that the host shares, on the device that `Open` gives. Tensors are the buffer
-// and an offset; copies and kernels are the host's, in the buffer's contents.
+// metal: scope global.vtcm is a Metal buffer in shared storage, on the device that `Open` returns. A tensor is the
+// buffer and an offset. The host copies and computes in the buffer's contents.
 #pragma once
 
 #include "host_memory.hpp"
@@ -17,7 +17,7 @@ class metal_memory : public host_access {
 
     [[nodiscard]] static buffer open() {
         Device* const found = Open();
-        if (found == nullptr) throw unavailable{"Metal has no device here"};
+        if (found == nullptr) throw unavailable{"Metal found no device"};
         return buffer{found};
     }
 

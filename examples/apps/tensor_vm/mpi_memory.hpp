@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mpi: scope global.vtcm is a window of MPI, of this process alone. Tensors are the window and an offset; copies are puts
-// and gets to this process's own part, and kernels run on the host, which finds that part by its address.
+// mpi: scope global.vtcm is an MPI window of this process alone. A tensor is the window and an offset. Copies are puts
+// and gets to this process's own part. Kernels run on the host through the part's address.
 #pragma once
 
 #include "host_memory.hpp"
@@ -14,7 +14,7 @@ class mpi_memory : public host_access {
     using address = window::address;
     using window_operand = operand<address>;
 
-    /// MPI can begin only once in a process, and ends with it.
+    /// MPI can be initialized only once in a process, and is finalized at its end.
     static void begin() {
         struct session {
             session() { ::MPI_Init(nullptr, nullptr); }

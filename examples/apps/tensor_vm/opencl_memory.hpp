@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// opencl: scope global.vtcm is a buffer of an OpenCL device. Tensors are its handle and a byte offset; kernels take
-// both, and for a discontiguous tensor its table, whose entries are offsets too. The host never touches a byte of it.
+// opencl: scope global.vtcm is a buffer of an OpenCL device. A tensor is the buffer's handle and a byte offset. Kernels
+// take both, and for a discontiguous tensor the table, whose entries are offsets. The host never accesses the buffer.
 //
 //     argument   cl_mem, offset, entries, elements of a row      three times: a, b and c
 //
-// All work goes through one in-order queue.
+// All commands use one in-order queue.
 #pragma once
 
 #include "host_memory.hpp"
@@ -38,7 +38,7 @@ class opencl_memory : public host_access {
         if (status != CL_SUCCESS)
             throw unavailable{std::string{"OpenCL: "} + what + " failed with " + std::to_string(status)};
     }
-    /// The first device of the first platform that has one.
+    /// Returns the first device of the first platform that has a device.
     [[nodiscard]] static cl::Device first_device() {
         std::vector<cl::Platform> platforms;
         static_cast<void>(cl::Platform::get(&platforms));
@@ -46,19 +46,19 @@ class opencl_memory : public host_access {
             std::vector<cl::Device> devices;
             if (platform.getDevices(CL_DEVICE_TYPE_ALL, &devices) == CL_SUCCESS && !devices.empty()) return devices[0];
         }
-        throw unavailable{"there is no OpenCL platform with a device (Debian's pocl-opencl-icd is one)"};
+        throw unavailable{"no OpenCL platform has a device (Debian's pocl-opencl-icd provides one)"};
     }
 
     [[nodiscard]] static cl::CommandQueue queue_of(const cl::Context& context, const cl::Device& device) {
         cl_int status = CL_SUCCESS;
         cl::CommandQueue made{context, device, cl::QueueProperties::None, &status};
-        check(status, "making a queue");
+        check(status, "creating a queue");
         return made;
     }
     [[nodiscard]] static cl::Program kernels_of(const cl::Context& context, const cl::Device& device) {
         cl::Program made{context, opencl_source};
         if (made.build() != CL_SUCCESS)
-            throw std::runtime_error{"OpenCL: the kernels do not compile: " +
+            throw std::runtime_error{"OpenCL: the kernels failed to compile: " +
                                      made.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device)};
         return made;
     }
@@ -81,7 +81,7 @@ public:
                arena_of<vtcm_allocator>({context_, device_}, sizes.vtcm)} {}
     opencl_memory(const opencl_memory&) = delete;
     opencl_memory& operator=(const opencl_memory&) = delete;
-    ~opencl_memory() { queue_.finish(); }  // before the buffers go
+    ~opencl_memory() { queue_.finish(); }  // before the buffers are released
 
     using host_access::copy;
     [[nodiscard]] long copy(const void* from, address to, std::size_t bytes) const noexcept {
@@ -104,7 +104,7 @@ public:
         cl::Kernel kernel{kernels_, name.c_str(), &status};
         if (status != CL_SUCCESS) return status;
         cl_uint index = 0;
-        cl::Buffer entries[3];  // a kernel's arguments do not keep them, an enqueued kernel does
+        cl::Buffer entries[3];  // an enqueued kernel holds a reference to these buffers, a kernel argument does not
         for (const buffer_operand* const each : {&a, &b, &c}) {
             if (status = set_operand(kernel, index, *each, entries[index / 4]); status != CL_SUCCESS) return status;
             index += 4;
@@ -113,7 +113,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t no_rows[] = {0};  // all is one row, at the operand's own offset
+    static constexpr std::uint32_t no_rows[] = {0};  // one row, at the operand's own offset
 
     [[nodiscard]] cl_int set_operand(cl::Kernel& kernel, cl_uint index, const buffer_operand& of,
                                      cl::Buffer& entries) const {

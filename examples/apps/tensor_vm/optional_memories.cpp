@@ -3,7 +3,7 @@
 
 namespace vm {
 
-// Each is defined in the file of its name. CMake says which of them are there.
+// Each function is defined in the file of its name. CMake defines a macro for each function that exists.
 run_in_memory run_in_opencl, run_in_vulkan, run_in_cuda, run_in_hip, run_in_metal, run_in_mpi, run_in_shmem;
 
 namespace {

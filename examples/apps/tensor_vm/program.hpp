@@ -4,9 +4,9 @@
 //     vtcm_obj = alloc_storage(4096, storage_scope="global.vtcm")      # one statement a line
 //     a = alloc_tensor(vtcm_obj, offset=1024, shape=(4, 64), dtype=int32)
 //
-// `read_program` knows how each call is written and nothing of what it does: names, offsets and sizes are checked when
-// the program runs. It throws a `program_error`, one sentence and the line, and takes time and memory in proportion to
-// the text, which is `most_text` bytes at most.
+// `read_program` checks only the syntax of calls. The machine checks names, offsets and sizes at run time. A
+// `program_error` contains a sentence and the line. Time and memory are proportional to the size of the text, which is
+// at most `most_text` bytes.
 #pragma once
 
 #include <allot/tensor.hpp>
@@ -27,7 +27,7 @@ namespace vm {
 
 inline constexpr std::size_t most_text = 1 << 16;  // bytes of a program
 
-/// What is wrong with a program, in one sentence, and in which line.
+/// An error in a program: a sentence and the line number.
 struct program_error : std::runtime_error {
     program_error(std::size_t at, const std::string& reason) : std::runtime_error{reason}, line{at} {}
     std::size_t line;
@@ -41,13 +41,13 @@ struct number {
     bool is_integer = false;
 };
 
-/// The elements of a tensor: one by one, or element i is n0 + n1·i + n2·i² + …
+/// The elements of a tensor: a list, or a polynomial with element i = n0 + n1·i + n2·i² + …
 struct elements {
     std::vector<number> numbers;
     bool is_polynomial = false;
 };
 
-/// A tensor of the caller's: an input with its elements, or an output of zeros.
+/// A tensor of the caller: an input with its elements, or an output of zeros.
 struct declare {
     std::string name;
     allot::shape shape;
@@ -101,7 +101,7 @@ enum class operation : unsigned char { add, subtract, multiply };
 inline constexpr std::string_view operation_names[] = {"add", "subtract", "multiply"};
 struct kernel {
     operation what;
-    std::string a, b, c;  // c = a (what) b
+    std::string a, b, c;  // c = a (operation) b
 };
 
 struct statement {
@@ -126,7 +126,7 @@ namespace detail {
 struct token {
     enum class kind : unsigned char { end, word, text, number, mark };
     kind is = kind::end;
-    std::string_view chars;  // of a text, without its quotes
+    std::string_view chars;  // of a string, without its quotes
 };
 
 /// The tokens of one line.
@@ -148,18 +148,18 @@ public:
         return taken;
     }
     [[nodiscard]] std::string word(const char* what) {
-        if (!at_word()) refuse(std::string{"here stands "} + what + ", not " + found());
+        if (!at_word()) refuse(std::string{"expected "} + what + ", found " + found());
         return std::string{take().chars};
     }
     void mark(char c) {
-        if (!at_mark(c)) refuse(std::string{"here stands '"} + c + "', not " + found());
+        if (!at_mark(c)) refuse(std::string{"expected '"} + c + "', found " + found());
         advance();
     }
     void end() const {
-        if (!at_end()) refuse("the line ends here, but there is " + found());
+        if (!at_end()) refuse("expected the end of the line, found " + found());
     }
     [[nodiscard]] struct number number() {
-        if (next_.is != token::kind::number) refuse("here stands a number, not " + found());
+        if (next_.is != token::kind::number) refuse("expected a number, found " + found());
         const std::string_view chars = take().chars;
         const char *const begin = chars.data(), *const past = begin + chars.size();
         struct number read;
@@ -174,7 +174,7 @@ public:
             refuse(quoted(chars) + " is not a number");
         return read;
     }
-    /// `(1, 2, 3)`, which may be empty and may end with a comma.
+    /// Reads a list such as `(1, 2, 3)`, which may be empty and may end with a comma.
     template <class Each>
     void list(Each&& each) {
         mark('(');
@@ -186,7 +186,7 @@ public:
     }
     [[nodiscard]] std::int64_t integer() {
         const struct number read = number();
-        if (!read.is_integer) refuse("here stands a whole number of at most 64 bits");
+        if (!read.is_integer) refuse("expected an integer of at most 64 bits");
         return read.integer;
     }
     [[nodiscard]] std::vector<std::int64_t> integers() {
@@ -195,14 +195,14 @@ public:
         return all;
     }
     [[nodiscard]] allot::shape shape() { return allot::shape{std::span<const std::int64_t>{integers()}}; }
-    /// A name, or a text.
+    /// Reads a name or a string.
     [[nodiscard]] std::string text(const char* what) {
         return at_text() ? std::string{take().chars} : word(what);
     }
     [[nodiscard]] allot::dtype dtype() {
         const std::string name = text("a dtype");
         const auto known = allot::dtype_named(name);
-        if (!known) refuse("there is no dtype " + quoted(name));
+        if (!known) refuse("unknown dtype " + quoted(name));
         return *known;
     }
 
@@ -231,16 +231,16 @@ private:
         } else if (first == '"') {
             rest_.remove_prefix(1);
             const std::size_t length = rest_.find('"');
-            if (length == std::string_view::npos) refuse("the text has no end");
+            if (length == std::string_view::npos) refuse("the string is not terminated");
             give(token::kind::text, length);
             rest_.remove_prefix(1);
         } else if (std::string_view{"(),="}.find(first) != std::string_view::npos) {
             give(token::kind::mark, 1);
         } else {
             const bool is_shown = first > ' ' && first <= '~';
-            refuse(is_shown ? std::string{"the character '"} + first + "' has no place here"
-                            : "a character of code " + std::to_string(static_cast<unsigned char>(first)) +
-                                  " has no place here");
+            refuse(is_shown ? std::string{"unexpected character '"} + first + "'"
+                            : "unexpected character with code " +
+                                  std::to_string(static_cast<unsigned char>(first)));
         }
     }
     void give(token::kind is, std::size_t length) {
@@ -253,7 +253,7 @@ private:
     token next_;
 };
 
-/// The arguments of one call, by the names of its parameters: first by position, then `name=`, as in Python.
+/// The arguments of one call by parameter name: positional arguments first, then `name=value`, as in Python.
 class argument_reader {
     using value = std::variant<std::monostate, std::string, std::int64_t, std::vector<std::int64_t>>;
 
@@ -273,9 +273,9 @@ public:
                 put(which, read());
                 return;
             }
-            if (by_name) in_.refuse("an argument without a name stands behind one with a name");
+            if (by_name) in_.refuse("a positional argument follows a named argument");
             if (position == names_.size())
-                in_.refuse(call_ + " has no place for a further argument");
+                in_.refuse(call_ + " has too many arguments");
             put(position++, std::move(given));
         });
         in_.end();
@@ -288,7 +288,7 @@ public:
     [[nodiscard]] std::string text(const char* name, const char* otherwise) const {
         return has(name) ? text(name) : otherwise;
     }
-    [[nodiscard]] std::int64_t integer(const char* name) const { return get<std::int64_t>(name, "a whole number"); }
+    [[nodiscard]] std::int64_t integer(const char* name) const { return get<std::int64_t>(name, "an integer"); }
     [[nodiscard]] std::int64_t integer(const char* name, std::int64_t otherwise) const {
         return has(name) ? integer(name) : otherwise;
     }
@@ -296,12 +296,12 @@ public:
         return has(name) ? std::optional{integer(name)} : std::nullopt;
     }
     [[nodiscard]] std::vector<std::int64_t> list(const char* name) const {
-        return get<std::vector<std::int64_t>>(name, "a list of whole numbers");
+        return get<std::vector<std::int64_t>>(name, "a list of integers");
     }
     [[nodiscard]] allot::shape shape(const char* name) const {
         return allot::shape{std::span<const std::int64_t>{list(name)}};
     }
-    /// A shape, or the one dimension of a shape.
+    /// Returns a shape; an integer is a shape of one dimension.
     [[nodiscard]] allot::shape shape_or_size(const char* name) const {
         const auto* const size = std::get_if<std::int64_t>(&values_[index_of(name)]);
         return size != nullptr ? allot::shape{*size} : shape(name);
@@ -309,7 +309,7 @@ public:
     [[nodiscard]] allot::dtype dtype(const char* name) const {
         const std::string written = text(name);
         const auto known = allot::dtype_named(written);
-        if (!known) in_.refuse("there is no dtype " + quoted(written));
+        if (!known) in_.refuse("unknown dtype " + quoted(written));
         return *known;
     }
 
@@ -331,7 +331,7 @@ private:
     [[nodiscard]] T get(const char* name, const char* what) const {
         if (!has(name)) in_.refuse(call_ + " needs the parameter " + quoted(name));
         const auto* const held = std::get_if<T>(&values_[index_of(name)]);
-        if (held == nullptr) in_.refuse("the parameter " + quoted(name) + " is " + what);
+        if (held == nullptr) in_.refuse("the parameter " + quoted(name) + " must be " + what);
         return *held;
     }
 
@@ -346,7 +346,7 @@ private:
     elements read;
     if (in.at_word()) {
         const std::string how = in.word("a list");
-        if (how != "polynomial") in.refuse("elements are a list or a polynomial, not " + quoted(how));
+        if (how != "polynomial") in.refuse("elements must be a list or a polynomial, not " + quoted(how));
         read.is_polynomial = true;
     }
     in.list([&] { read.numbers.push_back(in.number()); });
@@ -359,9 +359,9 @@ private:
     made.name = in.word("a name");
     made.shape = in.shape();
     made.type = in.dtype();
-    made.values.is_polynomial = true;  // of nothing: zeros
+    made.values.is_polynomial = true;  // without coefficients: zeros
     if (!is_output) {
-        // Without elements of its own an input counts from 0.
+        // An input without elements counts from 0.
         made.values.numbers = {{0, 0, true}, {1, 1, true}};
         if (!in.at_end()) made.values = read_elements(in);
     }
@@ -373,8 +373,8 @@ private:
     statement made{in.line(), {}};
     const bool is_named = !target.empty();
     const auto want_target = [&](bool wanted) {
-        if (wanted && !is_named) in.refuse(call + " makes something, which needs a name: name = " + call + "(…)");
-        if (!wanted && is_named) in.refuse(call + " makes nothing to give a name to");
+        if (wanted && !is_named) in.refuse("the result of " + call + " needs a name: name = " + call + "(…)");
+        if (!wanted && is_named) in.refuse(call + " has no result to name");
     };
     if (call == "alloc_storage") {
         want_target(true);
@@ -397,7 +397,7 @@ private:
                                     {"ptr_table_storage", "ptr_table_storage_offset", "data_storage",
                                      "data_storage_offsets", "shape", "dtype", "logical_shape", "axis_separators"}};
         if (given.has("logical_shape") != given.has("axis_separators"))
-            in.refuse("logical_shape and axis_separators come together");
+            in.refuse("logical_shape and axis_separators must be given together");
         alloc_discontiguous_tensor one{target,
                                        given.text("ptr_table_storage"),
                                        given.optional_integer("ptr_table_storage_offset"),
@@ -427,7 +427,7 @@ private:
         made.what = kill_object{given.text("object")};
     } else {
         const auto* const known = std::find(std::begin(operation_names), std::end(operation_names), call);
-        if (known == std::end(operation_names)) in.refuse("there is no call " + quoted(call));
+        if (known == std::end(operation_names)) in.refuse("unknown call " + quoted(call));
         want_target(false);
         const argument_reader given{in, call, {"a", "b", "c"}};
         made.what = kernel{static_cast<operation>(known - operation_names), given.text("a"), given.text("b"),
@@ -441,7 +441,7 @@ private:
     if (in.at_word()) {
         if (first == "input" || first == "output") return {in.line(), read_declaration(in, first == "output")};
         if (first != "expect" && first != "print")
-            in.refuse("no statement begins with " + quoted(first) + " and a name");
+            in.refuse("unknown statement " + quoted(first));
         std::string name = in.word("a name");
         if (first == "expect") {
             statement made{in.line(), expect{std::move(name), read_elements(in)}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// run: the programs of files, each on a memory of its own and of one kind.
+// run: runs the programs in files, each with a new memory of one kind.
 #pragma once
 
 #include "machine.hpp"
@@ -13,7 +13,7 @@ struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A file's text, or as much of it as shows that it is too long.
+/// Returns the text of a file. A text that is too long is cut after the limit, so that the reader rejects it.
 [[nodiscard]] inline std::string text_of(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file) throw usage_error{path + " cannot be opened"};
@@ -24,7 +24,7 @@ struct usage_error : std::runtime_error {
     return text;
 }
 
-/// 1 when one was refused, which is said; otherwise 0.
+/// Runs all programs and reports errors. Returns 1 if a program failed, otherwise 0.
 template <class Memory>
 [[nodiscard]] int run(const std::vector<std::string>& paths) {
     int result = 0;

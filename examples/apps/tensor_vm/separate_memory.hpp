@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// separate: scope global.vtcm is memory whose consumers take no offset, so that every tensor, and every row of a
-// discontiguous one, is a buffer of its own. Addresses are numbers of 32 bits, as on a processor beside this one:
+// separate: scope global.vtcm is memory whose consumers take no offset, so every tensor and every row of a
+// discontiguous tensor has a separate buffer. Addresses are 32-bit numbers, as on a coprocessor:
 //
 //     address   │ number of the buffer: 12 bits │ byte in it: 20 bits │
 //
-// An entry of a table is therefore the row's address itself. Copies may begin anywhere in a buffer; kernels are refused
-// an address that is not a buffer's first byte.
+// An entry of a table is therefore the row's address. Copies may begin anywhere in a buffer; kernels reject an address
+// that is not a buffer's first byte.
 #pragma once
 
 #include "host_memory.hpp"
 
 namespace vm {
 
-/// An address of 32 bits; 0 is nothing.
+/// An address of 32 bits; 0 is the null address.
 struct buffer_byte {
     using address = std::uint32_t;
     using base = address;
@@ -24,13 +24,13 @@ struct buffer_byte {
 };
 static_assert(allot::linear_address_model<buffer_byte>);
 
-/// The buffers of all devices, by number: an address means one byte, whichever device gave it.
+/// The buffers of all devices by number, so that an address identifies one byte across all devices.
 class buffer_space {
 public:
     static constexpr std::uint32_t byte_bits = 20;
     static constexpr std::size_t largest = std::size_t{1} << byte_bits, most = 4096;
 
-    /// Names memory; 0 when there is no number left.
+    /// Registers a buffer and returns its address, or 0 when all numbers are used.
     [[nodiscard]] std::uint32_t add(allot::region<void*> fresh) noexcept {
         const auto free = std::find(held_.begin() + 1, held_.end(), allot::region<void*>{});
         if (free == held_.end()) return 0;
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] allot::region<void*> remove(std::uint32_t base) noexcept {
         return std::exchange(held_[base >> byte_bits], {});
     }
-    /// Where bytes really are; null when they are not all in one buffer.
+    /// Returns the host's pointer to the bytes, or null when one buffer does not contain them all.
     [[nodiscard]] std::byte* reach(std::uint32_t address, std::size_t bytes) const noexcept {
         const allot::region<void*>& in = held_[address >> byte_bits];
         const std::size_t at = address % largest;
@@ -55,7 +55,7 @@ class buffers {
 public:
     using address_model = buffer_byte;
     enum class error : unsigned char { none, too_large, too_aligned, no_memory, no_number };
-    static constexpr bool host_accessible = false;  // not by its addresses
+    static constexpr bool host_accessible = false;  // the host cannot use these addresses
     static constexpr allot::offset_use offsets = allot::offset_use::none;
     static constexpr std::size_t min_align = 16;
     static constexpr std::size_t granularity = 1;
@@ -114,7 +114,7 @@ public:
     using host_access::run;
     [[nodiscard]] long run(operation what, allot::dtype type, std::size_t count, const buffer& a, const buffer& b,
                            const buffer& c) const {
-        bool is_base = true;  // of all
+        bool is_base = true;  // whether every address is the first byte of a buffer
         const auto rows_of = [&](const buffer& of) {
             return host_rows{buffer_byte{}, of, [&](std::uint32_t address) -> void* {
                                  is_base = is_base && address % buffer_space::largest == 0;

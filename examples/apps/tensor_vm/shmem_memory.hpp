@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// shmem: scope global.vtcm is an object in the symmetric heap of OpenSHMEM, of a program with one processing element
-// (oshrun -n 1). Tensors are the object and an offset; copies are puts and gets to this element's own part, and kernels run
-// on the host, which finds that part by its address.
+// shmem: scope global.vtcm is an object in the symmetric heap of OpenSHMEM, for a program with one processing element
+// (oshrun -n 1). A tensor is the object and an offset. Copies are puts and gets to this element's own part. Kernels run
+// on the host through the part's address.
 #pragma once
 
 #include "host_memory.hpp"
@@ -18,13 +18,13 @@ class shmem_memory : public host_access {
     using address = heap::address;
     using heap_operand = operand<address>;
 
-    /// OpenSHMEM can begin only once in a process, and ends with it.
+    /// OpenSHMEM can be initialized only once in a process, and is finalized at its end.
     [[nodiscard]] static allot::shmem::processing_elements& ranks() {
         struct session {
             session() {
-                // Open MPI's starts without its launcher, but does not end.
+                // Open MPI's OpenSHMEM starts without its launcher, but then hangs at the end.
                 if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr)
-                    throw unavailable{"it has to be started by OpenSHMEM's launcher: oshrun -n 1 tensor_vm"};
+                    throw unavailable{"the program must be started by OpenSHMEM's launcher: oshrun -n 1 tensor_vm"};
                 ::shmem_init();
                 elements.emplace();
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// tightly_coupled: scope global.vtcm is a window of fixed size at a fixed address, as the TCM of a microcontroller or
-// the VTCM of a Hexagon. This machine has none: the windows are arrays that stand in for it.
+// tightly_coupled: scope global.vtcm is a memory of fixed size at a fixed address, as the TCM of a microcontroller or
+// the VTCM of a Hexagon. Here, arrays replace these memories.
 #pragma once
 
 #include "host_memory.hpp"
@@ -17,7 +17,7 @@ class tightly_coupled_memory : public host_access {
 
     [[nodiscard]] static window make(std::size_t size) { return std::make_unique<page[]>(size / sizeof(page)); }
 
-    window first_, second_;  // they outlive the arenas over them
+    window first_, second_;  // declared first, because they must outlive the arenas
 
 public:
     using vtcm_allocator = allot::arena<allot::host::tightly_coupled, placement>;

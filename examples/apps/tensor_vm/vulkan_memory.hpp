@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// vulkan: scope global.vtcm is a VkDeviceMemory, with one buffer over all of it. Tensors are the memory's handle and a
-// byte offset; the kernel takes the buffers, the offsets, and for a discontiguous tensor its table, whose entries are
-// offsets too. The host writes and reads where the memory is mapped.
+// vulkan: scope global.vtcm is a VkDeviceMemory with one buffer over all of it. A tensor is the memory's handle and a
+// byte offset. The kernel takes the buffers, the offsets, and for a discontiguous tensor the table, whose entries are
+// offsets. The host reads and writes the mapped memory.
 //
 //     push constants   first word, first entry, elements of a row      three times: a, b and c
 #pragma once
@@ -43,11 +43,11 @@ class vulkan_memory : public host_access {
     [[nodiscard]] device_arena arena_of_bytes(std::size_t size) const {
         return arena_of<device_arena>({system_->gpu(), system_->type(uses)}, size);
     }
-    /// A buffer over all of an arena.
+    /// Returns a buffer over a whole arena.
     [[nodiscard]] static allot::vulkan::bound_buffer buffer_of(const device_arena& of) {
         const auto& all = of.regions()[0];
         auto made = allot::vulkan::buffer_over(of.device(), all.base, all.size, uses);
-        compute::check(made.error(), "making a buffer");
+        compute::check(made.error(), "creating a buffer");
         return *std::move(made);
     }
 
@@ -68,7 +68,7 @@ public:
     [[nodiscard]] long copy(const void* from, address to, std::size_t bytes) const noexcept {
         const auto& device = vtcm[index_of(to)].device();
         void* const mapped = device.host_pointer(to, bytes);
-        const long status = device.invalidate(to, bytes);  // what lies beside it, in the same atom, is the device's
+        const long status = device.invalidate(to, bytes);  // the device may have written the rest of the atom
         if (status != VK_SUCCESS) return status;
         std::memcpy(mapped, from, bytes);
         return device.flush(to, bytes);
@@ -93,7 +93,7 @@ public:
     [[nodiscard]] long run(operation what, allot::dtype type, std::size_t count, const device_operand& a,
                            const device_operand& b, const device_operand& c) const {
         arguments with{{}, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(what), 0};
-        constexpr allot::dtype known[] = {allot::int32, allot::int64, allot::float32};  // as the shader counts them
+        constexpr allot::dtype known[] = {allot::int32, allot::int64, allot::float32};  // in the order of the shader's codes
         with.type = static_cast<std::uint32_t>(std::find(known, known + 3, type) - known);
         if (with.type == 3) return -1;
         std::vector<std::uint32_t> rows;
@@ -105,7 +105,7 @@ public:
             buffers[i] = in.handle();
             with.operands[i] = {static_cast<std::uint32_t>(in.offset_of(each.address) / 4),
                                 static_cast<std::uint32_t>(rows.size()), static_cast<std::uint32_t>(each.row_elements)};
-            if (each.rows.empty()) rows.push_back(0);  // all is one row, at the operand's own offset
+            if (each.rows.empty()) rows.push_back(0);  // one row, at the operand's own offset
             else rows.insert(rows.end(), each.rows.begin(), each.rows.end());
         }
         const device_arena tables = arena_of_bytes(rows.size() * sizeof rows[0]);
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    /// Which of the two an address lies in.
+    /// Returns the number of the device whose memory contains the address.
     [[nodiscard]] std::size_t index_of(address at) const noexcept { return buffers_[0].contains(at, 0) ? 0 : 1; }
 
 public:
@@ -127,7 +127,7 @@ public:
     device_arena vtcm[2];
 
 private:
-    allot::vulkan::bound_buffer buffers_[2];  // which go before the memory
+    allot::vulkan::bound_buffer buffers_[2];  // destroyed before the memory
 };
 
 }  // namespace vm

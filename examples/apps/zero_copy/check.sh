@@ -1,21 +1,21 @@
 #!/bin/bash
-# check.sh PROGRAM CASE: runs zero_copy and compares what it prints and its exit status with what it should.
+# check.sh PROGRAM CASE: runs zero_copy and checks its output and exit status.
 set -u
 program=$1 case=$2
 shared=$'shared memory: 2097152 bytes of ordinary pages\n'
 
-# expect STATUS OUTPUT COMMAND...: OUTPUT is a pattern for all that is printed.
+# expect STATUS OUTPUT COMMAND...: OUTPUT is a pattern for the whole output.
 expect() {
     local wanted=$1 pattern=$2 output status
     output=$("${@:3}" 2>&1)
     status=$?
     echo "$output"
     if ((status == 77)); then exit 77; fi
-    if ((status != wanted)); then echo "it exits with $status, not $wanted" && exit 1; fi
-    if ! [[ $output =~ ^$pattern$ ]]; then echo "it does not print: $pattern" && exit 1; fi
+    if ((status != wanted)); then echo "the exit status is $status, expected $wanted" && exit 1; fi
+    if ! [[ $output =~ ^$pattern$ ]]; then echo "the output does not match: $pattern" && exit 1; fi
 }
 
-# counts BUFFER TENSOR KERNEL CAMERA [RUNS]: the pattern of copies at each step, of three frames, and of whose pages.
+# counts BUFFER TENSOR KERNEL CAMERA [RUNS]: prints the pattern for the copies at each step and for the physical pages.
 counts() {
     local own=192 runs=${5:-[0-9]+}
     if (($2 != 0)); then own=0; fi
@@ -34,24 +34,24 @@ copying_camera) expect 1 "$shared$(counts 3 0 0 0)" "$program" --memory shared -
 copying_tensor) expect 1 "$shared$(counts 0 3 0 3)" "$program" --memory shared --copying tensor ;;
 copying_kernel) expect 1 "$shared$(counts 0 0 3 3)" "$program" --memory shared --copying kernel ;;
 usage) expect 2 "usage: .*" "$program" --memory elsewhere ;;
-refused) # without the right to see physical pages, nothing is said to be contiguous
+refused) # without the capability to see physical pages, the device cannot confirm that memory is contiguous
     drop=()
     if ((EUID == 0)); then drop=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin); fi
     "${drop[@]}" true || { echo "skipped: this user cannot drop a capability" && exit 77; }
     expect 0 "no contiguous memory: .*
 $shared$(counts 0 0 0 0)" "${drop[@]}" "$program"
     ;;
-contiguous) # with a huge page more in the system's reserve; who does that at the same time waits
+contiguous) # with one more huge page in the system's reserve; concurrent runs wait for the lock
     reserve=/proc/sys/vm/nr_hugepages
     exec 9<$reserve && flock 9 && before=$(<$reserve) || exit 1
     trap 'echo "$before" >$reserve' EXIT
     if ! echo $((before + 1)) 2>/dev/null >$reserve || (($(<$reserve) <= before)); then
         trap - EXIT
-        echo "skipped: no huge pages are to be had (that takes root, and memory that is not cut up)"
+        echo "skipped: no huge page can be reserved (this requires root and unfragmented memory)"
         exit 77
     fi
-    expect 0 "contiguous memory: 2097152 bytes from bus address 0x[0-9a-f]*[02468ace]00000 on
+    expect 0 "contiguous memory: 2097152 bytes at bus address 0x[0-9a-f]*[02468ace]00000
 $(counts 0 0 0 0 3)" "$program"
     ;;
-*) echo "there is no case $case" && exit 1 ;;
+*) echo "unknown case $case" && exit 1 ;;
 esac

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::size_t few_bytes = 2048;  // the least that this program has to move: the sums of a frame
+constexpr std::size_t few_bytes = 2048;  // the minimum to count: the sums of a frame
 std::size_t calls = 0;
 
 void count(std::size_t bytes) {
@@ -21,7 +21,7 @@ void count(std::size_t bytes) {
 
 std::size_t copying_calls() { return calls; }
 
-// The linker leads calls of f to __wrap_f, and __real_f is f itself.
+// The linker redirects calls of f to __wrap_f; __real_f is the original f.
 #define COUNTED(function)                                                        \
     void* __real_##function(void*, const void*, std::size_t);                    \
     void* __wrap_##function(void* to, const void* from, std::size_t size) {      \
@@ -32,7 +32,7 @@ extern "C" {
 COUNTED(memcpy)
 COUNTED(memmove)
 #ifdef __clang__
-#if __has_feature(address_sanitizer) // what clang calls then, mostly
+#if __has_feature(address_sanitizer) // clang mostly calls these functions then
 COUNTED(__asan_memcpy)
 COUNTED(__asan_memmove)
 #endif
@@ -46,7 +46,8 @@ cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool w
 }
 
 std::vector<std::uint64_t> physical_pages(pid_t process, const void* address, std::size_t size) {
-    constexpr std::uint64_t number = (std::uint64_t{1} << 55) - 1;  // of a page, in an entry of the page map
+    // The bits of the page number in an entry of the page map.
+    constexpr std::uint64_t number = (std::uint64_t{1} << 55) - 1;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(address) / page;
     std::vector<std::uint64_t> pages(size / page);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// How copies are counted. Bytes pass from one party to the next: into the buffer, from the camera to the tensor, from
-// there to the kernel, and from it back to the camera. Of each step two things are known:
+// The counting of copies. Bytes pass from one party to the next: into the buffer, from the camera to the tensor, from
+// the tensor to the kernel, and from the kernel back to the camera. Each step is checked in two ways:
 //
-//   what was called   every memcpy, memmove and clEnqueueReadBuffer of this program comes by here first (the linker's
-//                     --wrap), and counts when it moves more than a few bytes
-//   what was seen     one side changes a byte that the other has in use already, and nothing is called that could carry
-//                     the change over. Who does not see it looks at a copy, whoever made that, also inside the driver
+//   calls     the linker's --wrap routes every memcpy, memmove and clEnqueueReadBuffer of this program through this
+//             code, which counts calls that move more than a few bytes
+//   changes   one side changes a byte that the other side already uses, without a call that could transfer the change.
+//             A side that does not see the change has a copy, even if the driver made it
 //
-// Neither finds what a driver moves from one place to another and back before anyone looks.
+// Neither check finds bytes that a driver moves away and back between two accesses.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 #include <sys/types.h>
 
-/// Calls of this process that moved at least the sums of a frame, up to now.
+/// Returns the number of calls so far in this process that moved at least as many bytes as the sums of a frame.
 std::size_t copying_calls();
 
-/// A step on the way of a frame: the calls that it takes, or one copy that nobody here called for.
+/// The copies of one step of a frame: the counted calls, or one detected copy without a counted call.
 class step {
 public:
     [[nodiscard]] std::size_t copies(bool same_bytes = true) const {
@@ -31,6 +31,6 @@ private:
     std::size_t calls_before_ = copying_calls();
 };
 
-/// The physical page behind each page of these bytes, in the memory of a process: 0 where it was not touched, and none
-/// at all where the kernel hides them (from all but root).
+/// Returns the physical page behind each page of these bytes in a process: 0 for an untouched page. Returns an empty
+/// list where the kernel hides the numbers, as it does from every user except root.
 std::vector<std::uint64_t> physical_pages(pid_t process, const void* address, std::size_t size);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// zero_copy: frames of a camera, filled by one process, are used where they lie by another one and by an OpenCL kernel,
-// and the copies that this takes are counted.
+// zero_copy: one process fills frames of a camera, and another process and an OpenCL kernel use them in place. The
+// program counts the copies.
 //
 //     zero_copy [--memory contiguous|shared] [--copying camera|tensor|kernel]
 //
 //     camera (this process)             runtime (its child)                           OpenCL
 //     alloc_storage, alloc_tensor       adopted ─► alloc_tensor ── at an offset ──►   imported ─► alloc_tensor
-//         │ fills frames                    │ reads them                                  │ sums up their rows
+//         │ fills frames                    │ reads them                                  │ sums their rows
 //         ▼                                 ▼                                             ▼
 //     physical memory   │ frame 0 │ sums │ frame 1 │ sums │ …      one run of it, or the pages of shared memory
 //
-// Exits with 0 when no copy was made, with 1 when there were some, as with `--copying`, with 2 when something is wrong,
-// and with 77 where there is no OpenCL. How copies are counted: copies.hpp.
+// Exits with 0 without copies, with 1 with copies (as with `--copying`), with 2 after an error, and with 77 without
+// OpenCL. copies.hpp explains the counting.
 #include "buffer.hpp"
 #include "runtime.hpp"
 
@@ -25,7 +25,7 @@
 
 namespace {
 
-/// Fills frames, shows that it still has them when the runtime does, and looks for the sums of their rows.
+/// Fills frames, changes a pixel while the runtime uses them, and checks the sums of their rows.
 template <class Storage>
 void film(const Storage& buffer, line to_runtime, copying where) {
     std::int64_t answer = 0;
@@ -43,12 +43,12 @@ void film(const Storage& buffer, line to_runtime, copying where) {
         if (where == copying::camera) std::memcpy(frame.pixels.data(), pixels, frame.pixels.size_bytes());
         to_runtime.tell(offset);
         to_runtime.tell(static_cast<std::int64_t>(into_buffer.copies()));
-        if (!to_runtime.hear(answer)) return;  // that process says why
+        if (!to_runtime.hear(answer)) return;  // the runtime reports the reason
         pixel(frame.pixels, 0) |= from_camera;
         to_runtime.tell(0);
         if (!to_runtime.hear(answer)) return;
         if (static_cast<std::uint64_t>(answer) != std::accumulate(expected.begin(), expected.end(), std::uint64_t{0}))
-            throw std::runtime_error{"the runtime has not read what the camera wrote"};
+            throw std::runtime_error{"the runtime read other bytes than the camera wrote"};
         const step back;
         const auto* const sums = static_cast<const std::uint64_t*>(frame.sums.data());
         to_runtime.tell(static_cast<std::int64_t>(back.copies(std::equal(expected.begin(), expected.end(), sums))));
@@ -67,7 +67,7 @@ int use(line to_camera, pid_t camera, void* mapped, copying where) try {
     return 2;
 }
 
-/// Two processes with the buffer. What a device mapped for several of them, a fork maps again.
+/// Runs the two processes. The fork keeps the mapping of the buffer.
 template <class Storage>
 int run(const Storage& buffer, copying where) {
     int ends[2];
@@ -75,7 +75,7 @@ int run(const Storage& buffer, copying where) {
         throw std::system_error{errno, std::generic_category(), "connecting the processes"};
     std::cout << std::flush;
     const pid_t camera = ::getpid(), child = ::fork();
-    if (child < 0) throw std::system_error{errno, std::generic_category(), "making a process"};
+    if (child < 0) throw std::system_error{errno, std::generic_category(), "creating a process"};
     if (child == 0) {
         ::close(ends[0]);
         std::exit(use(line{ends[1]}, camera, buffer.base(), where));
@@ -89,7 +89,7 @@ int run(const Storage& buffer, copying where) {
 
 constexpr const char* usage = "usage: zero_copy [--memory contiguous|shared] [--copying camera|tensor|kernel]";
 
-/// What is wanted.
+/// The options.
 struct options {
     bool contiguous = true;
     copying where = copying::nowhere;
@@ -115,8 +115,8 @@ int main(int argc, char** argv) try {
         allot::naive<allot::host::contiguous_pages<>> memory;
         if (const auto buffer = allot::alloc_storage(memory, buffer_size, buffer_align)) {
             const auto bus = memory.device().bus_address(buffer->base(), buffer_size);
-            std::cout << "contiguous memory: " << buffer_size << " bytes from bus address 0x" << std::hex << *bus
-                      << std::dec << " on\n";
+            std::cout << "contiguous memory: " << buffer_size << " bytes at bus address 0x" << std::hex << *bus
+                      << std::dec << '\n';
             return run(*buffer, wanted.where);
         } else {
             const auto code = static_cast<int>(buffer.error().memory.device_error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The process that uses frames which others have allocated and filled: as tensors, and in an OpenCL kernel.
+// The process that uses the frames of the camera process, as tensors and in an OpenCL kernel.
 #pragma once
 
 #include "buffer.hpp"
@@ -13,17 +13,17 @@
 #include <numeric>
 #include <thread>
 
-/// This machine has no OpenCL.
+/// Thrown when this machine has no OpenCL.
 struct unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Where a copy is made on purpose, to see that it is counted.
+/// The step at which the program makes a deliberate copy, to check the counting.
 enum class copying { nowhere, camera, tensor, kernel };
 
 class runtime {
 public:
-    /// `mapped`: where this process has the buffer, and the camera, which it was forked from, has it too.
+    /// `mapped` is the address of the buffer in this process and in the camera process, its parent.
     runtime(line camera_line, pid_t camera, void* mapped, copying where)
         : camera_line_{std::move(camera_line)},
           camera_{camera},
@@ -39,7 +39,7 @@ public:
         if (where_ == copying::tensor) own_ = must(allot::alloc_storage(heap_, buffer_size, 4096), "a copy");
     }
 
-    /// Takes frames until there are no more. Returns how many copies were made of all of them.
+    /// Processes all frames. Returns the number of copies.
     std::size_t run() {
         std::int64_t offset = 0, frames = 0;
         for (; camera_line_.hear(offset); ++frames) {
@@ -57,7 +57,8 @@ public:
     }
 
 private:
-    // Row 0 says that it runs, and then waits for the host to change a pixel; not for ever, since it may have a copy.
+    // Row 0 signals that it runs, and then waits for the host to change a pixel. The wait is limited, because the
+    // kernel may have a copy.
     static constexpr const char* source = R"(
         kernel void sum_rows(global uchar* in, ulong pixels_at, global uchar* out, ulong sums_at) {
             volatile global uint* pixels = (volatile global uint*)(in + pixels_at);
@@ -103,7 +104,7 @@ private:
         allot::naive memory{allot::adopted{static_cast<void*>(bytes), buffer_size, [](void*) noexcept {}}};
         const auto buffer = buffer_in(memory);
         const frame_in frame{buffer, offset};
-        camera_line_.tell(0);  // the tensor is there, and now the camera changes a pixel
+        camera_line_.tell(0);  // the tensor exists; the camera now changes a pixel
         answer();
         const auto* const pixels = static_cast<const std::uint32_t*>(frame.pixels.data());
         const std::int64_t sum =
@@ -123,7 +124,7 @@ private:
         }
     }
 
-    /// Whether the tensor lies in the camera's physical pages, as far as one is told.
+    /// Counts the pages of the tensor that are the camera's physical pages, if the kernel reveals them.
     template <class Tensor>
     bool compare_pages(const void* in_camera, const Tensor& pixels) {
         const auto theirs = physical_pages(camera_, in_camera, pixels.size_bytes());
@@ -137,15 +138,15 @@ private:
         return ours == theirs;
     }
 
-    /// Runs the kernel on the frame's bytes in `device`, and hands the sums to the camera.
+    /// Runs the kernel on the frame's bytes in `device`, and makes the sums visible to the camera.
     template <class Device, class Frame>
     void sum_rows(Device device, const Frame& frame, std::int64_t offset, std::int64_t sum, const step& to_kernel) {
         allot::naive memory{std::move(device)};
         const auto buffer = buffer_in(memory);
-        const frame_in arguments{buffer, offset};  // the same offset, beside a cl_mem
-        check(allot::opencl::set_arg(kernel_, 0, arguments.pixels), "naming the pixels");
-        check(allot::opencl::set_arg(kernel_, 2, arguments.sums), "naming the sums");
-        std::jthread host{[&](std::stop_token done) {  // some drivers run kernels in the thread that enqueues them
+        const frame_in arguments{buffer, offset};  // the same offset, with a cl_mem
+        check(allot::opencl::set_arg(kernel_, 0, arguments.pixels), "setting the pixels");
+        check(allot::opencl::set_arg(kernel_, 2, arguments.sums), "setting the sums");
+        std::jthread host{[&](std::stop_token done) {  // some drivers run kernels in the enqueuing thread
             while (!done.stop_requested() && (pixel(frame.pixels, 1) & kernel_runs) == 0) std::this_thread::yield();
             pixel(frame.pixels, 0) |= from_host;
         }};
@@ -155,7 +156,7 @@ private:
         host.join();
         to_kernel_ += to_kernel.copies((pixel(frame.pixels, 1) & kernel_saw_host) != 0);
 
-        // A program for any driver maps the buffer here, which costs nothing where the driver has made no copy either.
+        // A portable program maps the buffer here; without a copy in the driver, mapping is free.
         const step to_camera;
         if (where_ == copying::kernel) {
             const auto at = arguments.sums.address();
@@ -174,7 +175,7 @@ private:
     std::byte* mapped_;
     copying where_;
     allot::naive<allot::host::heap> heap_;
-    allot::storage<allot::naive<allot::host::heap>> own_;  // for copies on purpose
+    allot::storage<allot::naive<allot::host::heap>> own_;  // for deliberate copies
     cl::Device device_{first_device()};
     cl::Context context_{device_};
     cl::CommandQueue queue_{context_, device_};

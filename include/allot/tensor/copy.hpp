@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
-// copy_tensor: the elements of one tensor to another, contiguous or discontiguous, whole or a slice, between any two
-// memories.
+// copy_tensor: copies the elements of one tensor to another, contiguous or discontiguous, whole or a slice, between any
+// two memories.
 //
-//     auto copied = allot::copy_tensor(from, to);                                    // memory that the host can touch
+//     auto copied = allot::copy_tensor(from, to);                                    // memory that the host can access
 //     auto copied = allot::copy_tensor(host, buffer, allot::opencl::queue_copy{queue});
-//     if (copied) log(to_string(*copied)); else report(copied.error().what());       // which path it took
+//     if (copied) log(to_string(*copied)); else report(copied.error().what());       // the path that the bytes took
 //
-//     from   │ row 0 │ row 1 │      │ row 2 │        runs: rows that lie side by side are one, and a run ends where it
-//     to     │     row 0, row 1     │ row 2 │        ends on either side
+//     from   │ row 0 │ row 1 │      │ row 2 │        adjacent rows form one run; a run ends where either side ends
+//     to     │     row 0, row 1     │ row 2 │
 //
-// Ways of copying are given by the caller, who has the queues and streams (core/copy_path.hpp lists them). For each run
-// they are asked in their order, so that the best comes first; where none is given or will do, the host copies what it
-// can touch. `staged_copy` makes one of two ways that meet on the host.
+// The caller passes copy methods, such as a queue or a stream (core/copy_path.hpp lists them). For each run,
+// `copy_tensor` tries the methods in their order; after the last, the host copies if it can access both memories.
+// `staged_copy` combines two methods through host memory.
 //
-// Elements are taken in row-major order, so that the two may have different shapes of the same elements. Both have the
-// same dtype, the same number of elements and no byte in common; that is checked first, and only a device's own failure
-// can leave a copy half done. The target is written in whole bytes: where elements are smaller than one, a part that ends
-// inside a byte is read and not written (partial_bytes). No two elements of the target share bytes: each axis steps over
-// all that the axes of smaller strides reach (else bad_strides). A copy onto itself is fine and does nothing. What was copied out of the host's bytes or into
-// them is there when it returns; what devices copy among themselves happens in the order of the way's queue or stream.
+// Elements are copied in row-major order, so the two shapes may differ. Both tensors must have the same dtype and the
+// same number of elements, and must not share bytes. All of that is checked before the first byte is written. Only a
+// failing device, or a method that does not support a later run, leaves a copy incomplete. A copy of a tensor onto
+// itself succeeds without effect.
 //
-// Complexity: O(runs); O(runs²) comparisons for two tensors that may share bytes, which two live tensors of a storage with
-// a placement never do. Memory: none. Thread safety: none.
+// The target is written in whole bytes: a target that shares its last byte with other elements is rejected
+// (`partial_bytes`). Elements of the target must not share bytes: the stride of each axis must exceed the reach of the
+// axes with smaller strides (`bad_strides`).
+//
+// A copy from or to host memory is complete when `copy_tensor` returns. A copy between devices is ordered by the queue
+// or stream of its method.
+//
+// When to use: for uploads, downloads and copies between devices, and to change the layout of rows.
+// When not to use: to convert dtypes or to transpose; use a kernel. To share bytes with another library, use
+// dlpack.hpp.
+//
+// Complexity: O(runs). Two tensors that may share bytes cost O(runs²) comparisons; two separately allocated tensors of a
+// storage with a placement never do. Memory: none. Thread safety: none; the caller synchronizes access to both tensors.
 #pragma once
 
 #include <allot/core/copy_path.hpp>
@@ -37,7 +46,8 @@ inline namespace v1 {
 
 namespace detail {
 
-/// Calls `use(from, to, bytes)` for runs that are whole on both sides, until it gives something other than 0.
+/// Calls `use(from, to, bytes)` for each range that is contiguous on both sides, until `use` returns a value other than
+/// 0. Returns that value, or 0.
 template <class From, class To, class Use>
 long for_each_run(const From& from, const To& to, Use&& use) noexcept {
     auto sources = runs_of(from);
@@ -58,18 +68,20 @@ long for_each_run(const From& from, const To& to, Use&& use) noexcept {
     return 0;
 }
 
+/// Returns whether two runs share a byte.
 template <class Model>
 [[nodiscard]] constexpr bool overlaps(run<typename Model::address> a, run<typename Model::address> b) noexcept {
     const std::size_t from_a = Model::position(a.address), from_b = Model::position(b.address);
     const bool behind = from_b >= from_a;
     const std::size_t distance = behind ? from_b - from_a : from_a - from_b;
-    // The same position beside another handle is another byte.
+    // Equal positions with different handles are different bytes.
     const bool same_memory = behind ? Model::locate(a.address, distance) == b.address
                                     : Model::locate(b.address, distance) == a.address;
     return same_memory && distance < (behind ? a.size : b.size);
 }
 
-/// Whether two claims cannot share a byte: storages are blocks of their own, and recorded claims of one are apart.
+/// Returns whether two leases cannot share a byte: they belong to different storages, or to two allocations of a
+/// storage that records its allocations.
 template <class From, class To>
 [[nodiscard]] bool are_apart([[maybe_unused]] const From& from, [[maybe_unused]] const To& to) noexcept {
     constexpr bool in_storages = requires {
@@ -85,7 +97,7 @@ template <class From, class To>
 
 enum class sharing : unsigned char { nothing, everything, something };
 
-/// Whether two tensors share bytes; `everything` when a copy would move each element onto itself.
+/// Returns whether two tensors share bytes; `everything` when a copy would write each element onto itself.
 template <class From, class To>
 [[nodiscard]] sharing shared_bytes(const From& from, const To& to) noexcept {
     if constexpr (!std::same_as<typename From::address_model, typename To::address_model>) {
@@ -106,7 +118,7 @@ template <class From, class To>
     }
 }
 
-// ── ways ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── copy methods ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 template <class Way, class From, class To>
 concept copies_between = requires(Way& way, typename From::address_model::address from,
@@ -121,7 +133,7 @@ concept copy_function = requires(Way& way, typename From::address_model::address
 template <class Way, class From, class To>
 concept way_between = copies_between<Way, From, To> || copy_function<Way, From, To>;
 
-/// Copies a run; `none` when the way does not know these memories.
+/// Copies a run. Returns `copy_path::none` when the method does not support these memories.
 template <class From, class To, class Way>
 [[nodiscard]] copied copy_run(Way& way, typename From::address_model::address from,
                               typename To::address_model::address to, std::size_t bytes) noexcept {
@@ -148,7 +160,7 @@ struct host_copy {
     }
 };
 
-/// A way, and the longest path that bytes went by it.
+/// A copy method, and the longest path that its runs took.
 template <class Way>
 struct way_taken {
     Way& way;
@@ -163,7 +175,7 @@ struct way_taken {
     }
 };
 
-/// Copies each run by the first way that will, and waits.
+/// Copies each run by the first method that supports it, and then waits for all methods.
 template <class From, class To, class... Ways>
 [[nodiscard]] tensor_result<copy_path> copy_runs(const From& from, const To& to, way_taken<Ways>... ways) noexcept {
     using answer = tensor_result<copy_path>;
@@ -189,7 +201,8 @@ template <class From, class To, class... Ways>
 
 }  // namespace detail
 
-/// Copies through bytes of the host, by one way to them and another from them, as many at a time as there is room for.
+/// A copy method that combines two others through a buffer in host memory. It copies as many bytes at a time as the
+/// buffer holds, and waits after each step.
 template <class ToHost, class FromHost>
 class staged_copy {
     struct staging {
@@ -199,10 +212,13 @@ class staged_copy {
     };
 
 public:
-    /// The bytes outlive it. Without any, it knows no way.
+    /// Combines a method that copies to the host with one that copies from it. The buffer must outlive this object.
+    /// With an empty buffer, `copy` returns `copy_path::none`.
     staged_copy(ToHost to_host, FromHost from_host, std::span<std::byte> bytes) noexcept
         : to_host_{std::move(to_host)}, from_host_{std::move(from_host)}, bytes_{bytes} {}
 
+    /// Copies bytes through the buffer. Returns `copy_path::staged`, `copy_path::none` when a method does not support
+    /// the memories, or the code of a failed method.
     template <class From, class To>
         requires detail::way_between<ToHost, From, staging> && detail::way_between<FromHost, staging, To>
     [[nodiscard]] copied copy(typename From::address_model::address from, typename To::address_model::address to,
@@ -220,7 +236,7 @@ public:
     }
 
 private:
-    /// Waits, because the bytes are used again.
+    /// Copies and waits, because the next step reuses the buffer.
     template <class From, class To, class Way>
     [[nodiscard]] static copied step(Way& way, typename From::address_model::address from,
                                      typename To::address_model::address to, std::size_t bytes) noexcept {
@@ -235,17 +251,19 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// Copies elements, each run by the first of these ways that will, or by the host. Says the longest path that a run took.
-/// The answer has the code of the first that failed in `memory.device_error`; tensor_refusal::no_way where none will,
-/// and then nothing of that run was copied.
+/// Copies the elements of `from` to `to`, each run by the first of the given methods that supports it, or by the host.
+/// Returns the longest path that a run took, or `copy_path::none` when nothing was to be copied. Fails with
+/// `copy_failed` and the code of the first failure in `memory.device_error`, or with `no_way` when no method supports a
+/// run; no byte of that run is copied. Also fails with `killed`, `dtype_mismatch`, `shape_mismatch`, `read_only`,
+/// `partial_bytes`, `bad_strides` or `overlapping`, and then copies nothing.
 template <tensor_with_runs From, tensor_with_runs To, class... Ways>
 [[nodiscard]] tensor_result<copy_path> copy_tensor(const From& from, const To& to, Ways&&... ways) noexcept {
     using answer = tensor_result<copy_path>;
     static_assert(std::convertible_to<typename To::address_model::address, void*> || !pointer_memory<To>,
-                  "allot: nobody may write to this memory: copy_tensor copies from its first argument to its second");
+                  "allot: this memory is read-only: copy_tensor copies from its first argument to its second");
     static_assert((detail::way_between<Ways, From, To> || ...) || (host_memory<From> && host_memory<To>),
-                  "allot: the host cannot touch this memory: give copy_tensor a way of copying between the two, such as "
-                  "opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
+                  "allot: the host cannot access this memory: give copy_tensor a method that copies between the two, "
+                  "such as opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
     const auto refuse = [](tensor_refusal reason) { return answer::failure({reason}); };
     if (!from || !to) return refuse(tensor_refusal::killed);
     if (from.dtype() != to.dtype()) return refuse(tensor_refusal::dtype_mismatch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// discontiguous_tensor: a 2-D tensor whose rows lie anywhere in one storage, and the table that names them in another.
+// discontiguous_tensor: a 2-D tensor whose rows are at any offsets of one storage, with a table of the rows in another.
 //
 //     auto a = *allot::alloc_discontiguous_tensor(table, 0, data, {768, 256, 2304, 3072}, {4, 64}, allot::int32);
 //     auto b = *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
@@ -8,13 +8,17 @@
 //     table storage   │768│256│2304│3072│                 one entry for each row: shape[0] of them
 //     data storage    │    │ row 1 │    │ row 0 │    …    │ row 2 │   │ row 3 │
 //
-// The shape is the physical one, (rows, elements of a row). A tensor of more axes says so with its logical shape and the
-// axis separators that make the physical shape of it. Offsets are bytes from the start of each storage; entries are
-// pointers, or count from the start of the data storage. Everything is checked before anything is claimed for good, and
-// the table is written last. The tensor holds both storages.
+// The shape is the physical shape: (rows, elements of a row). A tensor with more axes also has a logical shape and axis
+// separators that convert it to the physical shape. Offsets are bytes from the start of each storage. Table entries are
+// pointers, or offsets or indexes from the start of the data storage. Everything is checked before the table is
+// written, and a failed call frees its allocations. The tensor holds a reference to both storages.
 //
-// Complexity: O(rows) claims; where nothing is recorded and the offsets do not ascend, O(rows²) comparisons. Memory: the
-// claims on table and rows. Thread safety: that of the references.
+// When to use: for kernels that find rows through a pointer table or a block table, such as paged caches, and where no
+// hole fits the whole tensor.
+// When not to use: where the whole tensor fits in one hole; `alloc_tensor` needs no table and gives views.
+//
+// Complexity: one allocation for each row. With `as_given` and offsets that do not ascend, O(rows²) comparisons.
+// Memory: the table and the leases on table and rows. Thread safety: that of the reference policy.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
@@ -24,8 +28,9 @@ namespace allot {
 inline namespace v1 {
 
 namespace detail {
+/// The number of rows that a lease contains. A counted lease is allocated for the actual number and ignores it.
 template <class Storage>
-inline constexpr std::size_t most_rows = 0;  // a counted claim has as many as it is started with
+inline constexpr std::size_t most_rows = 0;
 template <class Storage>
     requires(!Storage::policies::references::counted)
 inline constexpr std::size_t most_rows<Storage> = Storage::policies::references::rows;
@@ -44,20 +49,33 @@ inline constexpr std::size_t most_rows<Storage> = Storage::policies::references:
 }
 }  // namespace detail
 
+/// A reference to a table and to the rows that it describes, with dtype and shape. `alloc_discontiguous_tensor` creates
+/// it.
 template <class TableStorage, class DataStorage, class Entry = row_pointer>
 class discontiguous_tensor {
 public:
+    /// The type of the lease on the table.
     using table_lease = detail::lease_on<TableStorage, 1>;
+    /// The type of the lease on the rows.
     using data_lease = detail::lease_on<DataStorage, detail::most_rows<DataStorage>>;
+    /// The policies of the data storage.
     using policies = typename DataStorage::policies;
+    /// The address model of the rows.
     using address_model = typename DataStorage::address_model;
+    /// The address of a byte of a row.
     using address_type = typename address_model::address;
+    /// The address model of the table.
     using table_model = pointer_table<std::dynamic_extent, Entry, address_model>;
+    /// Whether the host may read and write the rows.
     static constexpr bool host_accessible = DataStorage::host_accessible;
+    /// How consumers of the data storage's memory use offsets.
     static constexpr offset_use offsets = DataStorage::offsets;
+    /// The kind of the data storage's memory in DLPack's terms.
     static constexpr dl_device_type dl_device = DataStorage::dl_device;
 
+    /// Creates an empty handle.
     discontiguous_tensor() noexcept = default;
+    /// Creates a handle from its parts. `alloc_discontiguous_tensor` calls it.
     discontiguous_tensor(table_lease table, data_lease data, row_table<table_model> rows, allot::dtype type,
                          const allot::shape& physical, const allot::shape& logical) noexcept
         : table_lease_{std::move(table)},
@@ -67,29 +85,32 @@ public:
           physical_{physical},
           logical_{logical} {}
 
-    /// False for one that was killed, or never was.
+    /// Returns false for a handle that was killed or never allocated.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(data_lease_); }
 
-    /// The table, as a kernel takes it: its entries, and the address that they count from.
+    /// Returns the table for a kernel: the entries, and the address from which they count.
     [[nodiscard]] row_table<table_model> table() const noexcept {
         check();
         return rows_;
     }
-    /// The first byte of a row. Precondition: `row < rows()`.
+    /// Returns the address of the first byte of a row. Precondition: `row < rows()`.
     [[nodiscard]] address_type row(std::size_t row) const noexcept { return table()[row]; }
-    /// Rows in memory: 0 when the tensor has no elements.
+    /// Returns the number of rows in memory: 0 for a tensor without elements.
     [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
+    /// Returns the number of bytes of a row.
     [[nodiscard]] std::size_t row_bytes() const noexcept { return rows_.row.bytes(); }
+    /// Returns the dtype.
     [[nodiscard]] allot::dtype dtype() const noexcept { return dtype_; }
-    /// (rows, elements of a row).
+    /// Returns the physical shape: (rows, elements of a row).
     [[nodiscard]] const allot::shape& shape() const noexcept { return physical_; }
-    /// The shape before axis separators made two axes of it; the physical one when none was given.
+    /// Returns the shape before the axis separators reduced it to two axes; the physical shape when none was given.
     [[nodiscard]] const allot::shape& logical_shape() const noexcept { return logical_; }
+    /// Returns the number of elements.
     [[nodiscard]] std::size_t size() const noexcept { return *element_count(physical_); }
+    /// Returns the number of bytes of the elements.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(physical_, dtype_); }
 
-    /// Drops the references to table and rows. In hardened builds a second time is a misuse; otherwise it changes
-    /// nothing.
+    /// Drops the references to table and rows. A second call has no effect; in hardened builds it is a misuse.
     void kill() noexcept {
         check();
         data_lease_ = {};
@@ -98,6 +119,7 @@ public:
         physical_ = logical_ = allot::shape{0, 0};
     }
 
+    /// Returns the lease on the rows.
     [[nodiscard]] const data_lease& lease() const noexcept { return data_lease_; }
 
 private:
@@ -112,7 +134,7 @@ private:
 
 namespace detail {
 
-/// Claims and writes one; `offset_of(row)` is a row's offset, or `anywhere`.
+/// Allocates table and rows, and writes the table. `offsets` is a range of offsets, or `anywhere`.
 template <class Entry, class TableStorage, class DataStorage, storage_offset TableOffset, class OffsetOf>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> make_discontiguous(
     const TableStorage& in_table, TableOffset table_offset, const DataStorage& in_data, const OffsetOf& offsets,
@@ -124,7 +146,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     constexpr bool is_search = std::same_as<OffsetOf, anywhere_t>;
     static_assert(TableStorage::host_accessible && std::same_as<typename TableStorage::address_model, raw_pointer>,
                   "allot: the host writes the table: give alloc_discontiguous_tensor a table storage that the host can "
-                  "touch");
+                  "access");
     const auto refuse = [](tensor_refusal reason, std::size_t row = no_row) { return answer::failure({reason, row}); };
 
     if (!in_table || !in_data) return refuse(tensor_refusal::killed);
@@ -136,7 +158,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     if constexpr (!is_search) {
         if (static_cast<std::uint64_t>(physical[0]) != offsets.size()) return refuse(tensor_refusal::wrong_row_count);
     }
-    // Of elements that can be counted, so can the rows be.
+    // `byte_count` succeeded, so the number of rows of a tensor with elements fits.
     const std::size_t rows = *whole == 0 ? 0 : static_cast<std::size_t>(physical[0]);
     if (rows > std::numeric_limits<std::size_t>::max() / sizeof(value)) return refuse(tensor_refusal::too_large);
     if (rows != 0 && static_cast<std::size_t>(physical[1]) % 8 * type.element_bits() % 8 != 0)
@@ -169,7 +191,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
         value unused{};
         if (!model::entry::encode(origin, *at, *row_bytes, unused)) return refuse(tensor_refusal::entry_too_narrow, row);
     }
-    // Nothing but the writing is left, and rows that no record keeps apart, which write_table looks at.
+    // Without recorded pieces, write_table also checks that the rows do not overlap.
     row_table<model> written{entries.data(), rows, origin, *row_bytes};
     if constexpr (std::same_as<typename fresh::data_lease, detail::storage_only_lease<DataStorage>>) {
         const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()},
@@ -185,7 +207,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     return fresh{std::move(table), std::move(data), written, type, physical, logical};
 }
 
-/// Refused unless the separators make the physical shape of the logical one.
+/// Returns an error unless the separators convert the logical shape to the physical shape.
 [[nodiscard]] constexpr tensor_error check_logical(const shape& physical, const shape& logical,
                                                    const axis_separators& separators) noexcept {
     const auto made = physical_shape(logical, separators);
@@ -195,29 +217,34 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
 
 }  // namespace detail
 
-/// Offsets of rows, one for each: `{768, 256}`, or any contiguous range of std::int64_t.
+/// The offsets of rows, one for each row: `{768, 256}`, or any contiguous range of std::int64_t.
 struct row_offsets : std::span<const std::int64_t> {
     using std::span<const std::int64_t>::span;
+    /// Refers to a list, which must outlive this object.
     constexpr row_offsets(std::initializer_list<std::int64_t> offsets) noexcept
         : std::span<const std::int64_t>{offsets.begin(), offsets.size()} {}
 };
 
-/// A tensor of the physical shape (rows, elements), its table at `table_offset` of one storage or `anywhere` in it, its
-/// rows at `data_offsets` of another or `anywhere` in that, where each is searched by itself. Table and rows take bytes
-/// like every tensor: they are bounded, aligned (rows as the data storage asks) and overlap nothing live, nor each
-/// other. Rows are whole bytes. A logical shape comes with the axis separators that make the physical one of it.
+/// Allocates a tensor of the physical shape (rows, elements of a row), with its table at `table_offset` of one storage,
+/// or `anywhere` in it, and its rows at `data_offsets` of another. The checks of `alloc_tensor` apply to the table and
+/// to each row: bounds, alignment (rows have the alignment of the data storage) and overlap. Rows must be whole bytes
+/// (`partial_bytes`). Also fails with `wrong_row_count`, `too_many_rows` or `entry_too_narrow`. `row` of the error is
+/// the index of the row that failed.
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, row_offsets data_offsets,
     const shape& physical, dtype type) noexcept {
     return detail::make_discontiguous<Entry>(table, table_offset, data, data_offsets, physical, type, physical);
 }
+/// Allocates a tensor as above, with a separate search in the data storage for each row.
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, anywhere_t, const shape& physical,
     dtype type) noexcept {
     return detail::make_discontiguous<Entry>(table, table_offset, data, anywhere, physical, type, physical);
 }
+/// Allocates a tensor as above, with a logical shape and the axis separators that convert it to the physical shape.
+/// Also fails with `bad_separators`, or with `shape_mismatch` when the conversion gives another physical shape.
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, row_offsets data_offsets,
@@ -227,6 +254,7 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     if (error.reason != tensor_refusal::none) return answer::failure(error);
     return detail::make_discontiguous<Entry>(table, table_offset, data, data_offsets, physical, type, logical);
 }
+/// Allocates a tensor with a logical shape, and with a separate search in the data storage for each row.
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, anywhere_t, const shape& physical,

@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
-// DLPack: tensors that other libraries read and write where they are, and theirs as ours. Nothing is copied.
+// DLPack: exports tensors to other libraries and adopts theirs. Both sides use the same bytes; nothing is copied.
 //
-//     allot::dlpack_pointer shared = *allot::to_dlpack(t);             // null when refused
+//     allot::dlpack_pointer shared = *allot::to_dlpack(t);             // a result: check it first
 //     consumer_takes(shared.release());                                // DLManagedTensorVersioned*: theirs to delete
 //
 //     auto adopted = allot::from_dlpack<allot::host::heap>(allot::dlpack_pointer{producer_gives()});
 //     if (!adopted) log(adopted.error().what());                       // the deleter has been called
 //
-//     exported    consumer ──► managed tensor ──► claim ──► storage    the deleter drops the claim
-//     adopted     tensor ──► claim ──► managed tensor ──► producer     the last claim calls the deleter
+//     exported    consumer ──► managed tensor ──► lease ──► storage    the deleter drops the lease
+//     adopted     tensor ──► lease ──► managed tensor ──► producer     the last lease calls the deleter
 //
-// Whose a managed tensor is, its type says: a `dlpack_pointer` calls the deleter unless it is released, and
-// `from_dlpack` takes one for good. Whatever it answers, the deleter is called exactly once: with the last tensor or
-// view, or before a refusal returns.
+// Types express ownership of a managed tensor. A `dlpack_pointer` calls the deleter unless it is released, and
+// `from_dlpack` consumes one. In every case the deleter is called exactly once: with the last tensor or view, or before
+// a failed `from_dlpack` returns.
 //
-// An adopted tensor is a tensor: `view`, `slice`, `copy_tensor` and `to_dlpack` take it. `Memory` is whatever has the
-// traits of the memory that is expected, a device, an allocator or a storage; the device type has to be exactly its
-// `dl_device`, so that pinned, managed and device memory are told apart. `t.lease()` knows the device's ordinal.
+// An adopted tensor is a tensor: `view`, `slice`, `copy_tensor` and `to_dlpack` accept it. `Memory` is a type with the
+// traits of the expected memory: a device, an allocator or a storage. The device type must equal its `dl_device`, so
+// pinned, managed and device memory are different. The lease of an adopted tensor has the device's ordinal.
 //
 //     convention                     data                                            byte_offset
 //     edited_pointer                 the first element                               0
 //     aligned_base                   the storage's base, a multiple of 256 bytes     from there to the first element
 //     either, offsets are carried    the handle                                      the offset
 //
-// An edited pointer is understood everywhere; an aligned base is what DLPack asks for, but some libraries (PyTorch 1.13)
-// ignore the byte offset and would read other tensors.
+// Every consumer supports an edited pointer. DLPack asks for an aligned base, but some libraries (PyTorch 1.13) ignore
+// the byte offset and would read other tensors.
+//
+// When to use: to exchange tensors with NumPy, PyTorch, TVM and other libraries in the same process.
+// When not to use: to give bytes to a consumer that takes a plain pointer; use `tensor::data()`. A tensor of
+// `references::none` cannot be exported.
 //
 // Complexity: O(rank). Memory: one allocation on the host heap for each export and each adoption. Thread safety: that
-// of the references; a deleter runs in whatever thread the other side drops the tensor, so that storages shared with
-// threads count by references::atomic. The allocator outlives what was exported. Work queued on a device is for the
-// callers to wait for.
+// of the reference policy. The deleter runs in the thread where the other side drops the tensor, so a storage that is
+// shared with other threads needs `references::atomic`. The allocator must outlive exported tensors. The callers wait
+// for work that is queued on a device.
 #pragma once
 
 #include <allot/tensor/dlpack_abi.hpp>
@@ -40,42 +44,51 @@
 namespace allot {
 inline namespace v1 {
 
-/// Ends a managed tensor as its producer asks.
+/// Calls the deleter of a managed tensor, if it has one.
 struct dlpack_deleter {
+    /// Calls the deleter.
     template <class Managed>
     void operator()(Managed* managed) const noexcept {
         if (managed->deleter != nullptr) managed->deleter(managed);
     }
 };
 
-/// A managed tensor that is yours until you release it.
+/// The owner of a managed tensor. It calls the deleter unless it is released.
 using dlpack_pointer = std::unique_ptr<DLManagedTensorVersioned, dlpack_deleter>;
-/// The same without version and flags, for libraries from before DLPack 1.0.
+/// The owner of a managed tensor without version and flags, for libraries that precede DLPack 1.0.
 using dlpack_pointer_unversioned = std::unique_ptr<DLManagedTensor, dlpack_deleter>;
 
 // ── adopting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// What an adopted tensor has in place of a storage: the traits of its memory.
+/// The storage type of an adopted tensor: only the traits of its memory.
 template <class Memory, class Policies>
 struct adopted_storage {
+    /// The policies.
     using policies = Policies;
+    /// The address model of the memory.
     using address_model = typename Memory::address_model;
+    /// Whether the host may read and write the bytes.
     static constexpr bool host_accessible = Memory::host_accessible;
+    /// How consumers of this memory use offsets.
     static constexpr offset_use offsets = Memory::offsets;
+    /// The kind of memory in DLPack's terms.
     static constexpr dl_device_type dl_device = Memory::dl_device;
 };
 
-/// A managed tensor of another library: ended with this.
+/// The owner of a managed tensor from another library. The destructor calls the deleter.
 template <class Address>
 class adopted_body {
 public:
+    /// Creates an owner of nothing.
     adopted_body() noexcept = default;
     adopted_body(const adopted_body&) = delete;
     adopted_body& operator=(const adopted_body&) = delete;
+    /// Calls the deleter.
     ~adopted_body() {
         if (end_ != nullptr) end_(managed_);
     }
 
+    /// Takes ownership of a managed tensor, its base address and its flags. Precondition: this object owns nothing.
     template <class Managed>
     void hold(std::unique_ptr<Managed, dlpack_deleter> managed, Address base, std::uint64_t flags) noexcept {
         device_id_ = managed->dl_tensor.device.device_id;
@@ -84,9 +97,11 @@ public:
         managed_ = managed.release();
         end_ = [](void* gone) noexcept { dlpack_deleter{}(static_cast<Managed*>(gone)); };
     }
-    /// What the producer calls `data`.
+    /// Returns the address that the producer gives as `data`.
     [[nodiscard]] Address base() const noexcept { return base_; }
+    /// Returns the flags (`dlpack_flag`).
     [[nodiscard]] std::uint64_t flags() const noexcept { return flags_; }
+    /// Returns the ordinal of the device.
     [[nodiscard]] std::int32_t device_id() const noexcept { return device_id_; }
 
 private:
@@ -97,25 +112,34 @@ private:
     std::int32_t device_id_ = 0;
 };
 
-/// A counted reference to a managed tensor of another library.
+/// The lease of an adopted tensor: a counted reference to a managed tensor from another library.
 template <class Memory, class Policies>
 class adopted_lease {
 public:
+    /// The traits of the memory.
     using storage_type = adopted_storage<Memory, Policies>;
+    /// The owner of the managed tensor.
     using body_type = adopted_body<typename Memory::address_model::address>;
+    /// The handle to the owner.
     using handle_type = detail::body_handle<body_type, typename Policies::references>;
-    /// A producer may share the same bytes twice.
+    /// False: a producer may share the same bytes more than once.
     static constexpr bool is_exclusive = false;
 
+    /// Creates an empty lease.
     adopted_lease() noexcept = default;
+    /// Creates a lease from a handle. `from_dlpack` calls it.
     explicit adopted_lease(handle_type to) noexcept : to_{std::move(to)} {}
+    /// Returns whether the lease refers to a managed tensor.
     [[nodiscard]] explicit operator bool() const noexcept { return body() != nullptr; }
+    /// Returns the owner of the managed tensor, or null for an empty lease.
     [[nodiscard]] body_type* body() const noexcept { return to_.get(); }
+    /// Returns a pointer that is equal for leases on the same managed tensor.
     [[nodiscard]] const void* identity() const noexcept { return body(); }
+    /// Returns whether the producer forbids writing.
     [[nodiscard]] bool is_read_only() const noexcept { return has(dlpack_flag::read_only); }
-    /// Whether the producer made a copy, which nobody else uses.
+    /// Returns whether the producer made a copy for this consumer alone.
     [[nodiscard]] bool is_copied() const noexcept { return has(dlpack_flag::is_copied); }
-    /// Which of the devices of its type.
+    /// Returns the ordinal of the device among those of its type; 0 for an empty lease.
     [[nodiscard]] std::int32_t device_id() const noexcept { return body() == nullptr ? 0 : body()->device_id(); }
 
 private:
@@ -126,21 +150,21 @@ private:
     handle_type to_;
 };
 
-/// A tensor of another library.
+/// A tensor from another library.
 template <class Memory, class Policies = storage_policies<>>
 using adopted_tensor = tensor<adopted_lease<Memory, Policies>>;
 
 namespace detail {
 
-/// What an element's lanes are aligned to at least, wherever they come from.
+/// Returns the alignment that each lane of an element must have at least.
 [[nodiscard]] constexpr std::size_t natural_alignment(dtype type) noexcept {
     const std::size_t bits = type.code == dtype_code::complex ? type.bits / 2U : type.bits;
     const std::size_t bytes = bits % 8 == 0 ? bits / 8 : 1;
     return std::min(bytes & (~bytes + 1), alignof(std::max_align_t));
 }
 
-/// Dtype, shape and strides of a DLTensor as allot has them, the bytes from its first element to its last, and whether
-/// that one ends inside a byte.
+/// The dtype, shape and strides of a DLTensor in allot's types, the number of bytes from its first element to its last,
+/// and whether the last element ends inside a byte.
 struct dlpack_form {
     allot::dtype dtype{};
     allot::shape shape{};
@@ -168,7 +192,7 @@ struct dlpack_form {
 
     std::size_t elements = 1;
     for (std::size_t axis = 0; axis != form.shape.rank(); ++axis) {
-        if (form.shape[axis] == 1) continue;  // its stride means nothing
+        if (form.shape[axis] == 1) continue;  // its stride is ignored
         const std::int64_t step = from.strides[axis];
         if (step < 0) return refuse(tensor_refusal::bad_strides);
         const auto steps = static_cast<std::size_t>(form.shape[axis] - 1);
@@ -186,12 +210,13 @@ struct dlpack_form {
     return form;
 }
 
-/// The address that a DLTensor calls `data`.
+/// Returns the address for the `data` of a DLTensor.
 template <class Model>
 [[nodiscard]] typename Model::address address_of_data(void* data) noexcept {
     if constexpr (requires(typename Model::address address) { address.handle; }) {
         using handle = decltype(Model::address::handle);
-        static_assert(std::is_pointer_v<handle>, "allot: DLPack names memory by a pointer, and this handle is none");
+        static_assert(std::is_pointer_v<handle>,
+                      "allot: DLPack identifies memory by a pointer, and this handle is not a pointer");
         return {static_cast<handle>(data), 0};
     } else {
         return data;
@@ -200,12 +225,19 @@ template <class Model>
 
 }  // namespace detail
 
-/// The tensor that another library shares. Refused: another kind of memory (wrong_device), another major version
-/// (wrong_version), a dtype that allot has no name for or whose elements are padded (bad_dtype), more than `max_rank`
-/// axes (bad_shape), negative strides (bad_strides), elements that no address reaches (too_large), or that lie in no
-/// memory (no_memory), or not as the dtype asks or, where consumers take no offset, behind one (misaligned). No strides
-/// are those of a compact tensor. The rest of a byte that the last element ends inside may be another tensor's: such a
-/// tensor is read and not written (`shares_last_byte`).
+/// Adopts the tensor that another library shares. A null `strides` describes a compact tensor. When the last element
+/// ends inside a byte, the rest of that byte may belong to another tensor, so the tensor may be read but not written
+/// (`shares_last_byte`). On failure the deleter has been called. Fails with
+/// - `killed` for a null pointer,
+/// - `wrong_device` for another kind of memory,
+/// - `wrong_version` for another major version of DLPack,
+/// - `bad_dtype` for a dtype that allot does not support, or padded sub-byte elements,
+/// - `bad_shape` for more than `max_rank` axes or a negative dimension,
+/// - `bad_strides` for a negative stride,
+/// - `too_large` for elements beyond the address space,
+/// - `no_memory` for elements with a null `data`,
+/// - `misaligned` for an address that is not aligned for the dtype, or an offset where consumers take none,
+/// - `no_host_memory` when the host heap is exhausted.
 template <class Memory, class Policies = storage_policies<>, class Managed>
 [[nodiscard]] tensor_result<adopted_tensor<Memory, Policies>> from_dlpack(
     std::unique_ptr<Managed, dlpack_deleter> managed) noexcept {
@@ -214,7 +246,7 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
     using lease = typename fresh::lease_type;
     using answer = tensor_result<fresh>;
     static_assert(Policies::references::counted,
-                  "allot: an adopted tensor counts references: give it references::plain or references::atomic");
+                  "allot: an adopted tensor counts references: use references::plain or references::atomic");
     const auto refuse = [](tensor_refusal reason) { return answer::failure({reason}); };
     if (managed == nullptr) return refuse(tensor_refusal::killed);
     std::uint64_t flags = 0;
@@ -250,20 +282,22 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
 
 // ── exporting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/// The position of a tensor in an exported `DLTensor`.
 enum class dlpack_convention : unsigned char {
-    edited_pointer,  // the pointer to the first element
-    aligned_base,    // an aligned pointer, and bytes from there on
+    edited_pointer,  ///< `data` is a pointer to the first element, and `byte_offset` is 0.
+    aligned_base,    ///< `data` is aligned to 256 bytes, and `byte_offset` is the distance to the first element.
 };
 
+/// The options of an export.
 struct dlpack_options {
-    dlpack_convention convention = dlpack_convention::edited_pointer;
-    std::int32_t device_id = 0;  // which of the devices of its type; an adopted tensor knows its own
-    bool read_only = false;      // the consumer may not write; always so for a tensor that was adopted as that
+    dlpack_convention convention = dlpack_convention::edited_pointer;  ///< The position of the tensor.
+    std::int32_t device_id = 0;  ///< The device's ordinal among those of its type. Ignored for adopted tensors.
+    bool read_only = false;      ///< Whether the consumer must not write. Always true for read-only tensors.
 };
 
 namespace detail {
 
-/// What a consumer is given: the managed tensor, and what it needs.
+/// The object behind an exported tensor: the managed tensor, the lease, and the arrays that it points to.
 template <class Managed, class Lease>
 struct dlpack_export {
     Managed managed{};
@@ -274,7 +308,7 @@ struct dlpack_export {
     static void end(Managed* managed) noexcept { delete static_cast<dlpack_export*>(managed->manager_ctx); }
 };
 
-/// `data` and `byte_offset`.
+/// Writes `data` and `byte_offset`. Returns the reason for a failure, or `none`.
 template <class Lease>
 [[nodiscard]] tensor_refusal locate_data(const tensor<Lease>& of, dlpack_convention convention, DLTensor& to) noexcept {
     using model = typename tensor<Lease>::address_model;
@@ -282,7 +316,7 @@ template <class Lease>
     if (of.size() == 0) return tensor_refusal::none;
     if constexpr (requires { of.address().handle; }) {
         static_assert(std::is_pointer_v<decltype(of.address().handle)>,
-                      "allot: DLPack names memory by a pointer, and this handle is none");
+                      "allot: DLPack identifies memory by a pointer, and this handle is not a pointer");
         to.data = of.address().handle;
         to.byte_offset = of.address().offset;
     } else {
@@ -335,14 +369,15 @@ template <class Managed, class Lease>
 
 }  // namespace detail
 
-/// A tensor for another library, which shares the bytes until it calls the deleter. Refused: a base that is not aligned
-/// to 256 bytes where `aligned_base` is asked for (misaligned).
+/// Exports a tensor to another library, which shares the bytes until it calls the deleter. Fails with `killed`,
+/// `no_host_memory`, or `misaligned` for `aligned_base` with a base that is not aligned to 256 bytes.
 template <class Lease>
 [[nodiscard]] tensor_result<dlpack_pointer> to_dlpack(const tensor<Lease>& of, dlpack_options options = {}) noexcept {
     return detail::export_tensor<DLManagedTensorVersioned>(of, options);
 }
 
-/// The same for libraries from before DLPack 1.0, which cannot be told that a tensor is read-only: that is refused.
+/// Exports a tensor to a library that precedes DLPack 1.0. That format cannot express that a tensor is read-only, so a
+/// read-only export also fails with `read_only`.
 template <class Lease>
 [[nodiscard]] tensor_result<dlpack_pointer_unversioned> to_dlpack_unversioned(const tensor<Lease>& of,
                                                                               dlpack_options options = {}) noexcept {

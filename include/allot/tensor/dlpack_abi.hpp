@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// The structures of DLPack 1: what libraries hand each other to share a tensor.
+// dlpack_abi: the structures of DLPack 1, by which libraries share tensors.
 //
 //     DLManagedTensorVersioned   version · manager_ctx · deleter · flags · dl_tensor         since 1.0
-//     DLManagedTensor            dl_tensor · manager_ctx · deleter                           before; still widespread
+//     DLManagedTensor            dl_tensor · manager_ctx · deleter                           before 1.0; widespread
 //     DLTensor                   data · device · ndim · dtype · shape · strides · byte_offset
 //
-// Where <dlpack/dlpack.h> of version 1 is found, the names here are its types. Elsewhere (Debian 12 has 0.6) they are
-// declared here, in allot's namespace; a pointer is then cast for code that knows the header, which is sound: the size
-// and offset of every field are checked below, whichever declaration is used.
+// Where <dlpack/dlpack.h> of version 1 is found, these names are its types. Elsewhere (Debian 12 has 0.6) this header
+// declares them in allot's namespace. A cast of the pointer then converts to the types of that header. The static
+// assertions below check the size and offset of every field in both cases, so the cast is sound.
 //
-// Facts that the structures do not show: strides count elements, and are always given from 1.2 on; a tensor without
-// elements has a null pointer; sub-byte elements are packed, the first in the lowest bits, unless a flag says padded; a
-// null deleter is one that need not be called; of another major version nothing but the deleter may be used.
+// Rules of DLPack that the structures do not show:
+// - Strides count elements, and are never null from version 1.2 on.
+// - A tensor without elements has a null `data`.
+// - Sub-byte elements are packed, the first in the lowest bits, unless the flag `is_padded` is set.
+// - A null deleter need not be called.
+// - In a managed tensor of another major version, only the deleter may be used.
+//
+// When to use: in code that produces or consumes managed tensors directly.
+// When not to use: to export or adopt tensors of allot; use dlpack.hpp.
+//
+// Complexity and memory: declarations only. Thread safety: the structures are plain data.
 #pragma once
 
 #include <allot/core/device.hpp>
@@ -35,55 +43,62 @@ using ::DLManagedTensorVersioned;
 using ::DLPackVersion;
 using ::DLTensor;
 #else
+/// The version of DLPack.
 struct DLPackVersion {
-    std::uint32_t major;
-    std::uint32_t minor;
+    std::uint32_t major;  ///< The structures differ between major versions.
+    std::uint32_t minor;  ///< Minor versions add codes.
 };
 
+/// The memory of a tensor.
 struct DLDevice {
-    dl_device_type device_type;
-    std::int32_t device_id;
+    dl_device_type device_type;  ///< The kind of memory.
+    std::int32_t device_id;      ///< The ordinal of the device.
 };
 
+/// The type of an element.
 struct DLDataType {
-    std::uint8_t code;
-    std::uint8_t bits;
-    std::uint16_t lanes;
+    std::uint8_t code;    ///< A `dtype_code`.
+    std::uint8_t bits;    ///< Bits of one lane.
+    std::uint16_t lanes;  ///< Lanes of one element.
 };
 
+/// A tensor, without ownership.
 struct DLTensor {
-    void* data;
-    DLDevice device;
-    std::int32_t ndim;
-    DLDataType dtype;
-    std::int64_t* shape;
-    std::int64_t* strides;
-    std::uint64_t byte_offset;
+    void* data;                 ///< A pointer, or the handle of a buffer.
+    DLDevice device;            ///< The memory.
+    std::int32_t ndim;          ///< The number of axes.
+    DLDataType dtype;           ///< The type of an element.
+    std::int64_t* shape;        ///< Elements along each axis.
+    std::int64_t* strides;      ///< Distance in elements along each axis.
+    std::uint64_t byte_offset;  ///< Bytes from `data` to the first element.
 };
 
+/// A tensor with its owner, before DLPack 1.0.
 struct DLManagedTensor {
-    DLTensor dl_tensor;
-    void* manager_ctx;
-    void (*deleter)(DLManagedTensor*);
+    DLTensor dl_tensor;                 ///< The tensor.
+    void* manager_ctx;                  ///< The producer's own data.
+    void (*deleter)(DLManagedTensor*);  ///< Ends the sharing; may be null.
 };
 
+/// A tensor with its owner, from DLPack 1.0 on.
 struct DLManagedTensorVersioned {
-    DLPackVersion version;
-    void* manager_ctx;
-    void (*deleter)(DLManagedTensorVersioned*);
-    std::uint64_t flags;
-    DLTensor dl_tensor;
+    DLPackVersion version;                       ///< The version of the structure.
+    void* manager_ctx;                           ///< The producer's own data.
+    void (*deleter)(DLManagedTensorVersioned*);  ///< Ends the sharing; may be null.
+    std::uint64_t flags;                         ///< A combination of `dlpack_flag`.
+    DLTensor dl_tensor;                          ///< The tensor.
 };
 #endif
 
-/// The version that allot speaks. Minor versions only add codes; 1.2 is the first that promises strides.
-inline constexpr std::uint32_t dlpack_major = 1, dlpack_minor = 2;
+// Minor versions only add codes; 1.2 is the first that guarantees strides.
+inline constexpr std::uint32_t dlpack_major = 1,  ///< The major version of exported and adopted tensors.
+    dlpack_minor = 2;                             ///< The minor version of exported tensors.
 
 /// The bits of `DLManagedTensorVersioned::flags`.
 namespace dlpack_flag {
-inline constexpr std::uint64_t read_only = 1;    // nobody may write to the elements
-inline constexpr std::uint64_t is_copied = 2;    // made for the consumer, who is the only one to use it
-inline constexpr std::uint64_t is_padded = 4;    // each element of a sub-byte dtype has bytes of its own
+inline constexpr std::uint64_t read_only = 1;  ///< The elements must not be written.
+inline constexpr std::uint64_t is_copied = 2;  ///< The tensor is a copy for this consumer alone.
+inline constexpr std::uint64_t is_padded = 4;  ///< Each element of a sub-byte dtype is padded to whole bytes.
 }  // namespace dlpack_flag
 
 static_assert(std::is_standard_layout_v<DLManagedTensor> && std::is_standard_layout_v<DLManagedTensorVersioned>);

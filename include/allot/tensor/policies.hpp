@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// storage_policies: how a storage places its tensors, how references to it are counted, and how far misuse is caught.
+// storage_policies: the placement, the reference counting and the hardening of a storage.
 //
 //     using on_threads = allot::storage_policies<allot::best_fit<>, allot::references::atomic>;
 //     using by_planner = allot::storage_policies<allot::as_given>;
 //     auto data = allot::alloc_storage<by_planner>(arena, 4096);
 //
 //     placement     as_given                   the caller gives every offset and is trusted; nothing is recorded
-//                   a positional strategy       given or searched; two live tensors never share a byte
-//     references    plain, atomic              handles are counted; bodies and claims are on the host heap
-//                   none                       bodies are the caller's; tensors can be moved and not copied
-//     hardening     none, checked, debug       checked: given offsets too;  use after kill and double kill are told
-//                                              debug: and fresh and freed bytes are overwritten where the host can
+//                   a positional strategy      offsets are given or searched; live tensors never share a byte
+//     references    plain, atomic              handles are counted; bodies and leases are on the host heap
+//                   none                       bodies belong to the caller; tensors can be moved and not copied
+//     hardening     none                       no checks for misuse
+//                   checked                    as_given offsets are recorded; use after kill, a second kill and leaks
+//                                              are reported as misuse
+//                   debug                      as checked; fresh and freed bytes are overwritten on the host
 //
-// Memory and time: none by themselves. Thread safety: with `atomic`, handles and tensors of one storage may be used from
-// several threads; their allocator has to allow that, because whoever drops the last reference calls it.
+// When to use: the defaults (best_fit, plain counts, no hardening) suit most programs. Use `as_given` for offsets from
+// a planner, `references::atomic` for several threads, `references::none` on targets without a heap, and hardening in
+// tests.
+// When not to use: `as_given` where offsets are not known to be disjoint; without hardening an overlap is not detected.
+//
+// Complexity and memory: policies are types and cost nothing; storage_body.hpp states the cost of each placement.
+// Thread safety: with `references::atomic`, several threads may use handles and tensors of one storage. The thread that
+// drops the last reference calls the allocator, which must allow that.
 #pragma once
 
 #include <allot/arena/hardening.hpp>
@@ -24,52 +32,69 @@
 namespace allot {
 inline namespace v1 {
 
-/// Placement: the caller gives every offset, and is trusted not to let live tensors overlap.
+/// The placement that trusts the caller: every tensor has a given offset, and live tensors must not overlap.
 struct as_given {};
 
-/// In place of an offset: wherever there is room.
+/// The type of `anywhere`.
 struct anywhere_t {};
+/// Requests a search in place of an offset.
 inline constexpr anywhere_t anywhere{};
 
-/// An offset in bytes, signed so that a negative one is seen, or `anywhere`.
+/// An offset in bytes, or `anywhere`. Offsets may be signed; negative values are rejected.
 template <class Offset>
 concept storage_offset = std::same_as<Offset, anywhere_t> || std::integral<Offset>;
 
-/// How handles of one storage are counted.
+/// The policies that count references to a storage and to leases.
 namespace references {
 
+/// Counts references without synchronization: for one thread.
 struct plain {
+    /// Whether references are counted.
     static constexpr bool counted = true;
+    /// A reference count that starts at 1.
     class count {
     public:
+        /// Adds a reference.
         void add() noexcept { ++count_; }
+        /// Drops a reference and returns whether it was the last.
         [[nodiscard]] bool drop() noexcept { return --count_ == 0; }
 
     private:
         std::size_t count_ = 1;
     };
+    /// A lock that does nothing.
     struct lock {
+        /// Enters the critical section.
         void acquire() noexcept {}
+        /// Leaves the critical section.
         void release() noexcept {}
     };
 };
 
-/// Needs atomic exchange and addition. A spin lock guards the placement, for the time of one claim.
+/// Counts references atomically: for several threads. The target must support atomic exchange and addition. A spin lock
+/// guards the placement during each allocation and deallocation.
 struct atomic {
+    /// Whether references are counted.
     static constexpr bool counted = true;
+    /// An atomic reference count that starts at 1.
     class count {
     public:
+        /// Adds a reference.
         void add() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+        /// Drops a reference and returns whether it was the last.
         [[nodiscard]] bool drop() noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
     private:
         std::atomic<std::size_t> count_{1};
     };
+    /// A spin lock.
     class lock {
     public:
+        /// Enters the critical section.
         void acquire() noexcept {
             while (taken_.test_and_set(std::memory_order_acquire)) {}
         }
+        /// Leaves the critical section.
         void release() noexcept { taken_.clear(std::memory_order_release); }
 
     private:
@@ -77,26 +102,34 @@ struct atomic {
     };
 };
 
-/// No heap and no counting: bodies are the caller's objects and outlive their tensors, tensors can be moved but not
-/// copied. `Rows` is how many rows a discontiguous tensor may have where its claims are recorded.
+/// Counts no references and uses no heap. The caller owns each `storage_body`, which must outlive its tensors; tensors
+/// can be moved but not copied. `Rows` is the maximum number of rows of a discontiguous tensor whose pieces are
+/// recorded.
 template <std::size_t Rows = 16>
 struct none {
+    /// Whether references are counted.
     static constexpr bool counted = false;
+    /// The maximum number of recorded rows of a discontiguous tensor.
     static constexpr std::size_t rows = Rows;
+    /// A lock that does nothing.
     using lock = plain::lock;
 };
 
 }  // namespace references
 
-/// Placement is `as_given` or a positional strategy that keeps its records beside the memory.
+/// The policies of a storage. `Placement` is `as_given`, or a positional strategy whose records are in a side table.
+/// `References` is a member of namespace `references`. `OnMisuse` handles misuse in hardened builds.
 template <class Placement = best_fit<>, class References = references::plain,
           hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
 struct storage_policies {
-    // A hardened build records what a planner places, so that it can refuse to let live tensors overlap.
+    /// The placement in use. A hardened storage replaces `as_given` by `best_fit`, so that overlaps are detected.
     using placement =
         std::conditional_t<Hardening != hardening::none && std::same_as<Placement, as_given>, best_fit<>, Placement>;
+    /// The reference policy.
     using references = References;
+    /// The hardening level.
     static constexpr hardening hardened = Hardening;
+    /// The handler that is called on misuse.
     using on_misuse = OnMisuse;
 };
 

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// tensor_error: why a call of the tensor layer refused. It checked everything before it changed anything, so that a
-// refused call has changed nothing.
+// tensor_error: the reason that a call of the tensor layer failed.
 //
 //     auto t = allot::alloc_tensor(storage, 100, {4, 64}, allot::int32);
-//     if (!t) log(t.error().what());                       // "the offset is not aligned as the storage asks"
+//     if (!t) log(t.error().what());                       // "the offset or address is not aligned as required"
+//
+// Each call checks all of its arguments before it changes anything. A call that fails has changed nothing. A copy is
+// the exception: after `copy_failed` or `no_way`, part of the target may be written.
+//
+// When to use: to handle a failure of `alloc_storage`, `alloc_tensor`, `view`, `slice`, `copy_tensor`, `to_dlpack`,
+// `from_dlpack` and their siblings. `what()` is the text for a log; code uses `reason` and `row`.
+// When not to use: for failures of arenas and strategies, which report a `diagnosis` (core/diagnosis.hpp). A
+// `tensor_error` contains that diagnosis in `memory`.
+//
+// Complexity: O(1). Memory: the error is a value and allocates nothing. Thread safety: errors are values.
 #pragma once
 
 #include <allot/address/pointer_table.hpp>
@@ -13,97 +22,102 @@
 namespace allot {
 inline namespace v1 {
 
+/// The reasons of a `tensor_error`.
 enum class tensor_refusal : unsigned char {
-    none,
-    bad_dtype,          // no bits, no lanes, or no such name
-    bad_shape,          // a negative dimension, or more than `max_rank` of them
-    bad_strides,        // of another rank than the shape, or not what the call can take
-    bad_separators,     // axis separators that are not ascending, or not inside the shape
-    bad_texture,        // fewer than three axes, or a last one that is not 4 channels
-    shape_mismatch,     // two shapes that should hold the same elements do not
-    dtype_mismatch,     // two dtypes that should be the same are not
-    too_large,          // bytes or elements that cannot be counted
-    bad_alignment,      // no power of two
-    negative_size,
-    negative_offset,
-    out_of_bounds,      // behind the end of the storage, the tensor or the table's storage
-    misaligned,         // the offset is not aligned as the storage asks, or the storage's base is not aligned enough
-    overlapping,        // the bytes belong to a live tensor, to another row, or to the other side of a copy
-    wrong_row_count,    // not one offset for each row
-    too_many_rows,      // more than `references::none<Rows>` keeps claims for
-    entry_too_narrow,   // the entry's type cannot name the row
-    partial_bytes,      // it would begin or end inside a byte
-    not_divisible,      // a byte offset that is no multiple of factor times element size, or a factor of 0
-    no_offsets,         // it would begin behind its buffer's first byte, and consumers of this memory take no offset
-    not_compact,        // its elements do not lie side by side in row-major order
-    no_memory,          // the storage or the allocator refuses; `memory` says why
-    no_host_memory,     // the host heap gives no record
-    unknown_scope,      // no memory has that scope
-    unknown_device,     // no memory of that scope has that device ordinal
-    in_use,             // the body holds memory already
-    killed,             // the tensor or storage was killed before, or never allocated
-    wrong_device,       // it lives in another kind of memory
-    wrong_version,      // of another major version of DLPack
-    read_only,          // nobody may write to it, or the other side could not be told so
-    copy_failed,        // the device's copy failed; `memory` has its code
-    no_way,             // none of the ways of copying that were given can reach both memories
+    none,              ///< No error.
+    bad_dtype,         ///< The dtype has no bits or no lanes, or its name is unknown.
+    bad_shape,         ///< A dimension is negative, or the rank is unsuitable or above `max_rank`.
+    bad_strides,       ///< The strides have another rank than the shape, or the call does not support them.
+    bad_separators,    ///< The axis separators do not ascend, or one is outside the shape.
+    bad_texture,       ///< The shape has fewer than three axes, or its last axis is not 4 channels.
+    shape_mismatch,    ///< Two shapes differ that must have the same rank or the same elements.
+    dtype_mismatch,    ///< Two dtypes differ that must be the same.
+    too_large,         ///< The number of bytes or elements overflows, or exceeds half the address space.
+    bad_alignment,     ///< The alignment is not a power of two.
+    negative_size,     ///< The size is negative.
+    negative_offset,   ///< The offset is negative.
+    out_of_bounds,     ///< The bytes extend beyond the storage, the tensor, or the table's storage.
+    misaligned,        ///< The offset or the base has less alignment than required.
+    overlapping,       ///< The bytes belong to a live tensor, to another row, or to the other side of a copy.
+    wrong_row_count,   ///< The number of offsets differs from the number of rows.
+    too_many_rows,     ///< The tensor has more rows than `references::none<Rows>` reserves space for.
+    entry_too_narrow,  ///< The type of the table's entries cannot represent the row's position.
+    partial_bytes,     ///< The elements would begin or end inside a byte.
+    not_divisible,     ///< The byte offset is not a multiple of factor times element size, or the factor is 0.
+    no_offsets,        ///< The tensor would begin after its buffer's first byte, and consumers take no offset.
+    not_compact,       ///< The elements are not contiguous in row-major order.
+    no_memory,         ///< The storage or the allocator failed; `memory` has the reason.
+    no_host_memory,    ///< The host heap is exhausted, or the placement has no free record.
+    unknown_scope,     ///< No memory has that scope.
+    unknown_device,    ///< No memory of that scope has that device ordinal.
+    in_use,            ///< The storage body already holds memory.
+    killed,            ///< The tensor or storage was killed before, or never allocated.
+    wrong_device,      ///< The tensor is in another kind of memory.
+    wrong_version,     ///< The tensor uses another major version of DLPack.
+    read_only,         ///< The tensor is read-only, or the consumer's format cannot express that.
+    copy_failed,       ///< The device's copy failed; `memory` has its code.
+    no_way,            ///< No given copy method can reach both memories.
 };
 
-/// One sentence for a person.
+/// Returns a human-readable description.
 [[nodiscard]] constexpr const char* to_string(tensor_refusal reason) noexcept {
     switch (reason) {
-        case tensor_refusal::none: return "nothing was refused";
-        case tensor_refusal::bad_dtype: return "there is no such dtype";
+        case tensor_refusal::none: return "no error";
+        case tensor_refusal::bad_dtype: return "the dtype is invalid or unsupported";
         case tensor_refusal::bad_shape: return "the shape has a negative dimension, or more dimensions than max_rank";
-        case tensor_refusal::bad_strides: return "the strides do not go with the shape";
+        case tensor_refusal::bad_strides: return "the strides do not match the shape";
         case tensor_refusal::bad_separators: return "the axis separators do not ascend inside the shape";
-        case tensor_refusal::bad_texture: return "a texture has at least three axes, the last of four channels";
-        case tensor_refusal::shape_mismatch: return "the shapes do not go together";
-        case tensor_refusal::dtype_mismatch: return "the dtypes are not the same";
-        case tensor_refusal::too_large: return "the size cannot be counted in this machine's integers";
+        case tensor_refusal::bad_texture: return "a texture needs at least three axes, the last with four channels";
+        case tensor_refusal::shape_mismatch: return "the shapes do not match";
+        case tensor_refusal::dtype_mismatch: return "the dtypes differ";
+        case tensor_refusal::too_large: return "the size is too large for this machine's integers";
         case tensor_refusal::bad_alignment: return "the alignment is not a power of two";
         case tensor_refusal::negative_size: return "the size is negative";
         case tensor_refusal::negative_offset: return "the offset is negative";
-        case tensor_refusal::out_of_bounds: return "the bytes end behind the storage";
-        case tensor_refusal::misaligned: return "the offset is not aligned as the storage asks";
-        case tensor_refusal::overlapping: return "the bytes overlap others that are in use";
-        case tensor_refusal::wrong_row_count: return "there is not one offset for each row";
-        case tensor_refusal::too_many_rows: return "there are more rows than references::none keeps claims for";
-        case tensor_refusal::entry_too_narrow: return "the table's entries cannot name the row";
-        case tensor_refusal::partial_bytes: return "it would begin or end inside a byte";
-        case tensor_refusal::not_divisible: return "the byte offset is no multiple of offset_factor times element size";
+        case tensor_refusal::out_of_bounds: return "the bytes extend beyond the end of the storage";
+        case tensor_refusal::misaligned: return "the offset or address is not aligned as required";
+        case tensor_refusal::overlapping: return "the bytes overlap bytes that are in use";
+        case tensor_refusal::wrong_row_count: return "the number of offsets differs from the number of rows";
+        case tensor_refusal::too_many_rows: return "the tensor has more rows than references::none reserves space for";
+        case tensor_refusal::entry_too_narrow: return "the table's entries are too narrow for the row's position";
+        case tensor_refusal::partial_bytes: return "the elements would begin or end inside a byte";
+        case tensor_refusal::not_divisible:
+            return "the byte offset is not a multiple of offset_factor times element size";
         case tensor_refusal::no_offsets: return "consumers of this memory take no offset";
-        case tensor_refusal::not_compact: return "the elements do not lie side by side";
-        case tensor_refusal::no_memory: return "there is no memory for it";
-        case tensor_refusal::no_host_memory: return "the host heap gives no record for it";
+        case tensor_refusal::not_compact: return "the elements are not contiguous";
+        case tensor_refusal::no_memory: return "there is not enough memory";
+        case tensor_refusal::no_host_memory: return "the host heap is exhausted";
         case tensor_refusal::unknown_scope: return "no memory has this scope";
         case tensor_refusal::unknown_device: return "no memory of this scope has this device ordinal";
-        case tensor_refusal::in_use: return "it holds memory already";
-        case tensor_refusal::killed: return "it was killed before, or never allocated";
-        case tensor_refusal::wrong_device: return "it lives in another kind of memory";
-        case tensor_refusal::wrong_version: return "it comes from another major version of DLPack";
-        case tensor_refusal::read_only: return "it is read-only";
+        case tensor_refusal::in_use: return "the storage body already holds memory";
+        case tensor_refusal::killed: return "the tensor or storage was killed before, or never allocated";
+        case tensor_refusal::wrong_device: return "the tensor is in another kind of memory";
+        case tensor_refusal::wrong_version: return "the tensor uses another major version of DLPack";
+        case tensor_refusal::read_only: return "the tensor is read-only";
         case tensor_refusal::copy_failed: return "the device's copy failed";
-        case tensor_refusal::no_way: return "none of the ways of copying that were given reaches both memories";
+        case tensor_refusal::no_way: return "none of the given copy methods reaches both memories";
     }
     return "unknown";
 }
 
-/// No single row, and no single tensor of several, is at fault.
+/// The `row` of an error that concerns no single row and no single request.
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 
+/// The error of the tensor layer: a reason, the row it concerns, and the allocator's own diagnosis.
 struct tensor_error {
-    tensor_refusal reason = tensor_refusal::none;
-    std::size_t row = no_row;  // which row, or which of several tensors, is at fault
-    diagnosis memory{};        // of the storage or allocator, when `reason` is no_memory or copy_failed
+    tensor_refusal reason = tensor_refusal::none;  ///< The reason.
+    std::size_t row = no_row;                   ///< Index of the row or request that failed, or `no_row`.
+    diagnosis memory{};  ///< Of the storage, allocator or device, for `no_memory`, `overlapping` and `copy_failed`.
 
-    /// The reason; where memory was refused, the allocator's own.
+    /// Returns a human-readable description: the allocator's own text for `no_memory` where `memory` has a reason.
     [[nodiscard]] constexpr const char* what() const noexcept {
         return reason == tensor_refusal::no_memory && memory.reason != refusal::none ? memory.what() : to_string(reason);
     }
+    /// Compares reason, row and diagnosis.
     friend constexpr bool operator==(const tensor_error&, const tensor_error&) = default;
 };
 
+/// A value or a `tensor_error`.
 template <class Value>
 using tensor_result = result<Value, tensor_error>;
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// runs: where the bytes of a tensor lie, contiguous or discontiguous, whole or a slice: for whoever works on them and
-// need not know which it is.
+// for_each_run: visits the bytes of a tensor as contiguous runs, whether the tensor is contiguous, discontiguous or a
+// slice.
 //
 //     auto why = allot::for_each_run(tensor, [&](auto at, std::size_t bytes) noexcept { sum += checksum(at, bytes); });
 //
 //     tensor in rows   │ row 0 │ row 1 │      │ row 3 │ row 2 │        three runs: rows 0 and 1, row 2, row 3
 //     slice            │  ███  │  ███  │  ███  │                      one for each of its rows
 //
-// A run is bytes that lie side by side in row-major order of the elements; it is as long as it can be where rows lie
-// anywhere, and as long as the trailing axes lie side by side in a slice. A compact tensor is one run.
+// A run is a range of contiguous bytes; the runs follow the row-major order of the elements. Adjacent rows of a
+// discontiguous tensor form one run. A run of a slice covers its trailing contiguous axes. A compact tensor is one run.
 //
-// Complexity: O(rows), or O(runs) for a slice. Memory: none. Thread safety: none.
+// When to use: for code that processes bytes of any tensor: checksums, input and output, transfers.
+// When not to use: to copy between tensors; use `copy_tensor` (copy.hpp), which also checks for overlap. Textures have
+// no runs, because the device determines their layout.
+//
+// Complexity: O(rows), or O(runs) for a slice. Memory: none. Thread safety: none; the caller synchronizes access to the
+// bytes.
 #pragma once
 
 #include <allot/tensor/discontiguous.hpp>
@@ -18,16 +23,16 @@
 namespace allot {
 inline namespace v1 {
 
-/// Bytes that lie side by side.
+/// A range of contiguous bytes.
 template <class Address>
 struct run {
-    Address address{};
-    std::size_t size = 0;
+    Address address{};     ///< The first byte.
+    std::size_t size = 0;  ///< The number of bytes.
 };
 
 namespace detail {
 
-/// The runs of a tensor, in row-major order of its elements. Precondition: whole bytes between them.
+/// The runs of a tensor in row-major order of its elements. Precondition: each run begins and ends at whole bytes.
 template <class Lease>
 class tensor_runs {
     using model = typename tensor<Lease>::address_model;
@@ -36,7 +41,7 @@ public:
     using run_type = run<typename tensor<Lease>::address_type>;
 
     explicit tensor_runs(const tensor<Lease>& of) noexcept : of_{&of}, left_{of.size_bytes()} {
-        // The axes from `outer_` on lie side by side.
+        // The axes from `outer_` on are contiguous.
         outer_ = of.is_compact() ? 0 : of.shape().rank();
         std::int64_t elements = 1;
         if (outer_ == 0) {
@@ -47,7 +52,7 @@ public:
             elements *= of.shape()[--outer_];
         run_bytes_ = static_cast<std::size_t>(elements) * of.dtype().element_bytes();
     }
-    /// The next run; of no bytes at the end.
+    /// Returns the next run, or an empty run at the end.
     [[nodiscard]] run_type next() noexcept {
         if (left_ == 0) return {};
         left_ -= run_bytes_;
@@ -68,6 +73,7 @@ private:
     std::size_t outer_ = 0, run_bytes_ = 0, skipped_ = 0, left_;
 };
 
+/// The runs of a discontiguous tensor: adjacent rows form one run.
 template <class Tensor>
 class row_runs {
     using model = typename Tensor::address_model;
@@ -100,9 +106,11 @@ template <class Table, class Data, class Entry>
     return row_runs<discontiguous_tensor<Table, Data, Entry>>{of};
 }
 
-/// Whether each axis steps over all that the axes of smaller strides reach, so that no two elements share bytes.
+/// Returns whether the stride of each axis exceeds the reach of all axes with smaller strides, so that no two elements
+/// share bytes.
 [[nodiscard]] constexpr bool is_nested(const shape& of, const strides& steps) noexcept {
-    const auto reach = [&](std::int64_t below) {  // elements, from the first on, along the axes of smaller strides
+    // The distance in elements from the first element to the last one along the axes of smaller strides.
+    const auto reach = [&](std::int64_t below) {
         std::int64_t last = 0;
         for (std::size_t axis = 0; axis != of.rank(); ++axis) {
             if (of[axis] > 1 && steps[axis] < below) last += (of[axis] - 1) * steps[axis];
@@ -119,7 +127,8 @@ template <class Table, class Data, class Entry>
     return true;
 }
 
-/// Whether a tensor's elements lie at bytes of their own; and, to be written, each once and where writing is allowed.
+/// Returns the reason that a tensor cannot be read as runs of whole bytes or, with `written`, cannot be written: it is
+/// read-only, shares its last byte, or has two elements that share bytes.
 template <class Lease>
 [[nodiscard]] tensor_refusal check_runs(const tensor<Lease>& of, bool written) noexcept {
     if (written && of.is_read_only()) return tensor_refusal::read_only;
@@ -144,12 +153,13 @@ template <class Table, class Data, class Entry>
 
 }  // namespace detail
 
-/// A tensor whose bytes have addresses: not a texture, which the device lays out.
+/// A tensor whose bytes have addresses. Textures are excluded, because the device determines their layout.
 template <class Tensor>
 concept tensor_with_runs = requires(const Tensor& of) { detail::runs_of(of); };
 
-/// Calls `use(address, bytes)` for each run, in row-major order of the elements; `use` does not throw. A tensor without
-/// elements has no run. Refused for a slice whose rows begin or end inside a byte, and for a tensor that shares its last.
+/// Calls `use(address, bytes)` for each run, in row-major order of the elements. `use` must not throw. A tensor without
+/// elements has no runs. Fails with `killed` for an empty handle, and with `partial_bytes` for a strided tensor of a
+/// sub-byte dtype and for a tensor that shares its last byte.
 template <tensor_with_runs Tensor, class Use>
 [[nodiscard]] tensor_error for_each_run(const Tensor& of, Use&& use) noexcept {
     if (!of) return {tensor_refusal::killed};

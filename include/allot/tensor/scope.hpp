@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scope: a memory's name as graph compilers spell it, and the map from scopes to allocators.
+// scope: the name of a memory in the spelling of graph compilers; scope_map: the map from scopes to allocators.
 //
 //     allot::scope_map memories{allot::in_scope<allot::scope::global>(heap),
 //                               allot::in_scope<allot::scope::vtcm>(first_core),
@@ -7,12 +7,15 @@
 //     auto& arena = memories.get<allot::scope::vtcm, 1>();                  // chosen by the compiler
 //     memories.visit("global.vtcm", ordinal, [](auto& arena) { … });        // chosen at run time
 //
-// A scope is a type with a name; your own is as good as these. Names match exactly, or are refused: neither a prefix nor
-// a part of a name is a scope. The empty name is `global`, as graph compilers write it.
+// A scope is a type with a name; users can define their own. Names match exactly: a prefix or a part of a name is not a
+// scope. The empty name is `global`, as graph compilers write it. The map is an object of the caller that refers to
+// allocators of the caller; there is no registry.
 //
-// The map is an object of yours that refers to allocators of yours; nothing is registered anywhere. Complexity: one
-// comparison for each entry at run time, none where the compiler chooses, and no virtual call. Memory: a pointer an
-// entry. Thread safety: a map never changes.
+// When to use: in a runtime of a graph compiler that selects memory by scope and device ordinal.
+// When not to use: where the program names its arenas directly.
+//
+// Complexity: one comparison for each entry at run time, none where the compiler chooses; no virtual call. Memory: one
+// pointer for each entry. Thread safety: a map is immutable; the allocators have their own rules.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -24,27 +27,44 @@
 namespace allot {
 inline namespace v1 {
 
+/// The scopes that graph compilers use.
 namespace scope {
+/// The default memory. The empty name also selects it.
 struct global {
+    /// The name.
     static constexpr std::string_view name = "global";
 };
+/// Main memory of a device.
 struct ddr {
+    /// The name.
     static constexpr std::string_view name = "global.ddr";
 };
+/// Tightly coupled memory of a Hexagon processor.
 struct vtcm {
+    /// The name.
     static constexpr std::string_view name = "global.vtcm";
 };
-// Textures also say how many axes, counted from the first, make the rows of a tensor of that rank, at least 3.
+/// Images for activations. As in each texture scope, `row_axes` is the number of leading axes that form the image's
+/// rows.
+/// Precondition of `row_axes`: the rank is at least 3.
 struct texture {
+    /// The name.
     static constexpr std::string_view name = "global.texture";
+    /// Returns the number of leading axes that form the rows.
     static constexpr std::size_t row_axes(std::size_t rank) noexcept { return rank - 2; }
 };
+/// Images for weights.
 struct texture_weight {
+    /// The name.
     static constexpr std::string_view name = "global.texture-weight";
+    /// Returns the number of leading axes that form the rows.
     static constexpr std::size_t row_axes(std::size_t) noexcept { return 1; }
 };
+/// Images for activations in NHWC order.
 struct texture_nhwc {
+    /// The name.
     static constexpr std::string_view name = "global.texture-nhwc";
+    /// Returns the number of leading axes that form the rows.
     static constexpr std::size_t row_axes(std::size_t rank) noexcept { return rank == 3 ? 1 : 2; }
 };
 }  // namespace scope
@@ -53,40 +73,43 @@ struct texture_nhwc {
 template <class Scope>
 concept memory_scope = std::same_as<decltype(Scope::name), const std::string_view>;
 
-/// Refinement: its tensors are 2-D images (texture_shape.hpp).
+/// A scope whose tensors are 2-D images (texture_shape.hpp).
 template <class Scope>
 concept texture_scope = memory_scope<Scope> && requires(std::size_t rank) {
     { Scope::row_axes(rank) } noexcept -> std::same_as<std::size_t>;
 };
 
+/// Returns whether `name` selects the scope: an exact match, or the empty name for `global`.
 template <memory_scope Scope>
 [[nodiscard]] constexpr bool is_named(std::string_view name) noexcept {
     return name == Scope::name || (name.empty() && Scope::name == scope::global::name);
 }
 
-/// What a scope's memory is given as: textures come from shaped devices (texture.hpp), all else from allocators.
+/// A memory that a scope map accepts for a scope: an allocator, or a shaped device (texture.hpp) for a texture scope.
 template <class Memory, class Scope>
 concept memory_for = allocator<Memory> || texture_scope<Scope>;
 
-/// A memory's place in a scope map; made by `in_scope`.
+/// An entry of a scope map. `in_scope` creates it.
 template <memory_scope Scope, std::int64_t Ordinal, memory_for<Scope> Allocator>
 struct scope_entry {
-    Allocator* allocator;
+    Allocator* allocator;  ///< The memory; never null.
 };
 
-/// The memory of a scope on the device with this ordinal. The allocator outlives the map.
+/// Returns the entry for the memory of a scope on the device with this ordinal. The allocator must outlive the map.
 template <memory_scope Scope, std::int64_t Ordinal = 0, memory_for<Scope> Allocator>
 [[nodiscard]] constexpr scope_entry<Scope, Ordinal, Allocator> in_scope(Allocator& allocator) noexcept {
-    static_assert(Ordinal >= 0, "allot: device ordinals count from 0");
+    static_assert(Ordinal >= 0, "allot: a device ordinal must not be negative");
     return {&allocator};
 }
 
+/// An immutable map from scope and device ordinal to memory. Each pair of scope and ordinal occurs once.
 template <class... Entries>
 class scope_map {
 public:
+    /// Creates a map from the results of `in_scope`.
     constexpr explicit scope_map(Entries... entries) noexcept : entries_{entries...} {}
 
-    /// The allocator of a scope, chosen by the compiler.
+    /// Returns the memory of a scope, selected at compile time.
     template <memory_scope Scope, std::int64_t Ordinal = 0>
     [[nodiscard]] constexpr auto& get() const noexcept {
         constexpr std::size_t index = index_of<Scope, Ordinal>();
@@ -95,8 +118,9 @@ public:
         return *std::get<index>(entries_).allocator;
     }
 
-    /// `call(allocator)` for the memory of a name and ordinal. `call` gives the same `tensor_result` for every
-    /// memory of the map, also shaped devices; where none is found, it is refused as unknown_scope or unknown_device.
+    /// Returns `call(memory)` for the memory of a name and ordinal. `call` must accept every memory of the map, shaped
+    /// devices included, and return the same `tensor_result` for each. Fails with `unknown_scope` or `unknown_device`
+    /// when the map has no such memory.
     template <class Call>
     [[nodiscard]] constexpr auto visit(std::string_view name, std::int64_t ordinal, Call&& call) const noexcept {
         using answer = decltype(call(*std::get<0>(entries_).allocator));
@@ -133,9 +157,9 @@ private:
     static consteval std::size_t count(const scope_entry<Scope, Ordinal, Allocator>*) noexcept {
         return (std::size_t{0} + ... + (matches<Scope, Ordinal>(static_cast<const Entries*>(nullptr)) ? 1U : 0U));
     }
-    static_assert(sizeof...(Entries) > 0, "allot: a scope map has at least one memory");
+    static_assert(sizeof...(Entries) > 0, "allot: a scope map needs at least one memory");
     static_assert((... && (count(static_cast<const Entries*>(nullptr)) == 1)),
-                  "allot: two memories of this scope map have the same scope and ordinal");
+                  "allot: two memories of this scope map have the same scope and ordinal: give each its own ordinal");
 
     std::tuple<Entries...> entries_;
 };

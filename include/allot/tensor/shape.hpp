@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// shape: how many elements along each axis, and strides: how many elements apart along each.
+// shape: the number of elements along each axis; strides: the distance in elements along each axis.
 //
 //     allot::shape logical{2, 2, 8, 8};
 //     auto physical = allot::physical_shape(logical, {2});        // axes 0–1 and 2–3 become one each: (4, 64)
 //
-// Both are up to `max_rank` numbers inside the object. A shape may hold whatever a caller writes; what cannot be
-// counted is refused where it is counted. Everything is constexpr; nothing allocates. Thread safety: values.
+// Both types hold up to `max_rank` numbers inside the object. The constructors accept any numbers; the functions that
+// count elements reject invalid shapes.
+//
+// When to use: to describe tensors, slices, strides and axis separators.
+// When not to use: for more than `max_rank` axes. Such a shape is invalid; merge axes first.
+//
+// Complexity: O(rank). Memory: 72 bytes inside the object; everything is constexpr and allocates nothing.
+// Thread safety: shapes are values.
 #pragma once
 
 #include <allot/tensor/dtype.hpp>
@@ -18,31 +24,41 @@
 namespace allot {
 inline namespace v1 {
 
+/// The maximum number of axes.
 inline constexpr std::size_t max_rank = 8;
 
-/// Up to `max_rank` signed numbers, one for each axis.
+/// A list of up to `max_rank` signed numbers, one for each axis.
 class shape {
 public:
+    /// Creates the shape of a scalar: no axes.
     constexpr shape() noexcept = default;
+    /// Creates a shape from a list. A list of more than `max_rank` numbers makes an invalid shape.
     constexpr shape(std::initializer_list<std::int64_t> extents) noexcept : shape{std::span{extents.begin(), extents.size()}} {}
+    /// Creates a shape from a range. A range of more than `max_rank` numbers makes an invalid shape.
     constexpr explicit shape(std::span<const std::int64_t> extents) noexcept
         : rank_{static_cast<unsigned char>(std::min(extents.size(), max_rank + 1))} {
         if (rank_ <= max_rank) std::copy(extents.begin(), extents.end(), extents_);
     }
 
-    /// False when more than `max_rank` numbers were given, or one is negative.
+    /// Returns false when more than `max_rank` numbers were given, or one is negative.
     [[nodiscard]] constexpr bool is_valid() const noexcept {
         return rank_ <= max_rank && std::none_of(begin(), end(), [](std::int64_t n) { return n < 0; });
     }
-    /// How many axes: 0 for a scalar. More than were kept when too many were given.
+    /// Returns the number of axes: 0 for a scalar, `max_rank + 1` for a shape with too many axes.
     [[nodiscard]] constexpr std::size_t rank() const noexcept { return rank_; }
+    /// Returns the number of an axis. Precondition: `axis < max_rank`.
     [[nodiscard]] constexpr std::int64_t& operator[](std::size_t axis) noexcept { return extents_[axis]; }
+    /// Returns the number of an axis. Precondition: `axis < max_rank`.
     [[nodiscard]] constexpr std::int64_t operator[](std::size_t axis) const noexcept { return extents_[axis]; }
+    /// Returns the beginning of the numbers.
     [[nodiscard]] constexpr const std::int64_t* begin() const noexcept { return extents_; }
+    /// Returns the end of the numbers; equal to `begin()` for a shape with too many axes.
     [[nodiscard]] constexpr const std::int64_t* end() const noexcept {
         return extents_ + (rank_ <= max_rank ? rank_ : 0);
     }
+    /// Returns a pointer to the first number.
     [[nodiscard]] constexpr const std::int64_t* data() const noexcept { return extents_; }
+    /// Returns whether both shapes have the same rank and numbers.
     friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
         return a.rank_ == b.rank_ && std::equal(a.begin(), a.end(), b.begin());
     }
@@ -52,10 +68,10 @@ private:
     unsigned char rank_ = 0;
 };
 
-/// Elements to skip for one step along each axis.
+/// The distance in elements of one step along each axis.
 using strides = shape;
 
-/// The product of a shape: 1 for a scalar, 0 when any axis has no element.
+/// Returns the number of elements: 1 for a scalar, 0 when any axis is empty. Fails with `bad_shape` or `too_large`.
 [[nodiscard]] constexpr tensor_result<std::size_t> element_count(const shape& of) noexcept {
     using answer = tensor_result<std::size_t>;
     if (!of.is_valid()) return answer::failure({tensor_refusal::bad_shape});
@@ -69,22 +85,23 @@ using strides = shape;
     return count;
 }
 
-/// Bytes of a compact tensor.
+/// Returns the number of bytes of a compact tensor. Fails with `bad_dtype`, `bad_shape` or `too_large`; more than half
+/// the address space is too large.
 [[nodiscard]] constexpr tensor_result<std::size_t> byte_count(const shape& of, dtype type) noexcept {
     if (!type.is_valid()) return tensor_result<std::size_t>::failure({tensor_refusal::bad_dtype});
     const auto count = element_count(of);
     if (!count) return count;
-    // Addresses are also subtracted: no tensor is larger than half of what can be addressed.
+    // Differences of addresses must be representable, so a tensor is at most half of the address space.
     const auto bytes = type.bytes_for(*count);
     if (bytes && *bytes > std::numeric_limits<std::size_t>::max() / 2)
         return tensor_result<std::size_t>::failure({tensor_refusal::too_large});
     return bytes;
 }
 
-/// The strides of a row-major tensor without gaps. Precondition: its elements can be counted.
+/// Returns the strides of a row-major tensor without gaps. Precondition: `element_count(of)` succeeds.
 [[nodiscard]] constexpr strides compact_strides(const shape& of) noexcept {
     strides steps = of;
-    std::uint64_t step = 1;  // unsigned: where some axis is empty, the others may multiply to anything
+    std::uint64_t step = 1;  // unsigned: when one axis is empty, the product of the others may overflow
     for (std::size_t axis = of.rank(); axis-- != 0;) {
         steps[axis] = static_cast<std::int64_t>(step);
         if (of[axis] > 1) step *= static_cast<std::uint64_t>(of[axis]);
@@ -92,7 +109,7 @@ using strides = shape;
     return steps;
 }
 
-/// Whether the elements lie side by side in row-major order. The stride along an axis of one element means nothing.
+/// Returns whether the elements are contiguous in row-major order. The stride along an axis of one element is ignored.
 [[nodiscard]] constexpr bool is_compact(const shape& of, const strides& steps) noexcept {
     if (std::find(of.begin(), of.end(), 0) != of.end()) return true;
     const strides wanted = compact_strides(of);
@@ -102,11 +119,12 @@ using strides = shape;
     return true;
 }
 
-/// The axes that runs of axes begin with: ascending from 1 on, below the rank.
+/// Positions that split a shape into groups of axes. They ascend from 1 on and are below the rank; each one is the
+/// first axis of a group.
 using axis_separators = shape;
 
-/// The shape as it lies in memory: each run of axes between two separators becomes one axis. Without separators,
-/// everything becomes one.
+/// Returns the shape in memory: the axes of each group between two separators merge into one axis. Without separators,
+/// all axes merge into one. Fails with `bad_separators`, `bad_shape` or `too_large`.
 [[nodiscard]] constexpr tensor_result<shape> physical_shape(const shape& logical,
                                                             const axis_separators& separators) noexcept {
     using answer = tensor_result<shape>;

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// storage: one block of memory in which tensors lie at offsets, kept alive by every tensor in it.
+// storage: one block of memory that contains tensors at offsets and lives as long as any of them.
 //
 //     auto data = *allot::alloc_storage(arena, 4096, 128);                    // bytes, alignment of every tensor
 //     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);       // tensor.hpp
 //     auto more = *allot::alloc_storage<allot::scope::vtcm>(memories, {4, 64}, allot::float32, 2048);
 //
-// A storage is a handle: copying it counts a reference, and the last one gives the block back. The allocator outlives
-// the last. How references are counted is a policy: `plain`; `atomic`, when handles and tensors of one storage are used
-// from several threads; or `none`: the body is an object of the caller's, nothing is taken from the heap, and the body
-// outlives its tensors (policies.hpp).
+//     storage ─┐                    ┌───┬─────┬───┬─────┬───────┐
+//     tensor a ┼─► storage_body ──► │   │  a  │   │  b  │       │
+//     tensor b ┘                    └───┴─────┴───┴─────┴───────┘
 //
-// Complexity: the allocator's. Memory: one body on the host heap (storage_body.hpp). Thread safety: that of the
-// references.
+// A storage is a handle: a copy adds a reference, and the last reference frees the block. The allocator must outlive
+// the last reference. The policies (policies.hpp) select the placement of tensors, the reference counting and the
+// hardening. With `references::none` the caller owns the body, which must outlive its tensors; nothing is taken from
+// the heap.
+//
+// When to use: to place several tensors in one block, by a planner's offsets or by a search.
+// When not to use: for untyped memory, which an arena provides; for images, use `alloc_texture` (texture.hpp).
+//
+// Complexity: that of the allocator. Memory: one body on the host heap (storage_body.hpp). Thread safety: that of the
+// reference policy.
 #pragma once
 
 #include <allot/tensor/detail/storage_body.hpp>
@@ -26,7 +33,7 @@ inline namespace v1 {
 
 namespace detail {
 
-/// A counted pointer to something with a `count` that ends by `destroy`.
+/// A reference-counted pointer. `Counted` has a member `count` and a static function `destroy`.
 template <class Counted>
 class counted_pointer {
 public:
@@ -58,7 +65,7 @@ struct counted_body {
     static void destroy(counted_body* gone) noexcept { delete gone; }
 };
 
-/// A handle to a body on the heap: the last one deletes it.
+/// A handle to a body on the heap. The last handle deletes the body.
 template <class Body, class References, bool Counted = References::counted>
 class body_handle {
     using counted = counted_body<Body, References>;
@@ -66,7 +73,7 @@ class body_handle {
 public:
     body_handle() noexcept = default;
 
-    /// Empty when the heap gives nothing.
+    /// Returns a handle to a new body, or an empty handle when the heap is exhausted.
     [[nodiscard]] static body_handle make() noexcept {
         body_handle fresh;
         fresh.to_ = counted_pointer<counted>{new (std::nothrow) counted};
@@ -78,7 +85,7 @@ private:
     counted_pointer<counted> to_;
 };
 
-/// A handle to a body of the caller's.
+/// A handle to a body that the caller owns.
 template <class Body, class References>
 class body_handle<Body, References, false> {
 public:
@@ -90,7 +97,7 @@ private:
     Body* to_ = nullptr;
 };
 
-/// In hardened builds, a killed tensor or storage that is killed again or used is a misuse.
+/// Reports a misuse in hardened builds when a killed tensor or storage is killed again or used.
 template <class Policies>
 void check_alive([[maybe_unused]] bool alive) noexcept {
     if constexpr (Policies::hardened != hardening::none) {
@@ -98,7 +105,7 @@ void check_alive([[maybe_unused]] bool alive) noexcept {
     }
 }
 
-/// What is wrong with the size and alignment of a storage.
+/// Returns the reason that the size or alignment of a storage is invalid, or `none`.
 [[nodiscard]] constexpr tensor_error check_storage(std::int64_t size, std::size_t align) noexcept {
     if (size < 0) return {tensor_refusal::negative_size};
     if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2) return {tensor_refusal::too_large};
@@ -107,55 +114,68 @@ void check_alive([[maybe_unused]] bool alive) noexcept {
 
 }  // namespace detail
 
+/// A handle to a block of memory that contains tensors. `alloc_storage` creates it.
 template <allocator Allocator, class Policies = storage_policies<>>
 class storage {
 public:
+    /// The allocator of the block.
     using allocator_type = Allocator;
+    /// The policies.
     using policies = Policies;
+    /// The object that owns the block.
     using body_type = detail::storage_body<Allocator, Policies>;
+    /// The handle to the body.
     using handle_type = detail::body_handle<body_type, typename Policies::references>;
+    /// The address model of the memory.
     using address_model = typename body_type::address_model;
+    /// Whether the host may read and write the bytes.
     static constexpr bool host_accessible = Allocator::host_accessible;
+    /// How consumers of this memory use offsets.
     static constexpr offset_use offsets = Allocator::offsets;
+    /// The kind of memory in DLPack's terms.
     static constexpr dl_device_type dl_device = Allocator::dl_device;
 
+    /// Creates an empty handle.
     storage() noexcept = default;
+    /// Creates a handle to an existing body. `alloc_storage` calls it.
     explicit storage(handle_type to) noexcept : to_{std::move(to)} {}
 
-    /// False for one that was killed, or never was.
+    /// Returns false for a handle that was killed or never refers to a body.
     [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
-    /// Bytes that were asked for.
+    /// Returns the requested number of bytes.
     [[nodiscard]] std::size_t size() const noexcept { return body() == nullptr ? 0 : body()->size(); }
-    /// What every tensor in it is aligned to, unless it asks for less.
+    /// Returns the alignment of the block, which is also the default and the maximum alignment of its tensors.
     [[nodiscard]] std::size_t align() const noexcept { return body() == nullptr ? 1 : body()->align(); }
-    /// The first byte; nothing where tensors have blocks of their own.
+    /// Returns the address of the first byte; empty where each tensor has a separate block.
     [[nodiscard]] typename address_model::address base() const noexcept {
         return body() == nullptr ? typename address_model::address{} : body()->base();
     }
-    /// Why `alloc_tensor` would find no place for so many bytes.
+    /// Returns the reason that a search for these bytes would fail, or `refusal::none`.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept
         requires body_type::records
     {
         return body() == nullptr ? diagnosis{refusal::exhausted} : body()->diagnose(wanted);
     }
 
-    /// Drops this reference; the memory goes when no tensor needs it any more. In hardened builds a second time is a
-    /// misuse; otherwise it changes nothing.
+    /// Drops this reference. The memory is freed with the last reference of a storage or tensor. A second call has no
+    /// effect; in hardened builds it is a misuse.
     void kill() noexcept {
         detail::check_alive<Policies>(static_cast<bool>(*this));
         to_ = {};
     }
 
-    /// For the tensors in it; null when it was killed.
+    /// Returns the body, for the tensors in it; null after `kill`.
     [[nodiscard]] body_type* body() const noexcept { return to_.get(); }
+    /// Returns whether both handles refer to the same body.
     friend bool operator==(const storage& a, const storage& b) noexcept { return a.body() == b.body(); }
 
 private:
     handle_type to_;
 };
 
-/// A storage of `size` bytes, aligned to `align`, a power of two; a size of 0 serves tensors without elements. An
-/// allocator that can trim does so and is asked again before the answer is no.
+/// Allocates a storage of `size` bytes, aligned to `align`, a power of two. A storage of size 0 can contain only
+/// tensors without elements. When the allocator fails and can trim, it trims and tries a second time. Fails with
+/// `negative_size`, `too_large`, `bad_alignment`, `no_memory` or `no_host_memory`.
 template <class Policies = storage_policies<>, allocator Allocator>
     requires(Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
@@ -170,7 +190,8 @@ template <class Policies = storage_policies<>, allocator Allocator>
     return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
 }
 
-/// The same over a body of the caller's, where references are not counted.
+/// Allocates a storage whose body the caller owns, for `references::none`. The body must outlive its tensors. Also
+/// fails with `in_use` when the body already holds memory.
 template <allocator Allocator, class Policies>
     requires(!Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
@@ -184,7 +205,7 @@ template <allocator Allocator, class Policies>
     return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(error);
 }
 
-/// A storage that holds one tensor of this shape.
+/// Allocates a storage for one tensor of this shape and dtype.
 template <class Policies = storage_policies<>, allocator Allocator>
     requires(Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
@@ -195,23 +216,24 @@ template <class Policies = storage_policies<>, allocator Allocator>
 }
 
 namespace detail {
-/// The memory of a scope, which a storage can lie in.
+/// Returns the memory of a scope, which must be an allocator.
 template <memory_scope Scope, std::int64_t Ordinal, class... Entries>
 [[nodiscard]] auto& storage_memory(const scope_map<Entries...>& memories) noexcept {
     auto& memory = memories.template get<Scope, Ordinal>();
     static_assert(allocator<decltype(memory)>,
-                  "allot: this scope's memory is given by shape and dtype: use alloc_texture");
+                  "allot: this scope's memory is allocated by shape and dtype: use alloc_texture");
     return memory;
 }
 }  // namespace detail
 
-/// In the memory of a scope, chosen by the compiler: `alloc_storage<scope::vtcm>(memories, 4096)`. For a scope known at
-/// run time, call `alloc_storage` inside `scope_map::visit`.
+/// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories,
+/// 4096)`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, std::int64_t size,
                                  std::size_t align = alignof(std::max_align_t)) noexcept {
     return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), size, align);
 }
+/// Allocates a storage for one tensor in the memory of a scope, selected at compile time.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, const shape& of, dtype type,
                                  std::size_t align = alignof(std::max_align_t)) noexcept {

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// tensor: typed bytes at an offset of a storage, and views of the same bytes.
+// tensor: typed elements at an offset of a storage, and views of the same bytes.
 //
-//     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);                  // a planner said where
-//     auto b = *allot::alloc_tensor(data, allot::anywhere, {4, 64}, allot::float16);     // wherever there is room
+//     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);                  // offset from a planner
+//     auto b = *allot::alloc_tensor(data, allot::anywhere, {4, 64}, allot::float16);     // offset from a search
 //     auto bits = *allot::view(b, allot::uint16, {256});                                 // other dtype and shape
 //     auto rows = *allot::slice(a, {1, 0}, {2, 64});                                     // a part, with a's strides
-//     a.kill();                                       // drops this reference; never frees what a view still uses
+//     a.kill();                                       // drops this reference; bytes that a view uses stay allocated
 //
 //     memory whose offsets are    data()                       byte_offset()
-//     arithmetic                  pointer, moved               0
-//     carried                     handle, as it is             from the handle to the first byte
+//     arithmetic                  pointer to first element     0
+//     carried                     the handle, unchanged        from the handle to the first byte
 //     none                        the tensor's own handle      0
 //
-// A tensor is a handle: copies count references to the claimed bytes, and with them to the storage. Where references
-// are not counted it can only be moved, and a view holds nothing.
+// A tensor is a handle: copies count references to the bytes, and through them to the storage. With `references::none`
+// a tensor can be moved but not copied, and a view holds no reference, so the tensor must outlive its views.
 //
-// Kernels that take an element offset: `kernel_offset_of`. A generator may use the variant without an offset whenever
-// `is_zero` holds, which in memory with arithmetic or without offsets is always, and need not generate another for it.
+// `kernel_offset_of` returns the offset for kernels that take an offset in elements. A kernel variant without an offset
+// argument suffices whenever `is_zero` holds. In memory whose offsets are arithmetic or none, it always holds, so a
+// code generator needs no other variant there.
 //
-// Complexity: the claim's (storage.hpp). Memory: about 180 bytes a handle. Thread safety: that of the references.
+// When to use: for the tensors of a runtime or an inference engine, in any memory whose addresses are linear.
+// When not to use: for a tensor whose rows are scattered (discontiguous.hpp), or in an image (texture.hpp). For tensors
+// of other libraries, see dlpack.hpp.
+//
+// Complexity: `alloc_tensor` costs as much as the storage's placement (storage_body.hpp); views and slices are O(rank).
+// Memory: about 180 bytes for each handle, and that of its lease (claim.hpp). Thread safety: that of the reference
+// policy.
 #pragma once
 
 #include <allot/tensor/detail/lease.hpp>
@@ -26,19 +33,31 @@
 namespace allot {
 inline namespace v1 {
 
+/// A reference to the bytes of a tensor, with its dtype, shape and strides. `alloc_tensor`, `view`, `slice` and
+/// `from_dlpack` create it.
 template <class Lease>
 class tensor {
 public:
+    /// The type of the lease that keeps the bytes allocated.
     using lease_type = Lease;
+    /// The type of the storage.
     using storage_type = typename Lease::storage_type;
+    /// The policies of the storage.
     using policies = typename storage_type::policies;
+    /// The address model of the memory.
     using address_model = typename storage_type::address_model;
+    /// The address of a byte.
     using address_type = typename address_model::address;
+    /// Whether the host may read and write the bytes.
     static constexpr bool host_accessible = storage_type::host_accessible;
+    /// How consumers of this memory use offsets.
     static constexpr offset_use offsets = storage_type::offsets;
+    /// The kind of memory in DLPack's terms.
     static constexpr dl_device_type dl_device = storage_type::dl_device;
 
+    /// Creates an empty handle.
     tensor() noexcept = default;
+    /// Creates a handle from its parts. Functions that create tensors call it.
     tensor(Lease lease, address_type address, allot::dtype type, const allot::shape& extents,
            const allot::strides& steps, bool shares_last_byte = false) noexcept
         : lease_{std::move(lease)},
@@ -48,11 +67,11 @@ public:
           shape_{extents},
           strides_{steps} {}
 
-    /// False for one that was killed, or never was.
+    /// Returns false for a handle that was killed or never allocated.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
 
-    /// What a consumer is given: a pointer to the first element, or the handle beside `byte_offset`. Null without
-    /// elements.
+    /// Returns the pointer to the first element, or the handle that `byte_offset()` belongs to. Null for a tensor
+    /// without elements.
     [[nodiscard]] auto data() const noexcept {
         check();
         if constexpr (requires { address_.handle; }) {
@@ -61,7 +80,7 @@ public:
             return address_;
         }
     }
-    /// Bytes from `data()` to the first element: 0 where addresses are arithmetic.
+    /// Returns the number of bytes from `data()` to the first element: 0 where addresses are pointers.
     [[nodiscard]] std::size_t byte_offset() const noexcept {
         check();
         if constexpr (requires { address_.handle; }) {
@@ -70,27 +89,32 @@ public:
             return 0;
         }
     }
-    /// The first element, as the address model names it.
+    /// Returns the address of the first element in the address model.
     [[nodiscard]] address_type address() const noexcept {
         check();
         return address_;
     }
+    /// Returns the dtype.
     [[nodiscard]] allot::dtype dtype() const noexcept { return dtype_; }
+    /// Returns the shape.
     [[nodiscard]] const allot::shape& shape() const noexcept { return shape_; }
-    /// In elements.
+    /// Returns the strides in elements.
     [[nodiscard]] const allot::strides& strides() const noexcept { return strides_; }
+    /// Returns the number of elements.
     [[nodiscard]] std::size_t size() const noexcept { return *element_count(shape_); }
-    /// Bytes of the elements, without gaps.
+    /// Returns the number of bytes of the elements, without gaps.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
+    /// Returns whether the elements are contiguous in row-major order.
     [[nodiscard]] bool is_compact() const noexcept { return allot::is_compact(shape_, strides_); }
-    /// Whether bits of the last byte belong to other elements, or may: a part of a tensor of elements smaller than a byte,
-    /// which ends inside one. A copy may read it and not write it.
+    /// Returns whether bits of the last byte belong, or may belong, to other elements: the tensor is a part of a tensor
+    /// of a sub-byte dtype and ends inside a byte. `copy_tensor` may read such a tensor but not write it.
     [[nodiscard]] bool shares_last_byte() const noexcept { return shares_last_byte_; }
-    /// Whether nobody may write to it, as only adopted memory says; a view of it is no better.
+    /// Returns whether the elements must not be written. Only adopted tensors (dlpack.hpp) and their views are
+    /// read-only.
     [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
 
-    /// Drops this reference; the bytes go when no view needs them any more. In hardened builds a second time is a
-    /// misuse; otherwise it changes nothing.
+    /// Drops this reference. The bytes are freed with the last tensor or view of them. A second call has no effect; in
+    /// hardened builds it is a misuse.
     void kill() noexcept {
         check();
         lease_ = {};
@@ -100,6 +124,7 @@ public:
         strides_ = allot::strides{1};
     }
 
+    /// Returns the lease that keeps the bytes allocated.
     [[nodiscard]] const Lease& lease() const noexcept { return lease_; }
 
 private:
@@ -113,14 +138,16 @@ private:
     allot::strides strides_{1};
 };
 
-/// The tensors of a storage.
+/// The type of the tensors of a storage.
 template <class Storage>
 using tensor_in = tensor<detail::lease_on<Storage, 1>>;
 
-/// A tensor of this dtype and shape at an offset in bytes, or `anywhere`. The offset is a multiple of `align`, a power of
-/// two that the storage's own alignment honours; 0 is the storage's own. A tensor without elements takes no bytes. With an
-/// offset the bytes must be free: a deliberate alias is a view. (Unless the storage is `as_given` and not hardened, where
-/// the planner is trusted.)
+/// Allocates a tensor of this shape and dtype at an offset in bytes, or at any suitable offset for `anywhere`. The
+/// offset must be a multiple of `align`, a power of two up to the storage's alignment; 0 selects the storage's
+/// alignment. The bytes at a given offset must be free; use `view` for an intentional alias. A storage that is
+/// `as_given` and not hardened does not check that. A tensor without elements occupies no bytes. Fails with `killed`,
+/// `bad_dtype`, `bad_shape`, `too_large`, `bad_alignment`, `misaligned`, `negative_offset`, `out_of_bounds`,
+/// `overlapping`, `no_memory` or `no_host_memory`.
 template <class Allocator, class Policies, storage_offset Offset>
 [[nodiscard]] tensor_result<tensor_in<storage<Allocator, Policies>>> alloc_tensor(
     const storage<Allocator, Policies>& in, Offset offset, const shape& extents, dtype type,
@@ -139,16 +166,17 @@ template <class Allocator, class Policies, storage_offset Offset>
     return fresh{std::move(lease), *address, type, extents, compact_strides(extents)};
 }
 
-/// One of several tensors to allocate.
+/// The request for one tensor in a call of `alloc_tensors`.
 template <storage_offset Offset = std::int64_t>
 struct tensor_request {
-    Offset offset{};
-    allot::shape shape{};
-    allot::dtype dtype{};
+    Offset offset{};       ///< The offset in bytes, or `anywhere`.
+    allot::shape shape{};  ///< The shape.
+    allot::dtype dtype{};  ///< The dtype.
 };
 
-/// All of them or none: `fresh[i]` answers `wanted[i]`. On refusal the storage is as before, and the error's row says which
-/// request was refused. Preconditions: the two are of the same length, and the tensors of `fresh` are empty.
+/// Allocates all requested tensors, or none: `fresh[i]` is the tensor for `wanted[i]`. On failure, the storage is
+/// unchanged and `row` of the error is the index of the failed request. Preconditions: both ranges have the same
+/// length, and the tensors in `fresh` are empty.
 template <class Allocator, class Policies, storage_offset Offset>
 [[nodiscard]] tensor_error alloc_tensors(const storage<Allocator, Policies>& in,
                                          std::span<const tensor_request<Offset>> wanted,
@@ -170,12 +198,12 @@ template <class Allocator, class Policies, storage_offset Offset>
 // ── views ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace detail {
-/// How many bits of their last byte so many packed elements take: 8 where they end with it.
+/// Returns the number of bits that packed elements occupy in their last byte: 8 where they end at a byte boundary.
 [[nodiscard]] constexpr std::size_t bits_of_last_byte(dtype type, std::size_t elements) noexcept {
     const std::size_t bits = elements % 8 * type.element_bits() % 8;
     return bits == 0 ? 8 : bits;
 }
-/// The same bytes once more: counted where that is possible.
+/// Returns a lease on the same bytes: a counted copy, or a lease without pieces where leases cannot be copied.
 template <class Lease>
 [[nodiscard]] auto share(const Lease& lease) noexcept {
     if constexpr (std::copy_constructible<Lease>) {
@@ -187,8 +215,8 @@ template <class Lease>
         return fresh;
     }
 }
-/// Whether elements of `type` are aligned at `address`, or need not be aligned more than the tensor's own: a slice begins at
-/// any of those.
+/// Returns whether `address` is aligned for elements of `type`, or `type` needs no more alignment than the tensor's own
+/// dtype. The second rule admits slices, which may begin at any element.
 template <class Lease, class Address>
 [[nodiscard]] bool is_as_aligned(const tensor<Lease>& of, dtype type, const Address& address) noexcept {
     using model = typename tensor<Lease>::address_model;
@@ -205,9 +233,11 @@ template <class Lease, class Address>
 template <class Tensor>
 using view_of = tensor<decltype(detail::share(std::declval<const typename Tensor::lease_type&>()))>;
 
-/// The same bytes with another dtype and shape, `byte_offset` behind the first. Inside the tensor, which has to be
-/// compact; at a multiple of the new element's size, and aligned for it unless the tensor's own elements are as large; at
-/// the first byte where consumers take no offset. The view keeps the bytes alive.
+/// Returns a view of the bytes from `byte_offset` on, with another dtype and shape. The tensor must be compact
+/// (`not_compact`) and contain the view (`out_of_bounds`). The offset must be a multiple of the new element's size, and
+/// the address must be aligned for the new dtype unless the tensor's own dtype has the same alignment or more
+/// (`misaligned`). Where consumers take no offset, `byte_offset` must be 0 (`no_offsets`). The view keeps the bytes
+/// allocated.
 template <class Lease>
 [[nodiscard]] tensor_result<view_of<tensor<Lease>>> view(const tensor<Lease>& of, dtype type, const shape& extents,
                                                          std::int64_t byte_offset = 0) noexcept {
@@ -234,8 +264,9 @@ template <class Lease>
     return fresh{detail::share(of.lease()), address, type, extents, compact_strides(extents), shares};
 }
 
-/// A part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's strides. It begins at a
-/// whole byte, and at the first one where consumers take no offset. The view keeps the bytes alive.
+/// Returns a view of a part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's
+/// strides. The part must begin at a whole byte (`partial_bytes`) and be inside the tensor (`out_of_bounds`). Where
+/// consumers take no offset, it must begin at the first byte (`no_offsets`). The view keeps the bytes allocated.
 template <class Lease>
 [[nodiscard]] tensor_result<view_of<tensor<Lease>>> slice(const tensor<Lease>& of, const shape& begin,
                                                           const shape& sizes) noexcept {
@@ -245,8 +276,8 @@ template <class Lease>
     const std::size_t rank = of.shape().rank();
     if (!begin.is_valid() || !sizes.is_valid()) return answer::failure({tensor_refusal::bad_shape});
     if (begin.rank() != rank || sizes.rank() != rank) return answer::failure({tensor_refusal::shape_mismatch});
-    std::size_t skip = 0;  // in elements; where there are any, it stays inside a tensor that exists
-    std::size_t reach = 0;  // from the first element to the last
+    std::size_t skip = 0;   // in elements; it cannot overflow in a slice with elements, which is inside the tensor
+    std::size_t reach = 0;  // elements from the first to the last
     bool ends_with_it = true;
     for (std::size_t axis = 0; axis != rank; ++axis) {
         if (begin[axis] > of.shape()[axis] || sizes[axis] > of.shape()[axis] - begin[axis])
@@ -259,7 +290,8 @@ template <class Lease>
     if (*element_count(sizes) == 0) return fresh{detail::share(of.lease()), {}, of.dtype(), sizes, compact_strides(sizes)};
     const std::size_t element_bits = of.dtype().element_bits();
     if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
-    const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;  // all its bits need not be countable
+    // In two parts, because the product of `skip` and `element_bits` may overflow.
+    const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;
     if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
     const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), reach + 1) != 8;
     return fresh{detail::share(of.lease()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
@@ -268,16 +300,17 @@ template <class Lease>
 
 // ── kernels ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Where a tensor begins, as a kernel takes it.
+/// The offset of a tensor as an argument of a kernel.
 struct kernel_offset {
-    std::size_t elements = 0;  // from `data()` on
-    std::size_t factors = 0;   // elements = factors · offset_factor
-    bool is_zero = true;       // the kernel without an offset argument will do
+    std::size_t elements = 0;  ///< The offset from `data()` in elements.
+    std::size_t factors = 0;   ///< `elements` divided by `offset_factor`.
+    bool is_zero = true;       ///< Whether the kernel variant without an offset argument suffices.
+    /// Compares all members.
     friend constexpr bool operator==(const kernel_offset&, const kernel_offset&) = default;
 };
 
-/// The byte offset in elements, for a kernel generated for multiples of `offset_factor` elements. Refused when it is no
-/// such multiple: nothing is rounded.
+/// Returns the byte offset in elements, for a kernel that was generated for multiples of `offset_factor` elements.
+/// Fails with `not_divisible` for any other offset, and with `partial_bytes` for a sub-byte dtype.
 template <class Lease>
 [[nodiscard]] tensor_result<kernel_offset> kernel_offset_of(const tensor<Lease>& of,
                                                             std::size_t offset_factor = 1) noexcept {

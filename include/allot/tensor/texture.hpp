@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// texture: a tensor in an image of its own, which the device lays out as it likes: no address, no offset, no view.
+// texture: a tensor in a separate image whose layout the device determines. It has no address, no offset and no view.
 //
 //     allot::opencl::image images{context, device};                                  // a shaped device
 //     auto a = *allot::alloc_texture<allot::scope::texture>(images, {1, 8, 32, 32, 4}, allot::float16);
 //     allot::scope_map memories{allot::in_scope<allot::scope::texture>(images), …};
 //     auto b = *allot::alloc_texture<allot::scope::texture>(memories, {8, 32, 32, 4}, allot::float16);
 //
-// A shaped device is asked for a shape and a dtype where other devices are asked for bytes. It gives images:
+// A shaped device acquires images by shape and dtype, where other devices acquire regions by size:
 //
 //     struct my_images {
-//         using region = allot::texture_region<handle>;                               // or what has these members
+//         using region = allot::texture_region<handle>;                               // or a type with these members
 //         using error = int;
 //         allot::result<region, error> acquire(allot::texture_shape, allot::dtype) noexcept;
-//         void release(region) noexcept;                                             // as it was acquired
+//         void release(region) noexcept;                                             // unchanged
 //     };
 //
-// A texture is a handle: copies count references, and the last gives the image back. Without elements there is none.
-// `cached_textures` keeps released images for requests of the same shape and dtype: a pool, where images cannot share
-// bytes. (Where they can: opencl_texture_pool.hpp.)
+// A texture is a handle: copies count references, and the last reference releases the image. A texture without elements
+// has no image. `cached_textures` is a pool: it keeps released images for later requests of the same shape and dtype.
 //
-// Complexity: the device's; O(images kept) in cached_textures. Memory: an allocation on the host heap for each texture;
-// cached_textures keeps its images inside the object. Thread safety: that of the references; the device is called by
-// whoever drops the last one, and has to allow that.
+// When to use: for tensors that kernels read through a GPU's texture units.
+// When not to use: where images can share memory over time; use opencl_texture_pool.hpp. For tensors that need an
+// address or views, use tensor.hpp.
+//
+// Complexity: that of the device; O(kept images) in `cached_textures`. Memory: one allocation on the host heap for each
+// texture; `cached_textures` keeps its images inside the object. Thread safety: that of the reference policy. The
+// thread that drops the last reference calls the device, which must allow that.
 #pragma once
 
 #include <allot/tensor/storage.hpp>
@@ -32,15 +35,17 @@
 namespace allot {
 inline namespace v1 {
 
-/// What a shaped device gives.
+/// An image from a shaped device.
 template <class Handle>
 struct texture_region {
-    Handle handle{};
-    texture_shape shape{};
-    allot::dtype dtype{};
+    Handle handle{};        ///< The image.
+    texture_shape shape{};  ///< Its size in pixels.
+    allot::dtype dtype{};   ///< The type of one channel.
+    /// Compares handle, shape and dtype.
     friend constexpr bool operator==(const texture_region&, const texture_region&) = default;
 };
 
+/// A device that acquires images by shape and dtype.
 template <class Device>
 concept shaped_device = requires(Device device, texture_shape shape, dtype type, typename Device::region held) {
     static_cast<long>(typename Device::error{});
@@ -53,7 +58,7 @@ concept shaped_device = requires(Device device, texture_shape shape, dtype type,
 
 namespace detail {
 
-/// An image and where it goes back to.
+/// An image and the device that it is released to.
 template <class Device>
 struct texture_body {
     Device* from = nullptr;
@@ -69,33 +74,40 @@ struct texture_body {
 
 }  // namespace detail
 
+/// A reference to an image that holds a tensor. `alloc_texture` creates it.
 template <shaped_device Device, class References = references::plain>
     requires(References::counted)
 class texture {
     using handle_type = detail::body_handle<detail::texture_body<Device>, References>;
 
 public:
+    /// The shaped device.
     using device_type = Device;
 
+    /// Creates an empty handle.
     texture() noexcept = default;
+    /// Creates a handle to an existing image. `alloc_texture` calls it.
     texture(handle_type to, allot::dtype type, const allot::shape& extents) noexcept
         : to_{std::move(to)}, dtype_{type}, shape_{extents} {}
 
-    /// False for one that was killed, or never was.
+    /// Returns false for a handle that was killed or never allocated.
     [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
-    /// The image, as a consumer takes it; none without elements.
+    /// Returns the handle of the image for a consumer; an empty handle for a texture without elements.
     [[nodiscard]] auto data() const noexcept {
         return *this ? to_.get()->held.handle : decltype(typename Device::region{}.handle){};
     }
-    /// Pixels of the image; none without elements.
+    /// Returns the size of the image in pixels; zero for a texture without elements.
     [[nodiscard]] texture_shape image() const noexcept { return *this ? to_.get()->held.shape : texture_shape{}; }
+    /// Returns the dtype.
     [[nodiscard]] allot::dtype dtype() const noexcept { return dtype_; }
+    /// Returns the shape of the tensor.
     [[nodiscard]] const allot::shape& shape() const noexcept { return shape_; }
+    /// Returns the number of elements.
     [[nodiscard]] std::size_t size() const noexcept { return *element_count(shape_); }
-    /// Bytes of the elements, without what the device adds.
+    /// Returns the number of bytes of the elements, without padding by the device.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
 
-    /// Drops this reference. A second time changes nothing.
+    /// Drops this reference. A second call has no effect.
     void kill() noexcept { *this = {}; }
 
 private:
@@ -104,7 +116,8 @@ private:
     allot::shape shape_{0};
 };
 
-/// A texture of this shape and dtype, laid out as its scope says. The device outlives it.
+/// Allocates a texture of this shape and dtype, with the layout of the scope. The device must outlive the texture.
+/// Fails with `bad_texture`, `bad_shape`, `bad_dtype`, `too_large`, `no_memory` or `no_host_memory`.
 template <texture_scope Scope, class References = references::plain, shaped_device Device>
 [[nodiscard]] tensor_result<texture<Device, References>> alloc_texture(Device& from, const shape& extents,
                                                                        dtype type) noexcept {
@@ -127,31 +140,37 @@ template <texture_scope Scope, class References = references::plain, shaped_devi
     return texture<Device, References>{std::move(handle), type, extents};
 }
 
-/// In the memory of a scope, chosen by the compiler.
+/// Allocates a texture in the memory of a scope, selected at compile time.
 template <texture_scope Scope, std::int64_t Ordinal = 0, class References = references::plain, class... Entries>
 [[nodiscard]] auto alloc_texture(const scope_map<Entries...>& memories, const shape& extents, dtype type) noexcept {
     return alloc_texture<Scope, References>(memories.template get<Scope, Ordinal>(), extents, type);
 }
 
-/// A shaped device that keeps up to `Most` released images, for requests of exactly their shape and dtype. When the
-/// device below refuses, everything kept is given back to it and it is asked once more. When all places are taken, a
-/// released image goes back at once.
+/// A shaped device that keeps up to `Most` released images and reuses them for requests of exactly the same shape and
+/// dtype. When the underlying device fails, all kept images are released to it and the request is repeated once. While
+/// `Most` images are kept, a further released image is released to the device immediately.
 template <shaped_device Device, std::size_t Most = 16>
 class cached_textures {
-    static_assert(Most > 0, "allot: cached_textures keeps at least one image");
+    static_assert(Most > 0, "allot: cached_textures must keep at least one image");
 
 public:
+    /// The region type of the device.
     using region = typename Device::region;
+    /// The error type of the device.
     using error = typename Device::error;
 
+    /// Creates an empty pool over a device.
     explicit cached_textures(Device device) noexcept : device_{std::move(device)} {}
+    /// Moves the device and the kept images.
     cached_textures(cached_textures&& other) noexcept
         : device_{std::move(other.device_)}, held_{std::exchange(other.held_, 0)} {
         std::copy_n(other.kept_, held_, kept_);
     }
     cached_textures& operator=(cached_textures&&) = delete;
+    /// Releases all kept images.
     ~cached_textures() { trim(); }
 
+    /// Returns a kept image of this shape and dtype, or acquires one from the device.
     [[nodiscard]] result<region, error> acquire(texture_shape shape, dtype type) noexcept {
         for (std::size_t i = 0; i != held_; ++i) {
             if (kept_[i].shape == shape && kept_[i].dtype == type) {
@@ -164,17 +183,19 @@ public:
         if (!answer && trim() != 0) answer = device_.acquire(shape, type);
         return answer;
     }
+    /// Keeps an image, or releases it when `Most` images are kept.
     void release(region back) noexcept {
         if (held_ == Most) return device_.release(back);
         kept_[held_++] = back;
     }
 
-    /// Gives every image that is kept back to the device. Returns how many.
+    /// Releases all kept images to the device. Returns their number.
     std::size_t trim() noexcept {
         const std::size_t released = held_;
         while (held_ != 0) device_.release(kept_[--held_]);
         return released;
     }
+    /// Returns the underlying device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 private:

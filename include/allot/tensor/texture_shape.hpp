@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// texture_shape: how a tensor of any rank lies in a 2-D image of four channels a pixel.
+// texture_shape: the layout of a tensor of any rank in a 2-D image with four channels a pixel.
 //
 //     constexpr auto image = *allot::texture_of<allot::scope::texture>({1, 8, 32, 30, 4});      // 30 × 256 pixels
 //     auto bytes = allot::texture_bytes(image, allot::float16, 64);                             // rows of 64 pixels
@@ -9,12 +9,17 @@
 //     texture_weight    a₀                a₁ · … · aₙ₋₂       aₙ₋₁ = 4        weights: (o, i, h, w, 4)
 //     texture_nhwc      a₀ · a₁           a₂ · … · aₙ₋₂       aₙ₋₁ = 4        (n, h, w, …, 4); of rank 3: a₀ rows
 //
-// A scope states where its rows end; one of yours does it by `row_axes`. Every rank from 3 on has rows, pixels and
-// channels of at least one axis each; smaller ranks are refused, since they lack one of them.
+// A scope states the number of axes that form its rows in `row_axes`; user-defined scopes do the same. Rows, pixels and
+// channels each take at least one axis, so the rank must be at least 3.
 //
 // The pitch of an image over a buffer is counted in pixels, as OpenCL's CL_DEVICE_IMAGE_PITCH_ALIGNMENT is.
 //
-// Everything is constexpr, and sums and products that do not fit are refused. Thread safety: values.
+// When to use: to compute the size of images for a planner or for images over buffers.
+// When not to use: to allocate a texture; `alloc_texture` (texture.hpp) calls these functions.
+//
+// Complexity: O(rank). Memory: everything is constexpr and allocates nothing. Sums and products are checked for
+// overflow.
+// Thread safety: shapes are values.
 #pragma once
 
 #include <allot/tensor/scope.hpp>
@@ -25,16 +30,18 @@
 namespace allot {
 inline namespace v1 {
 
-/// Channels of a pixel: red, green, blue and alpha, or four elements of the last axis.
+/// The number of channels of a pixel: red, green, blue and alpha, or four elements of the last axis.
 inline constexpr std::size_t texture_channels = 4;
 
-/// In pixels.
+/// The size of an image in pixels.
 struct texture_shape {
-    std::size_t width = 0, height = 0;
+    std::size_t width = 0,  ///< Pixels of a row.
+        height = 0;         ///< The number of rows.
+    /// Compares width and height.
     friend constexpr bool operator==(const texture_shape&, const texture_shape&) = default;
 };
 
-/// The image of a tensor of this shape.
+/// Returns the size of the image for a tensor of this shape. Fails with `bad_texture`, `bad_shape` or `too_large`.
 template <texture_scope Scope>
 [[nodiscard]] constexpr tensor_result<texture_shape> texture_of(const shape& of) noexcept {
     using answer = tensor_result<texture_shape>;
@@ -47,21 +54,23 @@ template <texture_scope Scope>
     return texture_shape{static_cast<std::size_t>((*image)[1]), static_cast<std::size_t>((*image)[0])};
 }
 
-/// Bytes of one pixel. Refused unless its channels begin at bytes of their own.
+/// Returns the number of bytes of one pixel. Fails with `bad_dtype` for a dtype with several lanes or partial bytes.
 [[nodiscard]] constexpr tensor_result<std::size_t> pixel_bytes(dtype type) noexcept {
     if (!type.is_valid() || type.lanes != 1 || !type.is_whole_bytes())
         return tensor_result<std::size_t>::failure({tensor_refusal::bad_dtype});
     return texture_channels * type.element_bytes();
 }
 
-/// How an image lies in a buffer, in bytes.
+/// The layout of an image in a buffer.
 struct texture_pitch {
-    std::size_t row = 0;    // from one row to the next
-    std::size_t total = 0;  // of all rows
+    std::size_t row = 0;    ///< Bytes from one row to the next.
+    std::size_t total = 0;  ///< Bytes of all rows.
+    /// Compares both members.
     friend constexpr bool operator==(const texture_pitch&, const texture_pitch&) = default;
 };
 
-/// The bytes of an image whose rows begin at multiples of `pitch_align` pixels, a power of two.
+/// Returns the layout of an image whose rows begin at multiples of `pitch_align` pixels, a power of two. Fails with
+/// `bad_dtype`, `bad_alignment` or `too_large`.
 [[nodiscard]] constexpr tensor_result<texture_pitch> texture_bytes(texture_shape image, dtype type,
                                                                    std::size_t pitch_align = 1) noexcept {
     using answer = tensor_result<texture_pitch>;
@@ -76,8 +85,8 @@ struct texture_pitch {
     return bytes;
 }
 
-/// Elements from one row of the image to the next in a tensor with strides, for images over its bytes. Refused with
-/// not_compact unless the pixels of each row lie side by side, and rows equally far apart.
+/// Returns the distance in elements between the rows of an image over the bytes of a tensor with strides. Fails with
+/// `not_compact` unless the pixels of each row are contiguous and the rows are equally far apart.
 template <texture_scope Scope>
 [[nodiscard]] constexpr tensor_result<std::size_t> texture_row_step(const shape& of, const strides& steps) noexcept {
     using answer = tensor_result<std::size_t>;
@@ -88,7 +97,7 @@ template <texture_scope Scope>
     std::size_t row = 0;
     if (!checked_multiply(image->width, texture_channels, row)) return answer::failure({tensor_refusal::too_large});
     std::uint64_t expected = 1, step = row;
-    bool is_first = true;  // of the axes with more than one row, counted from the last
+    bool is_first = true;  // whether the next row axis is the innermost one with more than one row
     for (std::size_t axis = of.rank(); axis-- != 0;) {
         if (of[axis] <= 1) continue;
         const auto found = static_cast<std::uint64_t>(steps[axis]);

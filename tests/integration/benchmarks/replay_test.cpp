@@ -1,4 +1,4 @@
-// What the benchmarks measure with: replays, their check, extents, the command line, and traces by name.
+// Tests of the code that benchmarks share: replays, their check, extents, the command line, and traces by name.
 #include "../../../benchmarks/replay_arguments.hpp"
 #include "../../../benchmarks/replay_by_hand.hpp"
 #include "../../../benchmarks/trace_files.hpp"
@@ -13,7 +13,7 @@ using namespace benchmarks;
 
 workload workload_of(const allot::trace_writer& writer) { return closed("written", *allot::read_trace(writer.bytes())); }
 
-/// Three blocks of 1024 bytes, of which the middle one stays; then one of 2048, for which neither hole suffices.
+/// Three blocks of 1024 bytes, of which the middle one stays allocated; then one of 2048 bytes, which fits neither hole.
 workload three_and_a_larger_one() {
     allot::trace_writer writer;
     const auto low = writer.allocate(1024);
@@ -25,7 +25,7 @@ workload three_and_a_larger_one() {
     return workload_of(writer);
 }
 
-/// Gives whatever `Next` says.
+/// Returns the offsets of `Next`.
 template <class Next>
 struct made_up {
     using block = std::uint64_t;
@@ -82,22 +82,22 @@ std::string shipped(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("replay: the extent that is found is the one worked out by hand") {
+TEST_CASE("replay: the measured extent equals the one computed by hand") {
     const workload of = three_and_a_larger_one();
     REQUIRE(of.trace.peak == 3072);
-    // Best fit: 0 to 1024 is free, the middle one lies behind it, and 2048 more follow: 4096 bytes.
+    // Best fit: bytes 0 to 1024 are free, the middle block follows, and then 2048 bytes: 4096 bytes in total.
     CHECK(extent_over_peak<set_best_fit>(of) == doctest::Approx(4096.0 / 3072));
-    // Where nothing is taken back before the end: the sum.
+    // An allocator that reclaims nothing before the end needs the sum.
     CHECK(extent_over_peak<bump_by_hand>(of) == doctest::Approx(5120.0 / 3072));
     CHECK(extent_over_peak<made_up<refuses>>(of) == 0);
     CHECK(fits<set_best_fit>(of, 4096));
     CHECK_FALSE(fits<set_best_fit>(of, 4095));
 }
 
-TEST_CASE("replay: a trace is closed, so that it can be replayed again") {
+TEST_CASE("replay: a trace is closed, so that it can be repeated") {
     const workload of = three_and_a_larger_one();
     CHECK(of.events == 6);
-    CHECK(of.size == 0);  // of several sizes
+    CHECK(of.size == 0);  // the sizes differ
     CHECK_FALSE(of.drops);
     set_best_fit on{4096, of.trace};
     std::vector<set_best_fit::block> blocks(of.trace.slots);
@@ -111,7 +111,7 @@ TEST_CASE("replay: a trace is closed, so that it can be replayed again") {
     CHECK(workload_of(writer).size == 64);
 }
 
-TEST_CASE("replay: the check sees overlaps, misaligned blocks and refusals") {
+TEST_CASE("replay: the check detects overlaps, misaligned blocks and failures") {
     const workload of = three_and_a_larger_one();
     const verdict good = check<set_best_fit>(of, 4096);
     CHECK(good.complete);
@@ -126,7 +126,7 @@ TEST_CASE("replay: the check sees overlaps, misaligned blocks and refusals") {
     CHECK(odd.misaligned == 4);
 }
 
-TEST_CASE("replay: slots by hand, to the last one") {
+TEST_CASE("replay: slots equal those computed by hand") {
     allot::trace_writer writer;
     std::vector<std::uint64_t> held;
     problems::random random{3};
@@ -150,7 +150,7 @@ TEST_CASE("replay: slots by hand, to the last one") {
     is_tight(check<bitmap_by_hand<64>>(of, 5000 * 64), check<bitmap_by_hand<64>>(of, 4999 * 64));
 }
 
-TEST_CASE("replay: what is asked for on the command line, and what is wrong with it") {
+TEST_CASE("replay: parses the command line and reports errors in it") {
     const std::vector<std::string> names{"quick", "small"};
     const replay_arguments asked = parse({"--allocator", "small", "a.altr", "--group", "pool", "b.altr"}, names);
     CHECK(asked.wrong.empty());
@@ -169,7 +169,7 @@ TEST_CASE("replay: what is asked for on the command line, and what is wrong with
     CHECK(has(parse({"--fast"}, names).wrong, "--fast"));
 }
 
-TEST_CASE("replay: traces by name") {
+TEST_CASE("replay: finds traces by name") {
     CHECK(trace_of("logn100").operations.size() == 6000);
     CHECK(trace_of("logn100:7").peak == trace_of("logn100:7").peak);
     CHECK(trace_of("logn100:7").peak != trace_of("logn100:8").peak);
@@ -184,12 +184,12 @@ TEST_CASE("replay: traces by name") {
     CHECK(has(what(path), "at byte 9"));
     std::ofstream{path, std::ios::binary}.close();  // empty
     CHECK(has(what(path), "at byte 0"));
-    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01";  // its end is missing
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01";  // the end is missing
     CHECK(has(what(path), "at byte 8"));
     std::filesystem::remove(path);
 }
 
-TEST_CASE("replay: the traces that are shipped") {
+TEST_CASE("replay: the shipped traces are valid") {
     for (const char* name : {"gpu50.altr", "logn100.altr"}) {
         const workload of = closed(name, trace_of(shipped(name)));
         CHECK(of.events >= 4000);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Shares tensors with a library that knows DLPack, both ways: consumers.py LIBRARY CONSUMER
+"""Shares tensors with a library that supports DLPack, in both directions: consumers.py LIBRARY CONSUMER
 
-LIBRARY is what library.cpp became; CONSUMER is numpy, torch, or numpy_versioned: NumPy 2.1 or newer, with DLPack 1.
-Exits 77 (skipped) where this Python lacks it.
+LIBRARY is the library built from library.cpp. CONSUMER is numpy, torch, or numpy_versioned: NumPy 2.1 or newer, with
+DLPack 1. Exits with 77 (skipped) where Python has no such module.
 """
 
 import ctypes
@@ -40,11 +40,12 @@ python.PyCapsule_New.restype = ctypes.py_object
 python.PyCapsule_New.argtypes = [Pointer, Words, Pointer]
 for name, result in [("PyCapsule_IsValid", ctypes.c_int), ("PyCapsule_GetPointer", Pointer)]:
     getattr(python, name).restype = result
-    # Not py_object: inside a destructor the capsule has no references left, and must not get any.
+    # Not py_object: in its destructor a capsule has no references, and must not get new ones.
     getattr(python, name).argtypes = [Pointer, Words]
 python.PyCapsule_SetName.argtypes = [ctypes.py_object, Words]
 
-# A capsule keeps its name by address; whoever takes the tensor renames it, and then its destructor leaves it alone.
+# A capsule stores the address of its name. The consumer of the tensor renames the capsule, whose destructor then does
+# nothing.
 NAMES = {False: b"dltensor", True: b"dltensor_versioned"}
 USED = {False: b"used_dltensor", True: b"used_dltensor_versioned"}
 
@@ -73,7 +74,7 @@ def checked(call, *arguments):
 
 
 class Tensor:
-    """A handle to a tensor of allot; what a consumer asks for through __dlpack__ depends on what it knows."""
+    """A handle to a tensor of allot. The version of the consumer determines the capsule that __dlpack__ returns."""
 
     def __init__(self, handle, aligned_base=False, read_only=False):
         self.handle, self.aligned_base, self.read_only = handle, aligned_base, read_only
@@ -111,7 +112,7 @@ class Tensor:
 
     @property
     def bytes(self):
-        """Those of a compact tensor."""
+        """Returns the strides of a compact tensor."""
         return ctypes.string_at(self.data, allot.tensor_size_bytes(self.handle))
 
     @bytes.setter
@@ -151,7 +152,7 @@ DTYPES = {  # DLPack's code, bits, and the letter of Python's struct
 
 
 def adopt(array, versioned, **options):
-    """An array of the consumer's as a tensor of allot, taken out of the capsule as a consumer does."""
+    """Adopts an array of the consumer as a tensor of allot, taken from the capsule as consumers do."""
     capsule = array.__dlpack__(max_version=(1, 0), **options) if versioned else array.__dlpack__()
     managed = python.PyCapsule_GetPointer(id(capsule), NAMES[versioned])
     python.PyCapsule_SetName(capsule, USED[versioned])
@@ -166,11 +167,11 @@ def rows(first, count, length, step=1):
     return [list(range(first + row * length * step, first + (row + 1) * length * step, step)) for row in range(count)]
 
 
-# ── what every consumer has to do ────────────────────────────────────────────────────────────────────────────────────
+# ── tests for every consumer ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Reads:
-    """Tests for a consumer: `take` gives its array for a tensor, `make` an array of int32 of its own."""
+    """Tests for a consumer. `take` returns its array for a tensor, and `make` returns a new array of int32."""
 
     versioned = False
 
@@ -187,7 +188,7 @@ class Reads:
         return adopt(array, self.versioned, **options)
 
     def contents(self, tensor, size):
-        """The elements of a tensor with any strides, in row-major order."""
+        """Returns the elements of a tensor with any strides, in row-major order."""
         onto = self.memory.tensor(4096, "int32", (size,))
         tensor.copy_to(onto)
         return ints(onto)
@@ -195,7 +196,7 @@ class Reads:
     def test_every_dtype_is_read(self):
         for dtype in DTYPES:
             if dtype == "bool" and not self.versioned:
-                continue  # DLPack had no number for it
+                continue  # this version of DLPack has no code for the dtype
             with self.subTest(dtype):
                 values = [True, False, True] if dtype == "bool" else [1, 2, 100]
                 tensor = self.memory.tensor(256, dtype, (3,), values)
@@ -377,7 +378,7 @@ class Torch(Reads, Writes, unittest.TestCase):
         return torch.from_dlpack(tensor)
 
     def make(self, values):
-        # PyTorch's storage outlives its Python object: what it stands on is what tells when it is gone.
+        # PyTorch's storage outlives its Python object, so the test watches the object that owns the bytes.
         memory = (ctypes.c_int32 * 16)()
         array = torch.frombuffer(memory, dtype=torch.int32)
         values = torch.tensor(values, dtype=torch.int32)

@@ -1,5 +1,5 @@
-// Tensors in an arena and tensors adopted from others, as C functions for consumers.py. `reason` gets the reason in words
-// when the answer is null.
+// C functions for consumers.py: tensors in an arena, and tensors adopted from other libraries. Functions that return null
+// set `reason` to a description of the error.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
@@ -72,7 +72,7 @@ bool tensor_is_read_only(const any_tensor* of) {
     return std::visit([](const auto& t) { return t.is_read_only(); }, *of);
 }
 bool tensor_is_copied(const any_tensor* of) { return std::get<foreign>(*of).lease().is_copied(); }
-/// The reason, or null when it was copied.
+/// Returns a description of the error, or null on success.
 const char* tensor_copy(const any_tensor* from, const any_tensor* to) {
     const auto copied = std::visit([](const auto& a, const auto& b) { return allot::copy_tensor(a, b); }, *from, *to);
     return copied ? nullptr : copied.error().what();

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs the command blocks of README and docs exactly as printed in a bare Debian 12, each page in a root of its own:
+# Runs the command blocks of README and docs unchanged in a bare Debian 12, each page in a separate root:
 #
 #     bare_root.sh [PAGE.md...]      default: README, docs and the examples' READMEs
 #
-# Exits with 77, and says why, where no such root can be made. It takes an hour, most of it for README's ./dev test and
-# ./dev bench.
+# Exits with 77 and prints the reason where no such root can be created. The run takes an hour, most of it for ./dev test
+# and ./dev bench of the README.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
@@ -16,8 +16,8 @@ pages=("$@")
 if ((${#pages[@]} == 0)); then
     pages=(README.md docs/*.md examples/*/README.md)
 fi
-((EUID == 0)) || skip "a bare Debian root is made by root alone"
-maker=$(command -v mmdebstrap || command -v debootstrap) || skip "there is neither mmdebstrap nor debootstrap"
+((EUID == 0)) || skip "only root can create a bare Debian root"
+maker=$(command -v mmdebstrap || command -v debootstrap) || skip "neither mmdebstrap nor debootstrap is installed"
 
 scratch=$(mktemp -d /var/tmp/allot_bare.XXXXXX)
 root=$scratch/root
@@ -30,23 +30,23 @@ forget_root() {
 }
 trap 'forget_root; rm -rf --one-file-system "$scratch"' EXIT
 
-echo "== making a Debian 12 by $(basename "$maker")"
+echo "== creating a Debian 12 with $(basename "$maker")"
 if [[ $maker == */mmdebstrap ]]; then
     mmdebstrap --quiet --variant=minbase bookworm "$scratch/bare" >"$scratch/log" 2>&1
 else
     debootstrap --variant=minbase bookworm "$scratch/bare" >"$scratch/log" 2>&1
 fi || {
     tail -n 5 "$scratch/log"
-    skip "Debian's mirror does not answer, or no root can be made here"
+    skip "Debian's mirror does not respond, or no root can be created here"
 }
 
-# The way to the network is this machine's: its proxies, and the certificates that these are known by.
+# Network access uses this machine's proxies and their certificates.
 environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8
     DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL PIP_DEFAULT_TIMEOUT; do
     if [[ -v $name ]]; then environment+=("$name=${!name}"); fi
 done
-certificates=/etc/ssl/certs/ca-certificates.crt kept=/src/certificates.crt # a package may replace the first
+certificates=/etc/ssl/certs/ca-certificates.crt kept=/src/certificates.crt # a package may replace the system's file
 if [[ -e $certificates ]]; then environment+=("PIP_CERT=$kept" "SSL_CERT_FILE=$kept"); fi
 
 tar -c '--exclude=./build*' --exclude=./.git -f "$scratch/tree.tar" .

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Every command block of Markdown files, exactly as it is printed: a block is fenced as ```sh and runs in the project's root.
+"""Runs or prints the command blocks of Markdown files, unchanged. A block is fenced as ```sh and runs in the project's root.
 
-    commands.py run SCRATCH FILE.md...      runs those that install nothing and are short, in a copy of the tree in SCRATCH,
-                                            and builds what a ```cmake block says; exits with 1 when one fails
-    commands.py print FILE.md               all of a page's blocks as one script, for bare_root.sh
+    commands.py run SCRATCH FILE.md...      runs the short blocks that install nothing, in a copy of the tree in SCRATCH, and
+                                            builds a project with each ```cmake block; exits with 1 when a block fails
+    commands.py print FILE.md               prints all blocks of a page as one script, for bare_root.sh
 """
 
 import re
@@ -20,14 +20,14 @@ NOT_COPIED = re.compile(r"build|\.git$|\.cache$")
 
 
 def blocks(page, language):
-    """Where each block begins and what it is."""
+    """Yields the line and the text of each block."""
     text = page.read_text(encoding="utf-8")
     for match in re.finditer(rf"^```{language}\n(.*?)^```", text, re.S | re.M):
         yield text.count("\n", 0, match.start()) + 2, match.group(1)
 
 
 def copy_of_tree(scratch):
-    """Beside it blocks may write, as ../mine."""
+    """Copies the tree into a separate directory, because blocks may write to siblings such as ../mine."""
     shutil.rmtree(scratch, ignore_errors=True)
     tree = scratch / "allot"
 
@@ -47,7 +47,7 @@ def succeeds(script, folder):
 
 
 def consumer(block, tree):
-    """A project whose CMakeLists.txt has the block, beside an installed allot."""
+    """Builds and runs a project whose CMakeLists.txt contains the block, with an installed allot."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.22)\nproject(mine LANGUAGES CXX)\nadd_executable(mine mine.cpp)\n" + block)
@@ -77,12 +77,12 @@ def run(scratch, pages):
             if not consumer(block, tree):
                 failed.append(f"{page}:{line}")
     print(f"left to bare_root.sh: {' '.join(left)}")
-    print(f"{len(failed)} of {ran} blocks fail: {' '.join(failed)}")
+    print(f"{len(failed)} of {ran} blocks failed: {' '.join(failed)}")
     return 1 if failed or not ran else 0
 
 
 def script_of(page):
-    """Blocks of a page are read one after the other, by one reader."""
+    """Returns all blocks of a page as one script."""
     parts = ["set -euo pipefail"]
     for line, block in blocks(page, "sh"):
         parts += [f"echo '== {page.name}:{line}'", block]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The sample in the opening comment of each public header compiles: header_samples.py SCRATCH COMPILER [FLAG...]
+"""Compiles the sample in the opening comment of each public header: header_samples.py SCRATCH COMPILER [FLAG...]
 
-A sample is a fragment: the first indented lines of the comment. What it takes for granted is said in GIVEN, and it becomes
-the body of a function behind that. A header whose sample is not compiled is in LEFT, with the reason. All become one file,
-of which the syntax is checked.
+A sample is a fragment: the first indented lines of the comment. GIVEN declares the objects that a sample uses, and the
+sample becomes the body of a function after these declarations. LEFT lists the headers whose sample is not compiled, with
+the reason. All samples are written to one file, whose syntax is checked.
 """
 
 import re
@@ -71,7 +71,7 @@ AT_NAMESPACE_SCOPE = {"core/allocator.hpp", "core/device.hpp", "core/options.hpp
 
 
 def sample_of(text):
-    """The first indented lines of the opening comment that end as code does; empty where there are none."""
+    """Returns the first indented lines of the opening comment if they look like code, or an empty string."""
     lines = []
     for line in text.split("\n"):
         if not line.startswith("//") or (lines and not line.startswith("//     ")):
@@ -95,7 +95,7 @@ def main(arguments):
         if header in LEFT:
             continue
         includes.add(header)
-        # What a sample leaves out: the rest of a list, and what is done with an error.
+        # Fills in omissions: the rest of a list, and the handling of an error.
         sample = re.sub(r"\{…\}", "{{.size = 64, .live = {0, 1}}}", sample)
         sample = re.sub(r", …\}", "}", sample)
         sample = sample.replace("{ … }", "{ return allot::tensor_result<int>{1}; }")
@@ -112,7 +112,7 @@ def main(arguments):
     included = ["allot.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", *sorted(includes)]
     source.write_text("".join(f"#include <allot/{header}>\n" for header in included) + TOP + "".join(parts), encoding="utf-8")
     if unused:
-        print(f"these headers have no sample, and are listed: {', '.join(sorted(unused))}")
+        print(f"these headers are listed but have no sample: {', '.join(sorted(unused))}")
     done = subprocess.run([*arguments[1:], "-std=c++20", "-fsyntax-only", "-w", str(source)], timeout=600)
     print(f"samples of {len(parts)} headers: exit status {done.returncode}")
     return 1 if unused or done.returncode else 0

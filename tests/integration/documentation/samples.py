@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Compiles and runs every C++ sample of Markdown files exactly as it is printed:
+"""Compiles and runs every C++ sample of Markdown files, unchanged:
 
     samples.py SCRATCH COMPILER [FLAG...] -- FILE.md...
 
-A sample is a block fenced as ```cpp. One with a main is a program as it stands. Of any other, the #include lines and the
-using-directives stay on top and the rest is the body of main. Nothing else is added. Each is compiled with warnings as
-errors and has to exit with 0. Samples that include OpenCL are linked with it; where the machine has no platform they are
-compiled only.
+A sample is a block fenced as ```cpp. A sample with a main function is a complete program. In any other, the #include lines
+and using-directives stay at the top and the rest becomes the body of main. Nothing else is added. Each sample is compiled
+with warnings as errors and must exit with 0. Samples that include OpenCL are linked with it; on a machine without an OpenCL
+platform they are only compiled.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ def program(sample):
 
 
 def samples(path):
-    """Where each sample begins and what it is."""
+    """Yields the line and the text of each sample."""
     text = path.read_text(encoding="utf-8")
     for match in re.finditer(r"^```(?:cpp|c\+\+)\n(.*?)^```", text, re.S | re.M):
         yield text.count("\n", 0, match.start()) + 2, match.group(1)
@@ -46,24 +46,24 @@ def opencl_platforms():
 
 
 def run(command, **options):
-    """What is wrong with the command, or an empty string."""
+    """Returns an empty string on success, or a description of the failure."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, **options)
     return f"exit status {done.returncode}\n{done.stdout}" if done.returncode else ""
 
 
 def judge(scratch, compiler, path, line, sample):
-    """What is wrong with a sample, or an empty string; and whether it was run."""
+    """Returns a description of the failure, or an empty string, and whether the sample was run."""
     opencl = "allot/opencl/buffer.hpp" in sample
     source = scratch / f"{path.parent.name}_{path.stem}_{line}.cpp"
     source.write_text(program(sample), encoding="utf-8")
     if opencl and run([*compiler, *FLAGS, "-E", "-include", "CL/opencl.hpp", *OPENCL_FLAGS, "-x", "c++", "/dev/null"]):
-        return "", "not compiled: there are no OpenCL headers"
+        return "", "not compiled: OpenCL headers were not found"
     target = source.with_suffix("")
     arguments = [*FLAGS, *(OPENCL_FLAGS if opencl else []), str(source), "-o", str(target)]
     wrong = run([*compiler, *arguments, *(["-lOpenCL"] if opencl else [])])
     if wrong or (opencl and not opencl_platforms()):
-        return wrong, "not run: there is no OpenCL platform"
-    # In a directory of its own: a sample may write files. The OpenCL driver keeps its caches there too.
+        return wrong, "not run: no OpenCL platform was found"
+    # Runs in a separate directory, because a sample may write files. The OpenCL driver keeps its caches there too.
     directory = target.with_suffix(".run")
     directory.mkdir(exist_ok=True)
     environment = {**os.environ, "POCL_CACHE_DIR": str(directory), "XDG_CACHE_HOME": str(directory)}
@@ -81,7 +81,7 @@ def main(arguments):
             wrong += bool(complaint)
             if complaint or what != "run":
                 print(f"{path}:{line}: {complaint or what}")
-    print(f"{wrong} of {seen} samples fail with {' '.join(compiler)}")
+    print(f"{wrong} of {seen} samples failed with {' '.join(compiler)}")
     return 1 if wrong or not seen else 0
 
 

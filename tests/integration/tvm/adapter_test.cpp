@@ -1,4 +1,4 @@
-// The adapter of bindings/tvm, used as TVM uses it: through TVM's own interface, here a stand-in of it.
+// Tests of the adapter of bindings/tvm through TVM's interface, here a stand-in of it.
 #include "adapter.hpp"
 #include "interface.hpp"
 
@@ -23,7 +23,7 @@ using tvm::runtime::memory::kPooled;
 constexpr DLDevice cpu{kDLCPU, 3};
 constexpr DLDataType float32{2, 32, 1};
 
-/// A heap that counts what is held of it, and refuses when it is told to.
+/// A heap that counts the bytes in use and fails above a limit.
 struct watched_heap : allot::host::heap {
     std::size_t* held = nullptr;
     std::size_t limit = 16_MiB;
@@ -39,7 +39,7 @@ struct watched_heap : allot::host::heap {
     }
 };
 
-/// A heap that notices when a second thread enters, and waits a little for one.
+/// A heap that counts concurrent calls, and yields to provoke them.
 struct lonely_heap : allot::host::heap {
     std::atomic<bool>* busy = nullptr;
     std::atomic<int>* meetings = nullptr;
@@ -83,7 +83,7 @@ bool holds(const Buffer& buffer, unsigned char value) {
 
 }  // namespace
 
-TEST_CASE("a buffer says where it came from") {
+TEST_CASE("tvm adapter: a buffer has its allocator and device") {
     one_region memory{kPooled, allot::host::heap{}, 64_KiB};
     for (const std::size_t align : {1u, 64u, 4096u}) {
         const Buffer buffer = ask(memory, 1000, align);
@@ -95,7 +95,7 @@ TEST_CASE("a buffer says where it came from") {
     }
 }
 
-TEST_CASE("nothing asked for is something still, and given back") {
+TEST_CASE("tvm adapter: a buffer of size 0 is allocated and freed") {
     one_region memory{kPooled, allot::host::heap{}, 64_KiB};
     const Buffer first = ask(memory, 0), second = ask(memory, 0);
     CHECK(first.data != nullptr);
@@ -105,7 +105,7 @@ TEST_CASE("nothing asked for is something still, and given back") {
     CHECK(memory.UsedMemory() == 0);
 }
 
-TEST_CASE("live buffers share no byte, and freed ones are used again") {
+TEST_CASE("tvm adapter: live buffers do not overlap, and freed bytes are reused") {
     std::size_t held = 0;
     const auto run = [&](Allocator& memory) {
         for (int round = 0; round != 3; ++round) {
@@ -115,7 +115,7 @@ TEST_CASE("live buffers share no byte, and freed ones are used again") {
                 std::memset(live.back().data, i, live.back().size);
             }
             for (unsigned char i = 0; i != 40; ++i) CHECK(holds(live[i], i));
-            for (const std::size_t start : {1u, 0u}) {  // every second one first, so that there are holes
+            for (const std::size_t start : {1u, 0u}) {  // every second buffer first, to create holes
                 for (std::size_t i = start; i < live.size(); i += 2) memory.Free(live[i]);
             }
             CHECK(memory.UsedMemory() == 0);
@@ -129,7 +129,7 @@ TEST_CASE("live buffers share no byte, and freed ones are used again") {
     run(separate);
 }
 
-TEST_CASE("clearing gives back what is not in use, and nothing else") {
+TEST_CASE("tvm adapter: Clear releases only unused memory") {
     std::size_t held = 0;
     growing memory{kPooled, watched_heap{{}, &held}};
     const Buffer small = ask(memory, 1000), large = ask(memory, 3_MiB);
@@ -146,7 +146,7 @@ TEST_CASE("clearing gives back what is not in use, and nothing else") {
     CHECK(held == 0);
 }
 
-TEST_CASE("a refusal says why, and nothing has changed") {
+TEST_CASE("tvm adapter: a failure has a reason and changes nothing") {
     one_region small{kPooled, allot::host::heap{}, 4_KiB};
     CHECK(refusal_of(small, 8192).starts_with("MemoryError: allot: no 8192 bytes aligned to 64: fewer bytes are free than "
                                               "were asked for; the largest hole has "));
@@ -161,10 +161,10 @@ TEST_CASE("a refusal says why, and nothing has changed") {
     CHECK(held == 0);
 }
 
-TEST_CASE("a block goes back to the allocator that it came from") {
+TEST_CASE("tvm adapter: a buffer is freed to its own allocator") {
     arena near{allot::host::heap{}, 4_KiB}, far{allot::host::heap{}, 64_KiB};
     adapter<allot::fallback<arena&, arena&>> both{kPooled, near, far};
-    const Buffer first = ask(both, 3000), second = ask(both, 3000);  // the near one has no room for two
+    const Buffer first = ask(both, 3000), second = ask(both, 3000);  // two buffers do not fit `near`
     both.Free(first);
     both.Free(second);
     const allot::layout whole_near{3900, 8}, whole_far{65000, 8};
@@ -172,7 +172,7 @@ TEST_CASE("a block goes back to the allocator that it came from") {
     CHECK(far.allocate(whole_far));
 }
 
-TEST_CASE("threads enter one at a time") {
+TEST_CASE("tvm adapter: threads enter one at a time") {
     std::atomic<bool> busy = false;
     std::atomic<int> meetings = 0;
     adapter<allot::naive<lonely_heap>> memory{kPooled, lonely_heap{{}, &busy, &meetings}};

@@ -1,4 +1,4 @@
-// copy_tensor: contiguous and discontiguous in every combination, slices, and what is no copy.
+// Tests of copy_tensor: contiguous and discontiguous tensors in every combination, slices, copy methods and errors.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -36,7 +36,7 @@ void number(const Tensor& tensor) {
     std::iota(first, first + tensor.size(), 1);
 }
 
-/// How many runs a copy took, and how many bytes they had.
+/// Counts the runs of a copy and their bytes.
 struct counted {
     std::vector<std::size_t>* sizes;
     long operator()(const void* from, void* to, std::size_t bytes) const noexcept {
@@ -48,14 +48,14 @@ struct counted {
 
 }  // namespace
 
-TEST_CASE("adjacent rows are copied as one run, on either side") {
+TEST_CASE("copy_tensor: adjacent rows on either side form one run") {
     memory it;
     const auto x = it.whole({8, 16});
     number(x);
     const auto y = it.whole({8, 16});
     std::vector<std::size_t> runs;
     const std::int64_t base = 100000;
-    // Rows 0 1 2 adjacent, 3 alone, 5 behind 4, 6 and 7 in the wrong order.
+    // Rows 0 to 2 are adjacent, 3 is separate, 5 follows 4, and 6 and 7 are in the wrong order.
     const auto a = it.rows({base, base + 64, base + 128, base + 1024, base + 2048, base + 2112, base + 4160, base + 4096},
                            {8, 16});
     CHECK(allot::copy_tensor(x, a, counted{&runs}));
@@ -76,7 +76,7 @@ TEST_CASE("adjacent rows are copied as one run, on either side") {
     CHECK(std::memcmp(x.data(), b.row(0), x.size_bytes()) == 0);
 }
 
-TEST_CASE("rows of different sizes: a run ends where it ends on either side") {
+TEST_CASE("copy_tensor: a run ends where a row of either side ends") {
     memory it;
     const auto x = it.whole({6, 10});
     number(x);
@@ -91,7 +91,7 @@ TEST_CASE("rows of different sizes: a run ends where it ends on either side") {
     CHECK(std::memcmp(x.data(), y.data(), 240) == 0);
 }
 
-TEST_CASE("random slices, against a copy of one element after the other") {
+TEST_CASE("copy_tensor: random slices match an element-wise copy") {
     memory it;
     std::minstd_rand random{7};
     const auto from = it.whole({6, 5, 7, 4}), to = it.whole({8, 5, 9, 4});
@@ -123,7 +123,7 @@ TEST_CASE("random slices, against a copy of one element after the other") {
     }
 }
 
-TEST_CASE("copies that cannot be are refused") {
+TEST_CASE("copy_tensor: invalid arguments are rejected") {
     memory it;
     const auto x = it.whole({4, 16}), y = it.whole({4, 16}, allot::float32), z = it.whole({65});
     CHECK(allot::copy_tensor(x, y).error().reason == tensor_refusal::dtype_mismatch);
@@ -134,20 +134,20 @@ TEST_CASE("copies that cannot be are refused") {
     CHECK(allot::copy_tensor(nibbles, nibbles));
 }
 
-TEST_CASE("tensors that share bytes are not copied onto each other") {
+TEST_CASE("copy_tensor: tensors that share bytes are rejected") {
     memory it;
     const auto x = it.whole({4, 16});
     number(x);
     const auto low = *allot::view(x, int32, {48}), high = *allot::view(x, int32, {48}, 64);
     CHECK(allot::copy_tensor(low, high).error().reason == tensor_refusal::overlapping);
     CHECK(allot::copy_tensor(high, low).error().reason == tensor_refusal::overlapping);
-    CHECK(allot::copy_tensor(low, low));  // onto itself: nothing to do
+    CHECK(allot::copy_tensor(low, low));  // a copy onto itself succeeds without effect
     const auto nine = [&](std::int64_t at) { return *allot::view(x, allot::uint8, {9}, at); };
-    CHECK(allot::copy_tensor(nine(0), nine(8)).error().reason == tensor_refusal::overlapping);  // by one byte
+    CHECK(allot::copy_tensor(nine(0), nine(8)).error().reason == tensor_refusal::overlapping);  // they share one byte
     CHECK(allot::copy_tensor(nine(8), nine(0)).error().reason == tensor_refusal::overlapping);
     CHECK(allot::copy_tensor(nine(100), nine(109)));
     const auto left = *allot::slice(x, {0, 0}, {4, 8}), right = *allot::slice(x, {0, 8}, {4, 8});
-    CHECK(allot::copy_tensor(left, right));  // interleaved, and apart
+    CHECK(allot::copy_tensor(left, right));  // interleaved, but without a shared byte
     CHECK(static_cast<std::int32_t*>(x.data())[8] == static_cast<std::int32_t*>(x.data())[0]);
 
     const auto planned = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(it.arena, 4096, 4);
@@ -158,7 +158,7 @@ TEST_CASE("tensors that share bytes are not copied onto each other") {
     CHECK(allot::copy_tensor(b, c));
 }
 
-TEST_CASE("a device's failure is reported with its code") {
+TEST_CASE("copy_tensor: the error contains the device's code") {
     memory it;
     const auto x = it.whole({4}), y = it.whole({4});
     const auto answer = allot::copy_tensor(x, y, [](const void*, void*, std::size_t) noexcept -> long { return -36; });
@@ -166,7 +166,7 @@ TEST_CASE("a device's failure is reported with its code") {
     CHECK(answer.error().memory.device_error == -36);
 }
 
-TEST_CASE("nothing to copy is no copy") {
+TEST_CASE("copy_tensor: tensors without elements copy nothing, scalars copy one element") {
     memory it;
     const auto x = it.whole({0, 4}), y = it.whole({4, 0});
     std::vector<std::size_t> runs;
@@ -180,7 +180,7 @@ TEST_CASE("nothing to copy is no copy") {
 
 namespace {
 
-/// A way of copying that will not copy runs of some size, and remembers what it was asked.
+/// A copy method that does not support runs of one size, and records its calls.
 struct picky {
     std::size_t never;
     std::vector<std::size_t>* sizes;
@@ -203,7 +203,7 @@ struct picky {
 
 }  // namespace
 
-TEST_CASE("each run goes by the first way that will, and the longest path is the answer") {
+TEST_CASE("copy_tensor: each run uses the first method that supports it, and the result is the longest path") {
     memory it;
     const auto x = it.whole({4, 16}), y = it.whole({4, 16});
     number(x);
@@ -216,7 +216,7 @@ TEST_CASE("each run goes by the first way that will, and the longest path is the
     CHECK(first == std::vector<std::size_t>{128});
     CHECK(second == std::vector<std::size_t>{64, 64});
     CHECK(waits == 1);
-    // What no way takes, the host copies where it can.
+    // The host copies the runs that no method supports.
     first.clear();
     const auto rest = allot::copy_tensor(rows, y, picky{128, &first, &waits});
     REQUIRE(rest);
@@ -224,7 +224,7 @@ TEST_CASE("each run goes by the first way that will, and the longest path is the
     CHECK(first == std::vector<std::size_t>{64, 64});
     CHECK(waits == 2);
     CHECK(std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
-    // A way that did nothing is not waited for.
+    // A method that copied nothing is not waited for.
     REQUIRE(allot::copy_tensor(x, y, picky{x.size_bytes(), &first, &waits}));
     CHECK(waits == 2);
     CHECK(*allot::copy_tensor(x, y) == allot::copy_path::host);
@@ -232,7 +232,7 @@ TEST_CASE("each run goes by the first way that will, and the longest path is the
     CHECK(*allot::copy_tensor(x, x, counted{&second}) == allot::copy_path::none);
 }
 
-TEST_CASE("a failure while waiting is a failure") {
+TEST_CASE("copy_tensor: a failing finish() is reported") {
     memory it;
     const auto x = it.whole({4}), y = it.whole({4});
     std::vector<std::size_t> sizes;
@@ -242,7 +242,7 @@ TEST_CASE("a failure while waiting is a failure") {
     CHECK(answer.error().memory.device_error == -5);
 }
 
-TEST_CASE("a staged copy goes through as many bytes as there are, and fails where either way does") {
+TEST_CASE("staged_copy: copies in steps of the buffer's size and reports a failure of either method") {
     memory it;
     const auto x = it.whole({60}), y = it.whole({60});
     number(x);
@@ -259,7 +259,7 @@ TEST_CASE("a staged copy goes through as many bytes as there are, and fails wher
     const auto second = allot::copy_tensor(x, y, allot::staged_copy{counted{&in}, broken, std::span{bytes}});
     CHECK(first.error().memory.device_error == 7);
     CHECK(second.error().memory.device_error == 7);
-    // Where the first way takes nothing, nothing is written to the target by the second.
+    // When the first method supports no run, the second one does not write to the target.
     std::vector<std::size_t> none, written;
     int waits = 0;
     const auto unwilling =

@@ -1,4 +1,5 @@
-// discontiguous tensors: every defect of the implementation that was proposed and never merged, and every edge.
+// Tests of discontiguous tensors. They cover every defect of the proposed implementation, which was never merged, and
+// the limits of every argument.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -24,7 +25,7 @@ using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 using entries = allot::row_offset<std::uint32_t>;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
-/// 64 bytes of tables, untouched so far, and 4096 of data aligned to 256.
+/// A table storage of 64 bytes with a known pattern, and a data storage of 4096 bytes aligned to 256.
 struct two_storages {
     heap_arena memory{{}, 65536};
     allot::storage<heap_arena> table = *allot::alloc_storage(memory, 64, 16);
@@ -51,7 +52,7 @@ struct two_storages {
     }
 };
 
-/// Heap memory whose consumers take a pointer and nothing else, in three buffers.
+/// Heap memory whose consumers take no offset, with at most three buffers.
 struct buffers : allot::traits_of<allot::host::heap> {
     using error = int;
     static constexpr auto offsets = allot::offset_use::none;
@@ -74,7 +75,7 @@ struct buffers : allot::traits_of<allot::host::heap> {
 
 }  // namespace
 
-TEST_CASE("one offset for each row, which is shape[0], also when the shape is not square") {
+TEST_CASE("discontiguous tensor: the table has shape[0] entries, also for a shape that is not square") {
     two_storages it;
     const auto wide = *it.alloc(0, {1024, 0}, {2, 128});
     CHECK(wide.rows() == 2);
@@ -85,14 +86,14 @@ TEST_CASE("one offset for each row, which is shape[0], also when the shape is no
     CHECK(it.alloc(16, {2048, 2304, 2560, 2816}, {2, 4}).error().reason == tensor_refusal::wrong_row_count);
 }
 
-TEST_CASE("the number of offsets is checked against the rows, and nothing is written") {
+TEST_CASE("discontiguous tensor: a wrong number of offsets is rejected before the table is written") {
     two_storages it;
     it.refuses(0, {0, 256, 512}, {tensor_refusal::wrong_row_count});
     it.refuses(0, {0, 256, 512, 768, 1024}, {tensor_refusal::wrong_row_count});
     it.refuses(0, {}, {tensor_refusal::wrong_row_count});
 }
 
-TEST_CASE("the bounds of the table are checked before it is written") {
+TEST_CASE("discontiguous tensor: a table out of bounds is rejected before it is written") {
     two_storages it;
     it.refuses(64, {0, 256, 512, 768}, {tensor_refusal::out_of_bounds});
     it.refuses(52, {0, 256, 512, 768}, {tensor_refusal::out_of_bounds});
@@ -101,7 +102,7 @@ TEST_CASE("the bounds of the table are checked before it is written") {
     it.refuses(2, {0, 256, 512, 768}, {tensor_refusal::misaligned});
 }
 
-TEST_CASE("the bounds of the data are checked, for the last row too") {
+TEST_CASE("discontiguous tensor: a row out of bounds is rejected, including the last one") {
     two_storages it;
     it.refuses(0, {0, 256, 512, 4096}, {tensor_refusal::out_of_bounds, 3});
     it.refuses(0, {0, 256, 3840 + 256, 512}, {tensor_refusal::out_of_bounds, 2});
@@ -109,12 +110,12 @@ TEST_CASE("the bounds of the data are checked, for the last row too") {
     it.refuses(0, {most - 255, 256, 512, 768}, {tensor_refusal::out_of_bounds, 0});
 }
 
-TEST_CASE("rows are aligned as their storage asks") {
+TEST_CASE("discontiguous tensor: rows need the alignment of their storage") {
     two_storages it;
     it.refuses(0, {0, 256, 512, 896}, {tensor_refusal::misaligned, 3});
 }
 
-TEST_CASE("rows overlap neither each other nor a live tensor") {
+TEST_CASE("discontiguous tensor: rows that overlap each other or a live tensor are rejected") {
     two_storages it;
     it.refuses(0, {0, 256, 256, 768}, {tensor_refusal::overlapping, 2});
     it.refuses(0, {0, 256}, {tensor_refusal::overlapping, 1}, {2, 128});
@@ -127,7 +128,7 @@ TEST_CASE("rows overlap neither each other nor a live tensor") {
     CHECK(it.alloc(0, {0, 256, 1024, 768}));
 }
 
-TEST_CASE("rows that overlap are seen even where the planner is trusted") {
+TEST_CASE("discontiguous tensor: overlapping rows are rejected even with as_given") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(memory, 4096, 256);
     const auto reason = [&](allot::row_offsets rows) {
@@ -140,7 +141,7 @@ TEST_CASE("rows that overlap are seen even where the planner is trusted") {
     CHECK(reason({1024, 512, 1280, 768}).reason == tensor_refusal::none);
 }
 
-TEST_CASE("the tensor holds both storages: neither goes before it") {
+TEST_CASE("discontiguous tensor: keeps both storages alive") {
     heap_arena tables{{}, 4096}, rows{{}, 65536};
     auto table = *allot::alloc_storage(tables, 64);
     auto data = *allot::alloc_storage(rows, 4096, 256);
@@ -158,7 +159,7 @@ TEST_CASE("the tensor holds both storages: neither goes before it") {
     CHECK(tables.diagnose({4096 - 64, 16}).reason == refusal::none);
 }
 
-TEST_CASE("a logical shape comes with the separators that make the physical one of it") {
+TEST_CASE("discontiguous tensor: the separators must convert the logical shape to the physical shape") {
     two_storages it;
     const auto alloc = [&](allot::shape physical, allot::shape logical, allot::axis_separators separators) {
         return alloc_discontiguous_tensor<entries>(it.table, 0, it.data, {0, 256, 512, 768}, physical, int32, logical,
@@ -176,7 +177,7 @@ TEST_CASE("a logical shape comes with the separators that make the physical one 
     CHECK(alloc_discontiguous_tensor<entries>(it.table, anywhere, it.data, anywhere, {4, 64}, int32, {4, 4, 16}, {1}));
 }
 
-TEST_CASE("shapes that are not two axes, or cannot be counted") {
+TEST_CASE("discontiguous tensor: shapes of another rank or with too many elements are rejected") {
     two_storages it;
     it.refuses(0, {0}, {tensor_refusal::bad_shape}, {});
     it.refuses(0, {0}, {tensor_refusal::bad_shape}, {64});
@@ -189,7 +190,7 @@ TEST_CASE("shapes that are not two axes, or cannot be counted") {
     CHECK(nibbles->row_bytes() == 2);
 }
 
-TEST_CASE("without elements there is no table and no row") {
+TEST_CASE("discontiguous tensor: without elements it has no table and no rows") {
     two_storages it;
     const auto none = *it.alloc(0, {}, {0, 64});
     CHECK(static_cast<bool>(none));
@@ -202,14 +203,14 @@ TEST_CASE("without elements there is no table and no row") {
     CHECK(alloc_discontiguous_tensor(it.table, anywhere, it.data, anywhere, {most, 0}, int32)->rows() == 0);
 }
 
-TEST_CASE("an entry that cannot name the row is refused") {
+TEST_CASE("discontiguous tensor: an entry type too narrow for a row is rejected") {
     two_storages it;
     const auto narrow = alloc_discontiguous_tensor<allot::row_offset<std::uint8_t>>(it.table, 0, it.data, {0, 256}, {2, 64},
                                                                                    int32);
     CHECK(narrow.error().reason == tensor_refusal::entry_too_narrow);
     CHECK(narrow.error().row == 1);
     CHECK(it.nothing_written());
-    // By index, the rows have to lie at whole rows from the storage's start.
+    // With index entries, the rows must begin at multiples of the row size from the storage's start.
     const auto by_index = [&](allot::row_offsets rows) {
         return alloc_discontiguous_tensor<allot::row_index<std::uint8_t>>(it.table, 0, it.data, rows, {2, 96}, int32);
     };
@@ -220,13 +221,13 @@ TEST_CASE("an entry that cannot name the row is refused") {
     CHECK(it.data.diagnose({4096, 256}).reason != refusal::none);
 }
 
-TEST_CASE("without offsets, rows are searched one by one, and all of them go back when one is missing") {
+TEST_CASE("discontiguous tensor: a search places each row, and a failure frees all rows") {
     two_storages it;
     std::vector<allot::tensor_in<allot::storage<heap_arena>>> taken;
     for (std::int64_t at = 0; at != 4096; at += 512) taken.push_back(*allot::alloc_tensor(it.data, at, {64}, int32));
     const auto eight = alloc_discontiguous_tensor<entries>(it.table, anywhere, it.data, anywhere, {8, 64}, int32);
     REQUIRE(eight);
-    std::vector<const void*> rows(8), holes(8);  // one row in each hole, in whatever order
+    std::vector<const void*> rows(8), holes(8);  // one row in each hole, in any order
     for (std::size_t row = 0; row != 8; ++row) {
         rows[row] = eight->row(row);
         holes[row] = static_cast<std::byte*>(it.data.base()) + 256 + 512 * row;
@@ -238,10 +239,10 @@ TEST_CASE("without offsets, rows are searched one by one, and all of them go bac
     taken[3].kill();
     const auto two = alloc_discontiguous_tensor<entries>(it.table, anywhere, it.data, anywhere, {2, 64}, int32);
     CHECK(two.error().row == 1);
-    CHECK(allot::alloc_tensor(it.data, 3 * 512, {64}, int32));  // the first row of the refused one is free again
+    CHECK(allot::alloc_tensor(it.data, 3 * 512, {64}, int32));  // the first row of the failed tensor is free again
 }
 
-TEST_CASE("the table's storage may be full, too") {
+TEST_CASE("discontiguous tensor: a full table storage is reported") {
     two_storages it;
     const auto a = alloc_discontiguous_tensor<entries>(it.table, anywhere, it.data, anywhere, {16, 4}, int32);
     REQUIRE(a);
@@ -250,7 +251,7 @@ TEST_CASE("the table's storage may be full, too") {
     CHECK(it.alloc(0, {0}, {1, 4}).error().reason == tensor_refusal::overlapping);
 }
 
-TEST_CASE("rows behind handles are named by offsets, and tables stay with the host") {
+TEST_CASE("discontiguous tensor: rows in memory with handles use offset entries and a table on the host") {
     using handles = laws::handles<laws::handle_options{}>;
     allot::arena<handles, allot::best_fit<>> device{handles{false}, 65536};
     heap_arena host{{}, 4096};
@@ -263,7 +264,7 @@ TEST_CASE("rows behind handles are named by offsets, and tables stay with the ho
     CHECK(data.base().offset == skipped.base().offset + 1024);
 }
 
-TEST_CASE("where consumers take no offset, every row has a buffer, and a failure midway gives all of them back") {
+TEST_CASE("discontiguous tensor: without offsets each row has a separate buffer, and a failure frees all of them") {
     allot::naive<buffers> memory;
     heap_arena host{{}, 4096};
     const auto data = *allot::alloc_storage(memory, 4096, 256);

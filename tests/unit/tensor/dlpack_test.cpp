@@ -1,5 +1,5 @@
-// DLPack without another library: what is exported, field by field, what is adopted and what is refused, and that every
-// deleter is called exactly once whatever happens. With libraries: dlpack_consumers_test.py.
+// Tests of DLPack without another library: every field of an export, adoption and its errors, and that each deleter is
+// called exactly once in every case. tests/integration/dlpack_consumers tests with other libraries.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
@@ -25,7 +25,7 @@ using allot::host::heap;
 
 using heap_arena = allot::arena<heap, allot::best_fit<>>;
 
-/// Host memory that is called something else, as pinned and managed memory are.
+/// Host memory with another device type, as pinned and managed memory have.
 template <dl_device_type Type, bool HostAccessible>
 struct heap_called : heap {
     static constexpr bool host_accessible = HostAccessible;
@@ -35,7 +35,7 @@ using pinned = heap_called<dl_device_type::cuda_host, true>;
 using cuda = heap_called<dl_device_type::cuda, false>;
 using managed_memory = heap_called<dl_device_type::cuda_managed, true>;
 
-/// Memory named by a handle, as OpenCL's is.
+/// Memory with handles, as OpenCL's.
 struct buffer {
     std::size_t size = 0;
 };
@@ -61,7 +61,7 @@ dl_device_type device_type_of(const allot::DLTensor& of) {
     return static_cast<dl_device_type>(of.device.device_type);
 }
 
-/// A library that shares its numbers, and counts the calls of its deleter.
+/// A library that shares its tensor and counts the calls of its deleter.
 template <class Managed>
 struct producer {
     alignas(256) std::int32_t numbers[64]{};
@@ -102,7 +102,7 @@ struct producer {
 using modern = producer<allot::DLManagedTensorVersioned>;
 using legacy = producer<allot::DLManagedTensor>;
 
-/// What adopting it as it stands is refused for; its deleter was called exactly once before the answer was there.
+/// Returns the reason that adoption fails. Checks that the deleter was called exactly once before the return.
 template <class Device = heap, class Managed>
 tensor_refusal refusal_of(producer<Managed>& from) {
     const int before = from.deleted;
@@ -123,14 +123,14 @@ struct exporting {
 
 // ── exporting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("an exported tensor is described field by field, and its bytes are held until the deleter is called") {
+TEST_CASE("to_dlpack: all fields describe the tensor, and the bytes stay allocated until the deleter is called") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 1024, {4, 8}, float32);
     void* const first = t.data();
     dlpack_pointer shared = *allot::to_dlpack(t);
     REQUIRE(shared);
     CHECK(shared->version.major == 1);
-    CHECK(shared->version.minor >= 2);  // from there on strides are promised
+    CHECK(shared->version.minor >= 2);  // strides are guaranteed from this version on
     CHECK(shared->flags == 0);
     const allot::DLTensor& described = shared->dl_tensor;
     CHECK(described.data == first);
@@ -149,11 +149,11 @@ TEST_CASE("an exported tensor is described field by field, and its bytes are hel
     t.kill();
     it.data.kill();
     auto* const raw = shared.release();
-    std::memset(raw->dl_tensor.data, 7, 128);  // still ours: a sanitizer would see it
+    std::memset(raw->dl_tensor.data, 7, 128);  // still allocated: a sanitizer would report the access
     raw->deleter(raw);
 }
 
-TEST_CASE("bytes go back with the last of a tensor, its views and its exports, in whatever order these go") {
+TEST_CASE("to_dlpack: the last tensor, view or export frees the bytes, in any order") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 0, {4, 8}, float32);
     auto one = *allot::to_dlpack(t);
@@ -166,7 +166,7 @@ TEST_CASE("bytes go back with the last of a tensor, its views and its exports, i
     CHECK(it.is_free(0));
 }
 
-TEST_CASE("an export that is refused or dropped holds nothing") {
+TEST_CASE("to_dlpack: a failed or dropped export holds no bytes") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 0, {4}, int32);
     { const auto dropped = allot::to_dlpack(t); }
@@ -176,7 +176,7 @@ TEST_CASE("an export that is refused or dropped holds nothing") {
     CHECK(allot::to_dlpack_unversioned(t).error().reason == tensor_refusal::killed);
 }
 
-TEST_CASE("the aligned base is the storage's, with the rest in the byte offset") {
+TEST_CASE("to_dlpack: aligned_base exports the storage's base and a byte offset") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 512, {8, 8}, int32);
     auto part = *allot::slice(t, {2, 3}, {4, 5});
@@ -195,7 +195,7 @@ TEST_CASE("the aligned base is the storage's, with the rest in the byte offset")
     CHECK(allot::to_dlpack(part)->get()->dl_tensor.data == part.data());
 }
 
-TEST_CASE("a base that is not aligned to 256 bytes is refused where one is asked for, and edited where it is not") {
+TEST_CASE("to_dlpack: aligned_base rejects a base that is not aligned to 256 bytes, edited_pointer accepts it") {
     heap_arena arena{{}, 65536};
     auto gap = arena.allocate({.size = 64, .align = 256});
     auto data = *allot::alloc_storage(arena, 512, 64);
@@ -208,7 +208,7 @@ TEST_CASE("a base that is not aligned to 256 bytes is refused where one is asked
     arena.deallocate(gap);
 }
 
-TEST_CASE("a slice is exported with the strides of its tensor, a scalar without any") {
+TEST_CASE("to_dlpack: a slice has the strides of its tensor, a scalar has no axes") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 0, {4, 6, 8}, int32);
     const auto part = *allot::to_dlpack(*allot::slice(t, {1, 2, 3}, {2, 3, 4}));
@@ -222,7 +222,7 @@ TEST_CASE("a slice is exported with the strides of its tensor, a scalar without 
     CHECK(allot::to_dlpack(scalar)->get()->dl_tensor.ndim == 0);
 }
 
-TEST_CASE("a tensor without elements has a null pointer and no offset in both conventions") {
+TEST_CASE("to_dlpack: a tensor without elements has a null pointer and offset 0 in both conventions") {
     exporting it;
     auto empty = *allot::alloc_tensor(it.data, 1024, {4, 0, 2}, int32);
     auto t = *allot::alloc_tensor(it.data, 256, {4, 8}, int32);
@@ -238,7 +238,7 @@ TEST_CASE("a tensor without elements has a null pointer and no offset in both co
     }
 }
 
-TEST_CASE("elements smaller than a byte are exported packed") {
+TEST_CASE("to_dlpack: sub-byte elements are packed") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 0, {3, 5}, allot::int4);
     auto shared = *allot::to_dlpack(t);
@@ -250,7 +250,7 @@ TEST_CASE("elements smaller than a byte are exported packed") {
     CHECK(again->size_bytes() == 8);
 }
 
-TEST_CASE_TEMPLATE("memory is exported as what it is", Device, heap, pinned, cuda, managed_memory) {
+TEST_CASE_TEMPLATE("to_dlpack: the device type is that of the memory", Device, heap, pinned, cuda, managed_memory) {
     allot::arena<Device, allot::best_fit<allot::best_fit_options{.records = 8}>> arena{{}, 4096};
     auto data = *allot::alloc_storage(arena, 1024, 256);
     auto t = *allot::alloc_tensor(data, 256, {4}, int32);
@@ -270,7 +270,7 @@ TEST_CASE_TEMPLATE("memory is exported as what it is", Device, heap, pinned, cud
     CHECK(allot::to_dlpack(*back)->get()->dl_tensor.device.device_id == 3);
 }
 
-TEST_CASE("where offsets are carried, both conventions give the handle and the offset") {
+TEST_CASE("to_dlpack: with carried offsets, both conventions export the handle and the offset") {
     allot::arena<buffers, allot::best_fit<>> arena{{}, 4096};
     auto data = *allot::alloc_storage(arena, 2048, 64);
     auto first = *allot::alloc_tensor(data, 0, {8}, int32);
@@ -287,11 +287,11 @@ TEST_CASE("where offsets are carried, both conventions give the handle and the o
         CHECK(allot::slice(*back, {1, 2}, {2, 2})->byte_offset() == 192 + 4 * (8 + 2));
         const auto copied = allot::copy_tensor(*back, t, [](auto, auto, std::size_t) noexcept -> long { return 5; });
         REQUIRE(copied);
-        CHECK(*copied == allot::copy_path::none);  // onto itself: the device is not asked
+        CHECK(*copied == allot::copy_path::none);  // a copy onto itself does not call the device
     }
 }
 
-TEST_CASE("where consumers take no offset, a tensor's own handle is exported, and none is adopted at an offset") {
+TEST_CASE("dlpack: without offsets, the tensor's own handle is exported, and a tensor at an offset is not adopted") {
     allot::naive<textures> memory;
     auto data = *allot::alloc_storage(memory, 2048, 64);
     auto t = *allot::alloc_tensor(data, 192, {4, 8}, int32);
@@ -303,7 +303,7 @@ TEST_CASE("where consumers take no offset, a tensor's own handle is exported, an
     CHECK(allot::from_dlpack<textures>(std::move(shared)).error().reason == tensor_refusal::misaligned);
 }
 
-TEST_CASE("a storage that its planner is trusted with exports its tensors as well") {
+TEST_CASE("to_dlpack: tensors of an as_given storage can be exported") {
     heap_arena arena{{}, 4096};
     using policies = allot::storage_policies<allot::as_given, allot::references::atomic>;
     auto data = *allot::alloc_storage<policies>(arena, 1024, 256);
@@ -312,10 +312,10 @@ TEST_CASE("a storage that its planner is trusted with exports its tensors as wel
     CHECK(shared->dl_tensor.byte_offset == 256);
     t.kill();
     data.kill();
-    std::memset(static_cast<std::byte*>(shared->dl_tensor.data) + 256, 1, 32);  // still there
+    std::memset(static_cast<std::byte*>(shared->dl_tensor.data) + 256, 1, 32);  // still allocated
 }
 
-TEST_CASE("what may not be written is exported as that, or not at all where it cannot be said") {
+TEST_CASE("to_dlpack: a read-only tensor has the flag, and is rejected in the unversioned format") {
     exporting it;
     auto t = *allot::alloc_tensor(it.data, 0, {4}, int32);
     auto shared = *allot::to_dlpack(t, {.read_only = true});
@@ -339,7 +339,7 @@ TEST_CASE("what may not be written is exported as that, or not at all where it c
 
 // ── adopting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE_TEMPLATE("an adopted tensor calls the deleter once, with the last of its handles and views", Producer, modern,
+TEST_CASE_TEMPLATE("from_dlpack: the last handle or view calls the deleter once", Producer, modern,
                    legacy) {
     Producer from;
     {
@@ -367,7 +367,7 @@ TEST_CASE_TEMPLATE("an adopted tensor calls the deleter once, with the last of i
     CHECK(from.deleted == 1);
 }
 
-TEST_CASE("a null deleter is not called") {
+TEST_CASE("from_dlpack: a null deleter is not called") {
     modern from;
     from.managed.deleter = nullptr;
     { CHECK(allot::from_dlpack<heap>(from.share())); }
@@ -376,7 +376,7 @@ TEST_CASE("a null deleter is not called") {
     CHECK(from.deleted == 0);
 }
 
-TEST_CASE("references that are counted atomically, and hardened handles, hold it as well") {
+TEST_CASE("from_dlpack: atomic references and hardened handles keep the managed tensor alive") {
     modern from;
     using policies = allot::storage_policies<allot::best_fit<>, allot::references::atomic, allot::hardening::debug>;
     {
@@ -387,7 +387,7 @@ TEST_CASE("references that are counted atomically, and hardened handles, hold it
     CHECK(from.deleted == 1);
 }
 
-TEST_CASE("elements are copied out of an adopted tensor and into it, by its strides") {
+TEST_CASE("from_dlpack: copies from and to an adopted tensor use its strides") {
     modern from;
     from.shape = {3, 4};
     from.strides = {16, 2};
@@ -409,7 +409,7 @@ TEST_CASE("elements are copied out of an adopted tensor and into it, by its stri
     CHECK(from.numbers[38] == 38);
 }
 
-TEST_CASE("the same bytes adopted twice overlap, and a copy between them is refused") {
+TEST_CASE("from_dlpack: a copy between two adoptions of the same bytes is rejected") {
     modern from, again;
     const auto t = *allot::from_dlpack<heap>(from.share());
     again.share_null();
@@ -419,7 +419,7 @@ TEST_CASE("the same bytes adopted twice overlap, and a copy between them is refu
     CHECK(allot::copy_tensor(*allot::slice(t, {0, 0}, {7, 8}), shifted).error().reason == tensor_refusal::overlapping);
 }
 
-TEST_CASE("no strides are those of a compact tensor; a stride along one element, or none, means nothing") {
+TEST_CASE("from_dlpack: null strides mean compact, and strides of axes with at most one element are ignored") {
     modern from;
     from.strides.clear();
     from.shape = {4, 2, 8};
@@ -437,7 +437,7 @@ TEST_CASE("no strides are those of a compact tensor; a stride along one element,
     CHECK(empty->is_compact());
 }
 
-TEST_CASE("a scalar needs neither shape nor strides") {
+TEST_CASE("from_dlpack: a scalar needs neither shape nor strides") {
     modern from;
     from.managed.dl_tensor.data = from.numbers + 5;
     const auto t = allot::from_dlpack<heap>(from.give());
@@ -447,7 +447,7 @@ TEST_CASE("a scalar needs neither shape nor strides") {
     CHECK(*static_cast<const std::int32_t*>(t->data()) == 5);
 }
 
-TEST_CASE("a stride of 0 repeats elements: they are read, and not written") {
+TEST_CASE("from_dlpack: a tensor with a stride of 0 can be read but not written") {
     modern from;
     from.shape = {3, 4};
     from.strides = {0, 1};
@@ -459,7 +459,7 @@ TEST_CASE("a stride of 0 repeats elements: they are read, and not written") {
     CHECK(allot::copy_tensor(mine, t).error().reason == tensor_refusal::bad_strides);
 }
 
-TEST_CASE("strides by which two elements share bytes: they are read, and not written") {
+TEST_CASE("from_dlpack: a tensor whose elements share bytes can be read but not written") {
     using list = std::vector<std::int64_t>;
     const auto may_write = [](list shape, list strides) {
         modern from;
@@ -478,12 +478,12 @@ TEST_CASE("strides by which two elements share bytes: they are read, and not wri
     CHECK_FALSE(may_write({2, 3, 4}, {1, 7, 2}));
     CHECK(may_write({2, 3, 4}, {1, 8, 2}));
     CHECK_FALSE(may_write({2, 4}, {3, 1}));
-    CHECK(may_write({4, 2}, {1, 4}));  // the other way round
+    CHECK(may_write({4, 2}, {1, 4}));  // transposed
     CHECK(may_write({2, 3, 2}, {24, 2, 1}));
-    CHECK(may_write({1, 3, 1}, {0, 2, 0}));  // along an axis of one element a stride means nothing
+    CHECK(may_write({1, 3, 1}, {0, 2, 0}));  // the stride along an axis of one element is ignored
 }
 
-TEST_CASE("the byte offset counts, and the base is kept for whoever wants it aligned") {
+TEST_CASE("from_dlpack: the byte offset is applied, and the base is kept for aligned_base") {
     modern from;
     from.shape = {4, 8};
     from.managed.dl_tensor.byte_offset = 64;
@@ -496,20 +496,20 @@ TEST_CASE("the byte offset counts, and the base is kept for whoever wants it ali
     CHECK(shared->dl_tensor.byte_offset == 64 + 32);
 }
 
-TEST_CASE("an adopted tensor that is exported holds its producer's until that export is gone") {
+TEST_CASE("dlpack: the export of an adopted tensor keeps the producer's tensor alive") {
     modern from;
     from.managed.flags = allot::dlpack_flag::is_copied;
     auto t = *allot::from_dlpack<heap>(from.share());
     CHECK(t.lease().is_copied());
     auto shared = *allot::to_dlpack(t);
-    CHECK(shared->flags == 0);  // it is not the consumer's alone any more
+    CHECK(shared->flags == 0);  // the consumer is no longer the only user
     t.kill();
     CHECK(from.deleted == 0);
     shared.reset();
     CHECK(from.deleted == 1);
 }
 
-TEST_CASE("other memory is refused, pinned as little as device memory being what it is not") {
+TEST_CASE("from_dlpack: another device type is rejected, and pinned, managed and device memory differ") {
     modern from;
     const auto refused_all = [&from]<class... Devices>() {
         return ((refusal_of<Devices>(from) == tensor_refusal::wrong_device) && ...);
@@ -524,7 +524,7 @@ TEST_CASE("other memory is refused, pinned as little as device memory being what
     CHECK(refusal_of<pinned>(old) == tensor_refusal::wrong_device);
 }
 
-TEST_CASE("of another major version nothing but the deleter is used; a newer minor one is fine") {
+TEST_CASE("from_dlpack: another major version is rejected, a newer minor version is accepted") {
     modern from;
     from.managed.version = {1, 99};
     CHECK(allot::from_dlpack<heap>(from.share()));
@@ -539,12 +539,12 @@ TEST_CASE("of another major version nothing but the deleter is used; a newer min
     }
 }
 
-TEST_CASE("nothing is refused as killed") {
+TEST_CASE("from_dlpack: a null pointer is rejected as killed") {
     CHECK(allot::from_dlpack<heap>(dlpack_pointer{}).error().reason == tensor_refusal::killed);
     CHECK(allot::from_dlpack<heap>(dlpack_pointer_unversioned{}).error().reason == tensor_refusal::killed);
 }
 
-TEST_CASE_TEMPLATE("a dtype without bits, without lanes, or of a kind that is not known is refused", Producer, modern,
+TEST_CASE_TEMPLATE("from_dlpack: a dtype without bits or lanes, or of an unknown kind, is rejected", Producer, modern,
                    legacy) {
     Producer from;
     from.managed.dl_tensor.dtype = {0, 0, 1};
@@ -555,7 +555,7 @@ TEST_CASE_TEMPLATE("a dtype without bits, without lanes, or of a kind that is no
     CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
 }
 
-TEST_CASE("elements smaller than a byte are adopted packed, and refused padded") {
+TEST_CASE("from_dlpack: packed sub-byte elements are adopted, padded ones are rejected") {
     modern from;
     from.set(allot::int4);
     from.shape = {3, 5};
@@ -563,11 +563,11 @@ TEST_CASE("elements smaller than a byte are adopted packed, and refused padded")
     CHECK(allot::from_dlpack<heap>(from.share())->size_bytes() == 8);
     from.managed.flags = allot::dlpack_flag::is_padded;
     CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
-    from.set(allot::uint8);  // whole bytes are never padded, whatever the flag says
+    from.set(allot::uint8);  // whole bytes are never padded; the flag is ignored
     CHECK(allot::from_dlpack<heap>(from.share()));
 }
 
-TEST_CASE("shapes that are negative, missing, or of too many axes are refused") {
+TEST_CASE("from_dlpack: negative dimensions, a missing shape and too many axes are rejected") {
     modern from;
     from.shape = {8, -1};
     CHECK(refusal_of(from) == tensor_refusal::bad_shape);
@@ -586,7 +586,7 @@ TEST_CASE("shapes that are negative, missing, or of too many axes are refused") 
     CHECK(allot::from_dlpack<heap>(from.give()).error().reason == tensor_refusal::bad_shape);
 }
 
-TEST_CASE("strides that go back are refused, and those that reach what cannot be counted") {
+TEST_CASE("from_dlpack: negative and overflowing strides are rejected") {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     modern from;
     from.strides = {-8, 1};
@@ -607,7 +607,7 @@ TEST_CASE("strides that go back are refused, and those that reach what cannot be
     CHECK(refusal_of(from) == tensor_refusal::too_large);
 }
 
-TEST_CASE("elements in no memory, behind all of it, or not aligned as their dtype asks are refused") {
+TEST_CASE("from_dlpack: a null pointer, an overflowing address and a misaligned address are rejected") {
     modern from;
     from.share_null();
     CHECK(allot::from_dlpack<heap>(from.give()).error().reason == tensor_refusal::no_memory);
@@ -627,15 +627,15 @@ TEST_CASE("elements in no memory, behind all of it, or not aligned as their dtyp
     }
     from.managed.dl_tensor.byte_offset = 4;
     CHECK(allot::from_dlpack<heap>(from.share()));
-    from.set({allot::dtype_code::complex, 64});  // two floats, aligned as one
+    from.set({allot::dtype_code::complex, 64});  // two floats, with the alignment of one
     CHECK(allot::from_dlpack<heap>(from.share()));
     from.set(allot::float64);
     CHECK(refusal_of(from) == tensor_refusal::misaligned);
-    from.set({allot::dtype_code::floating, 32, 4});  // a vector, aligned as its lanes
+    from.set({allot::dtype_code::floating, 32, 4});  // a vector, with the alignment of its lanes
     CHECK(allot::from_dlpack<heap>(from.share()));
 }
 
-TEST_CASE("truth values are adopted as such, and what DLPack has no name for is not") {
+TEST_CASE("from_dlpack: booleans are adopted, unknown dtype codes are rejected") {
     modern from;
     from.set(allot::boolean);
     CHECK(allot::from_dlpack<heap>(from.share())->dtype() == allot::boolean);
@@ -643,7 +643,7 @@ TEST_CASE("truth values are adopted as such, and what DLPack has no name for is 
     CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
 }
 
-TEST_CASE("the last element of an adopted tensor may be the last of all memory") {
+TEST_CASE("from_dlpack: the last element may end at the last address") {
     modern from;
     from.shape = {2, 2};
     from.strides = {3, 1};  // five elements from the first to the last

@@ -1,4 +1,4 @@
-// dtype and shape: elements that are no bytes, vectors, products that do not fit, axes without elements, separators.
+// Tests of dtype and shape: sub-byte elements, vectors, products that overflow, empty axes, separators.
 #include <allot/tensor/shape.hpp>
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ static_assert(*dtype{dtype_code::floating, 32, 4}.bytes_for(3) == 48);
 static_assert(*dtype{dtype_code::integer, 3, 3}.bytes_for(8) == 9 && *dtype{dtype_code::integer, 3, 3}.bytes_for(1) == 2);
 static_assert(*allot::int8.bytes_for(std::numeric_limits<std::size_t>::max()) == std::numeric_limits<std::size_t>::max());
 static_assert(reason(allot::int16.bytes_for(std::numeric_limits<std::size_t>::max())) == tensor_refusal::too_large);
-// A product of bits would not fit; the bytes do.
+// The product of bits would overflow; the number of bytes does not.
 static_assert(*allot::uint4.bytes_for(std::numeric_limits<std::size_t>::max()) ==
               std::numeric_limits<std::size_t>::max() / 2 + 1);
 static_assert(reason(dtype{dtype_code::integer, 0}.bytes_for(1)) == tensor_refusal::bad_dtype);
@@ -40,7 +40,7 @@ static_assert(dtype{dtype_code::unsigned_integer, 4, 2}.is_whole_bytes());
 // ── shapes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 static_assert(*element_count({}) == 1 && *element_count({4, 64}) == 256 && *element_count({4, 0, 64}) == 0);
-static_assert(*element_count({most, 0, most}) == 0);  // nothing, however much of it
+static_assert(*element_count({most, 0, most}) == 0);  // an empty axis makes the product 0
 static_assert(reason(element_count({-1})) == tensor_refusal::bad_shape && reason(element_count({0, -1})) == tensor_refusal::bad_shape);
 static_assert(reason(element_count({1, 1, 1, 1, 1, 1, 1, 1, 1})) == tensor_refusal::bad_shape);
 static_assert(*element_count({1, 1, 1, 1, 1, 1, 1, 1}) == 1);
@@ -66,13 +66,14 @@ static_assert(reason(physical_shape({2, 3, 5}, {2, 1})) == tensor_refusal::bad_s
 static_assert(reason(physical_shape({2, 3, 5}, {1, 1})) == tensor_refusal::bad_separators);
 static_assert(reason(physical_shape({}, {1})) == tensor_refusal::bad_separators);
 static_assert(reason(physical_shape({most, most}, {1})) == tensor_refusal::too_large);
-static_assert(reason(physical_shape({0, most, most, 2}, {1})) == tensor_refusal::too_large);  // one run is, though nothing is there
+// One group overflows, although the tensor is empty.
+static_assert(reason(physical_shape({0, most, most, 2}, {1})) == tensor_refusal::too_large);
 static_assert(reason(physical_shape({2, -3}, {1})) == tensor_refusal::bad_shape);
 static_assert(reason(physical_shape({2, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1})) == tensor_refusal::bad_separators);
 
 }  // namespace
 
-TEST_CASE("dtypes are named as graph compilers name them") {
+TEST_CASE("dtype_named: parses the names of graph compilers") {
     CHECK(*dtype_named("int32") == allot::int32);
     CHECK(*dtype_named("uint4") == allot::uint4);
     CHECK(*dtype_named("float16x4") == dtype{dtype_code::floating, 16, 4});
@@ -82,7 +83,8 @@ TEST_CASE("dtypes are named as graph compilers name them") {
     CHECK(*dtype_named("handle64") == dtype{dtype_code::opaque_handle, 64});
     CHECK(*dtype_named("int255") == dtype{dtype_code::integer, 255});
     CHECK(*dtype_named("int8x65535") == dtype{dtype_code::integer, 8, 65535});
-    CHECK(*dtype_named(std::string_view{"int1288"}.substr(0, 5)) == dtype{dtype_code::integer, 12});  // what follows is not its
+    // The characters after the view's end are ignored.
+    CHECK(*dtype_named(std::string_view{"int1288"}.substr(0, 5)) == dtype{dtype_code::integer, 12});
     for (const std::string name : {"", "int", "int0", "int256", "int032", "int32x", "int32x0", "int32x65536", "int32x4x4",
                                    "Int32", "int32 ", " int32", "x4", "4", "floaty16", "int-8", "int+8", "bools"}) {
         CAPTURE(name);
@@ -90,7 +92,7 @@ TEST_CASE("dtypes are named as graph compilers name them") {
     }
 }
 
-TEST_CASE("a shape may be made of numbers that are known at run time") {
+TEST_CASE("shape: can be created from numbers known at run time") {
     const std::vector<std::int64_t> numbers{2, 3, 4};
     CHECK(shape{std::span{numbers}} == shape{2, 3, 4});
     const std::vector<std::int64_t> many(100, 1);

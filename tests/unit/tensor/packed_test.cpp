@@ -1,4 +1,4 @@
-// Elements smaller than a byte: copies write the elements of their target and nothing else, or refuse.
+// Tests of sub-byte elements: a copy writes only the elements of its target, or fails.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
@@ -34,10 +34,10 @@ template <class Tensor>
 void fill(const Tensor& of, int byte) {
     std::memset(of.data(), byte, of.size_bytes());
 }
-/// Bit `n` of packed elements: the low bits of a byte come first.
+/// Returns bit `n` of packed elements. The low bits of a byte come first.
 bool bit(const std::byte* of, std::size_t n) { return (std::to_integer<unsigned>(of[n / 8]) >> n % 8 & 1U) != 0; }
 
-/// Copies by a function, as a device's engine does.
+/// Copies by a function, as a device's copy engine does.
 long engine(const void* from, void* to, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
     return 0;
@@ -45,7 +45,7 @@ long engine(const void* from, void* to, std::size_t bytes) noexcept {
 
 }  // namespace
 
-TEST_CASE("a copy onto one row of packed elements leaves the next row alone") {
+TEST_CASE("packed elements: a copy to one row does not change the next row") {
     memory it;
     const auto rows = it.whole({2, 3}, int4), row = it.whole({3}, int4);
     fill(rows, 0);
@@ -56,18 +56,18 @@ TEST_CASE("a copy onto one row of packed elements leaves the next row alone") {
     CHECK(allot::copy_tensor(row, first, engine).error().reason == tensor_refusal::partial_bytes);
     CHECK(allot::copy_tensor(row, *allot::view(rows, int4, {3})).error().reason == tensor_refusal::partial_bytes);
     for (std::size_t i = 0; i != 3; ++i) CHECK(bytes_of(rows)[i] == std::byte{0});
-    // What ends with a byte is written, and so is what ends with the tensor: the rest of its byte is nobody's.
+    // A part that ends at a byte boundary or with its tensor can be written. The rest of the last byte is unused.
     const auto pair = *allot::slice(row, {0}, {2}), three = it.whole({3}, int4);
     CHECK(allot::copy_tensor(pair, *allot::slice(rows, {0, 0}, {1, 2})));
     CHECK(bytes_of(rows)[0] == std::byte{0xFF});
     CHECK(bytes_of(rows)[1] == std::byte{0});
     CHECK_FALSE(three.shares_last_byte());
-    CHECK(allot::copy_tensor(first, three));  // it is read
+    CHECK(allot::copy_tensor(first, three));  // as a source it is accepted
     CHECK(allot::copy_tensor(row, *allot::slice(three, {0}, {3})));
     CHECK(allot::copy_tensor(*allot::slice(row, {2}, {1}), *allot::slice(three, {2}, {1})));
 }
 
-TEST_CASE("a view of a shared byte shares it, whatever its dtype") {
+TEST_CASE("packed elements: a view of a shared byte also shares it, for every dtype") {
     memory it;
     const auto rows = it.whole({2, 5}, int4);
     const auto first = *allot::slice(rows, {0, 0}, {1, 5});
@@ -84,7 +84,7 @@ TEST_CASE("a view of a shared byte shares it, whatever its dtype") {
     CHECK_FALSE(killed.shares_last_byte());
 }
 
-TEST_CASE("runs of a tensor that shares its last byte are refused, since whoever is given them works on bytes") {
+TEST_CASE("packed elements: for_each_run rejects a tensor that shares its last byte") {
     memory it;
     const auto rows = it.whole({2, 3}, int4);
     const auto never = [](void*, std::size_t) noexcept { FAIL_CHECK("nothing is a run"); };
@@ -93,7 +93,7 @@ TEST_CASE("runs of a tensor that shares its last byte are refused, since whoever
           tensor_refusal::none);
 }
 
-TEST_CASE("packed parts of every dtype, bit by bit: a copy changes its target's elements and no other's") {
+TEST_CASE("packed elements: a copy changes only the bits of its target, for every dtype") {
     memory it;
     std::minstd_rand random{5};
     const auto below = [&](std::int64_t bound) { return static_cast<std::int64_t>(random()) % bound; };
@@ -152,7 +152,7 @@ TEST_CASE("packed parts of every dtype, bit by bit: a copy changes its target's 
     CHECK(refused > 300);
 }
 
-TEST_CASE("an adopted tensor that ends inside a byte is read and not written: the rest may be another's") {
+TEST_CASE("packed elements: an adopted tensor that ends inside a byte can be read but not written") {
     memory it;
     const auto rows = it.whole({2, 3}, int4), row = it.whole({3}, int4);
     fill(rows, 0);
@@ -167,7 +167,7 @@ TEST_CASE("an adopted tensor that ends inside a byte is read and not written: th
     fill(row, 0xFF);
     CHECK(allot::copy_tensor(*allot::slice(row, {0}, {2}), adopted(*allot::slice(rows, {0, 0}, {1, 2}))));
     CHECK(bytes_of(rows)[0] == std::byte{0xFF});
-    // Rows of a stride: the last element decides.
+    // With strides, the last element decides.
     std::int64_t shape[] = {2, 3}, strides[] = {4, 1};
     auto shared = *allot::to_dlpack(it.whole({8}, int4));
     shared->dl_tensor.ndim = 2;
@@ -179,7 +179,7 @@ TEST_CASE("an adopted tensor that ends inside a byte is read and not written: th
     CHECK(allot::copy_tensor(*allot::slice(row, {0}, {2}), *allot::slice(apart, {1, 0}, {1, 2})));
 }
 
-TEST_CASE("a copy onto a slice of a slice changes the slice's elements and no others, or refuses") {
+TEST_CASE("packed elements: a copy to a slice of a slice changes only its elements, or is rejected") {
     memory it;
     const std::int64_t rows = 3, columns = 5;
     std::size_t written = 0, refused = 0;

@@ -1,4 +1,4 @@
-// Random tensor calls against the oracle of tests/fuzz; ALLOT_LONG=1 plays ten times as many.
+// Random tensor calls, compared with the oracle of tests/fuzz. ALLOT_LONG=1 runs ten times as many.
 #include "../../fuzz/tensor_calls.hpp"
 
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-TEST_CASE("random tensor calls answer as foretold, and live bytes stay") {
+TEST_CASE("tensors: random calls return the predicted results, and live bytes are unchanged") {
     const char* const set = std::getenv("ALLOT_LONG");
     const unsigned games = set != nullptr && *set != '\0' && *set != '0' ? 20000 : 2000;
     for (unsigned seed = 1; seed <= games; ++seed) {

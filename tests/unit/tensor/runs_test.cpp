@@ -1,4 +1,4 @@
-// The runs of tensors: which bytes they name, in which order, and how few they are.
+// Tests of for_each_run: the bytes of the runs, their order, and their number.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -16,7 +16,7 @@ using allot::tensor_refusal;
 using allot::uint4;
 using allot::uint8;
 
-/// Memory whose regions are a number each, without bytes.
+/// Memory whose regions are identified by a number and have no bytes.
 struct handles {
     using address_model = allot::handle_offset<int>;
     using error = int;
@@ -33,7 +33,7 @@ struct handles {
     void release(allot::region<address_model::address>) noexcept {}
 };
 
-using pieces = std::vector<std::pair<std::size_t, std::size_t>>;  // where from the storage's base, and how long
+using pieces = std::vector<std::pair<std::size_t, std::size_t>>;  // offset from the storage's base, and size
 
 template <class Storage, class Tensor>
 pieces pieces_of(const Storage& in, const Tensor& of) {
@@ -52,7 +52,7 @@ using heap = allot::naive<allot::host::heap>;
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a compact tensor is one run, a slice one for each stretch of it", Memory, heap,
+TEST_CASE_TEMPLATE("for_each_run: a compact tensor is one run, a slice has one for each contiguous part", Memory, heap,
                    allot::naive<handles>) {
     Memory memory;
     const auto data = *allot::alloc_storage(memory, 4096, 64);
@@ -65,7 +65,7 @@ TEST_CASE_TEMPLATE("a compact tensor is one run, a slice one for each stretch of
     CHECK(pieces_of(data, *allot::slice(whole, {0, 0, 9}, {4, 1, 1})) == pieces{{521, 1}, {551, 1}, {581, 1}, {611, 1}});
 }
 
-TEST_CASE_TEMPLATE("rows that lie side by side are one run, in the order of the rows", Memory, heap,
+TEST_CASE_TEMPLATE("for_each_run: adjacent rows form one run, in the order of the rows", Memory, heap,
                    allot::naive<handles>) {
     heap tables;
     Memory memory;
@@ -82,7 +82,7 @@ TEST_CASE_TEMPLATE("rows that lie side by side are one run, in the order of the 
     CHECK(pieces_of(data, in_rows(0, {})).empty());
 }
 
-TEST_CASE("a tensor without elements has no run, and one that was killed is refused") {
+TEST_CASE("for_each_run: a tensor without elements has no runs, a killed one is rejected") {
     heap memory;
     const auto data = *allot::alloc_storage(memory, 256);
     auto empty = *allot::alloc_tensor(data, 0, {4, 0}, uint8);
@@ -94,7 +94,7 @@ TEST_CASE("a tensor without elements has no run, and one that was killed is refu
           tensor_refusal::killed);
 }
 
-TEST_CASE("runs are whole bytes, or refused") {
+TEST_CASE("for_each_run: runs that are not whole bytes are rejected") {
     heap memory;
     const auto data = *allot::alloc_storage(memory, 256);
     const auto packed = *allot::alloc_tensor(data, 0, {3, 5}, uint4);
@@ -104,12 +104,12 @@ TEST_CASE("runs are whole bytes, or refused") {
           tensor_refusal::partial_bytes);
 }
 
-#if SIZE_MAX > 0xFFFF'FFFF  // elsewhere nothing is as large
-TEST_CASE("slices of the largest tensors begin where they should: bytes are counted, and not bits") {
+#if SIZE_MAX > 0xFFFF'FFFF  // smaller address spaces have no such tensors
+TEST_CASE("slice: offsets in the largest tensors do not overflow") {
     allot::naive<handles> memory;
     constexpr std::int64_t half = std::int64_t{1} << 61, most = std::numeric_limits<std::int64_t>::max();
     const auto data = *allot::alloc_storage(memory, most, 64);
-    const auto bytes = *allot::alloc_tensor(data, allot::anywhere, {2, half}, uint8);  // as many as 2 to the 62nd
+    const auto bytes = *allot::alloc_tensor(data, allot::anywhere, {2, half}, uint8);  // 2^62 bytes
     CHECK(pieces_of(data, *allot::slice(bytes, {1, half - 3}, {1, 3})) == pieces{{2 * half - 3, 3}});
     CHECK(pieces_of(data, *allot::slice(bytes, {0, half / 2}, {2, half / 2})) ==
           pieces{{half / 2, half / 2}, {half + half / 2, half / 2}});

@@ -1,4 +1,4 @@
-// scope_map: memories by name and device ordinal, and nothing but an exact name.
+// Tests of scope_map: memories by exact name and device ordinal.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -23,7 +23,7 @@ const auto which = [](auto& allocator) noexcept { return allot::tensor_result<co
 
 }  // namespace
 
-TEST_CASE("memories are found by the compiler and by name") {
+TEST_CASE("scope_map: get finds a memory at compile time, visit by name") {
     host_memory host{{}, 4096}, vtcm{{}, 4096};
     naive_memory second, mine;
     const allot::scope_map memories{in_scope<scope::global>(host), in_scope<scope::vtcm>(vtcm),
@@ -41,7 +41,7 @@ TEST_CASE("memories are found by the compiler and by name") {
     CHECK(*memories.visit("local.scratchpad", 3, which) == &mine);
 }
 
-TEST_CASE("scope names that only begin like one, or contain one, are unknown") {
+TEST_CASE("scope_map: names match exactly") {
     host_memory host{{}, 4096};
     const allot::scope_map memories{in_scope<scope::global>(host), in_scope<scope::texture>(host)};
     for (const std::string name : {"globalfoo", "my-texture", "global.", "Global", " global", "global.texture-", "texture",
@@ -52,7 +52,7 @@ TEST_CASE("scope names that only begin like one, or contain one, are unknown") {
     CHECK(memories.visit(std::string_view{"global\0", 7}, 0, which).error().reason == tensor_refusal::unknown_scope);
 }
 
-TEST_CASE("a scope that exists elsewhere is another answer than one that does not") {
+TEST_CASE("scope_map: a wrong ordinal and an unknown scope are different errors") {
     host_memory host{{}, 4096};
     const allot::scope_map memories{in_scope<scope::global>(host)};
     CHECK(memories.visit("global", 1, which).error().reason == tensor_refusal::unknown_device);
@@ -60,7 +60,7 @@ TEST_CASE("a scope that exists elsewhere is another answer than one that does no
     CHECK(memories.visit("global.ddr", 1, which).error().reason == tensor_refusal::unknown_scope);
 }
 
-TEST_CASE("storages come from the memory of a scope, flat and by shape") {
+TEST_CASE("scope_map: alloc_storage uses the memory of a scope, by size and by shape") {
     host_memory host{{}, 65536};
     naive_memory vtcm;
     const allot::scope_map memories{in_scope<scope::global>(host), in_scope<scope::vtcm>(vtcm)};

@@ -1,5 +1,5 @@
-// The example of the discontiguous-tensor proposal, word for word: a 4096-byte VTCM, tables in a storage of their own,
-// and what happens when rows are free but no two of them lie side by side.
+// Tests with the example of the discontiguous-tensor proposal, unchanged: a VTCM of 4096 bytes, tables in a separate
+// storage, and an allocation when rows are free but no two of them are adjacent.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -39,7 +39,7 @@ struct seed {
     }
 };
 
-/// A kernel over tables of rows, as it would run beside the VTCM.
+/// A kernel over tables of rows, as it would run on the VTCM.
 template <class Tensor, class Operation>
 void by_rows(const Tensor& a, const Tensor& b, const Tensor& c, Operation operation) {
     for (std::size_t row = 0; row != c.rows(); ++row) {
@@ -55,7 +55,8 @@ const auto product = [](std::int32_t a, std::int32_t b) { return a * b; };
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("the seed's discontiguous program", Entry, allot::row_offset<std::uint32_t>, allot::row_pointer) {
+TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry,
+                   allot::row_offset<std::uint32_t>, allot::row_pointer) {
     seed it;
     constexpr bool wide = sizeof(typename Entry::template in<allot::raw_pointer>::value) == 8;
     constexpr std::int64_t stride = wide ? 32 : 16;
@@ -74,7 +75,7 @@ TEST_CASE_TEMPLATE("the seed's discontiguous program", Entry, allot::row_offset<
     const auto sums = it.read(c);
     for (int i = 0; i != 256; ++i) REQUIRE(sums[static_cast<std::size_t>(i)] == 1000 + 2 * i);
 
-    // Free are 1024, 1792, 2816 and 3584: four rows, and no two side by side.
+    // The rows at 1024, 1792, 2816 and 3584 are free; no two of them are adjacent.
     const auto whole = allot::alloc_tensor(it.data, allot::anywhere, {2, 64}, int32);
     CHECK_FALSE(whole);
     CHECK(whole.error().reason == tensor_refusal::no_memory);
@@ -94,7 +95,7 @@ TEST_CASE_TEMPLATE("the seed's discontiguous program", Entry, allot::row_offset<
     a.kill();
     b.kill();
     CHECK_FALSE(a);
-    auto d = *alloc(0, {1536, 1280, 3328, 2560});  // what was b's
+    auto d = *alloc(0, {1536, 1280, 3328, 2560});  // the former rows of b
     CHECK(allot::copy_tensor(z, d));
     auto e = *alloc(stride, {768, 256, 2304, 3072});
     by_rows(c, d, e, product);
@@ -102,7 +103,7 @@ TEST_CASE_TEMPLATE("the seed's discontiguous program", Entry, allot::row_offset<
     for (int i = 0; i != 256; ++i) REQUIRE(products[static_cast<std::size_t>(i)] == (1000 + 2 * i) * (i - 7));
 }
 
-TEST_CASE("entries of eight bytes in tables sixteen apart overlap, and are refused as that") {
+TEST_CASE("seed programs: tables of 8-byte entries at a distance of 16 bytes overlap and are rejected") {
     seed it;
     auto tables = *allot::alloc_storage(it.host, 64);
     auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<std::uint64_t>>(tables, 0, it.data,
@@ -114,7 +115,7 @@ TEST_CASE("entries of eight bytes in tables sixteen apart overlap, and are refus
     CHECK(a.row(1) == it.window + 256);
 }
 
-TEST_CASE("the seed's contiguous program") {
+TEST_CASE("seed programs: the contiguous program runs") {
     seed it;
     auto x = it.input(0), y = it.input(1000), z = it.input(-7);
     auto a = *allot::alloc_tensor(it.data, 0, {4, 64}, int32);

@@ -1,4 +1,4 @@
-// storage: sizes, alignments, who keeps it alive, and how it gives back what it took.
+// Tests of storage: sizes, alignments, lifetime and deallocation.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -18,9 +18,9 @@ using allot::refusal;
 using allot::tensor_refusal;
 
 using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
-constexpr std::int64_t most = std::numeric_limits<std::ptrdiff_t>::max();  // that can be counted here
+constexpr std::int64_t most = std::numeric_limits<std::ptrdiff_t>::max();  // the largest size of an object
 
-/// A device with a journal, and the naive allocator over it.
+/// A device with a journal, and the naive allocator (one device block for each request) over it.
 struct watched_heap {
     std::shared_ptr<laws::journal> journal = std::make_shared<laws::journal>();
     allot::naive<laws::watched<allot::host::heap>> memory{laws::watched<allot::host::heap>{{}, journal}};
@@ -34,7 +34,7 @@ using checked = allot::storage_policies<allot::best_fit<>, allot::references::pl
 
 }  // namespace
 
-TEST_CASE("what no storage can be is refused") {
+TEST_CASE("storage: invalid sizes and alignments are rejected") {
     heap_arena memory{{}, 4096};
     CHECK(allot::alloc_storage(memory, -1).error().reason == tensor_refusal::negative_size);
     CHECK(allot::alloc_storage(memory, std::numeric_limits<std::int64_t>::min()).error().reason == tensor_refusal::negative_size);
@@ -49,7 +49,7 @@ TEST_CASE("what no storage can be is refused") {
     CHECK(allot::alloc_storage(memory, {-4}, int32).error().reason == tensor_refusal::bad_shape);
 }
 
-TEST_CASE("the alignment is the caller's, and holds for every tensor placed") {
+TEST_CASE("storage: the requested alignment applies to every tensor") {
     for (std::size_t align = 1; align <= 65536; align *= 2) {
         CAPTURE(align);
         heap_arena memory{{}, 1 << 20};
@@ -69,7 +69,7 @@ TEST_CASE("the alignment is the caller's, and holds for every tensor placed") {
     }
 }
 
-TEST_CASE("a tensor keeps its storage alive, whichever is killed first") {
+TEST_CASE("storage: a tensor keeps its storage alive, in any order of kill") {
     watched_heap over;
     auto data = *allot::alloc_storage(over.memory, 4096);
     auto tensor = *allot::alloc_tensor(data, 1024, {4, 64}, int32);
@@ -89,7 +89,7 @@ TEST_CASE("a tensor keeps its storage alive, whichever is killed first") {
     CHECK_FALSE(over.journal->wrong);
 }
 
-TEST_CASE("a release while a view is alive: the bytes stay, whatever is killed and trimmed, until the view is gone") {
+TEST_CASE("storage: bytes stay allocated until the last view is gone, despite kill and trim") {
     using pages = laws::watched<laws::pages<laws::page_options{}>>;
     const auto journal = std::make_shared<laws::journal>();
     const auto outlives = [&](auto& memory) {
@@ -101,10 +101,10 @@ TEST_CASE("a release while a view is alive: the bytes stay, whatever is killed a
         std::memset(bytes, 0x5A, 512);
         tensor.kill();
         data.kill();
-        static_cast<void>(memory.trim());  // nothing that is still in use goes back
+        static_cast<void>(memory.trim());  // memory in use is not released
         const std::size_t out = journal->bytes_out;
         CHECK(out >= 4096);
-        auto other = *allot::alloc_storage(memory, 4096);  // elsewhere
+        auto other = *allot::alloc_storage(memory, 4096);  // in other memory
         std::memset((*allot::alloc_tensor(other, 0, {4096}, allot::uint8)).data(), 0, 4096);
         other.kill();
         static_cast<void>(memory.trim());
@@ -128,13 +128,13 @@ TEST_CASE("a release while a view is alive: the bytes stay, whatever is killed a
     outlives(pooled);
 }
 
-TEST_CASE("calls on what was killed are refused") {
+TEST_CASE("storage: calls on killed handles are rejected") {
     heap_arena memory{{}, 4096};
     auto data = *allot::alloc_storage(memory, 1024);
     auto tensor = *allot::alloc_tensor(data, 0, {4}, int32);
     const auto other = *allot::alloc_tensor(data, 64, {4}, int32);
     tensor.kill();
-    tensor.kill();  // without hardening, nothing happens
+    tensor.kill();  // without hardening, this has no effect
     CHECK(allot::view(tensor, int32, {4}).error().reason == tensor_refusal::killed);
     CHECK(allot::slice(tensor, {0}, {4}).error().reason == tensor_refusal::killed);
     CHECK(allot::kernel_offset_of(tensor).error().reason == tensor_refusal::killed);
@@ -145,7 +145,7 @@ TEST_CASE("calls on what was killed are refused") {
     CHECK(allot::alloc_discontiguous_tensor(data, 0, data, {0}, {1, 4}, int32).error().reason == tensor_refusal::killed);
 }
 
-TEST_CASE("double kill and use after kill are told in checked builds") {
+TEST_CASE("storage: checked builds report double kill and use after kill") {
     told::all.clear();
     heap_arena memory{{}, 65536};
     auto data = *allot::alloc_storage<checked>(memory, 4096);
@@ -166,7 +166,7 @@ TEST_CASE("double kill and use after kill are told in checked builds") {
     CHECK(told::all == std::vector(5, allot::misuse::killed_before));
 }
 
-TEST_CASE("the planner is trusted where nothing is recorded, and checked in checked builds") {
+TEST_CASE("storage: as_given trusts the caller, checked builds do not") {
     heap_arena memory{{}, 65536};
     const auto trusted = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(memory, 4096);
     const auto a = allot::alloc_tensor(trusted, 0, {4, 64}, int32);
@@ -178,11 +178,11 @@ TEST_CASE("the planner is trusted where nothing is recorded, and checked in chec
     auto c = allot::alloc_tensor(watched, 0, {4, 64}, int32);
     CHECK(c);
     CHECK(allot::alloc_tensor(watched, 1020, {4, 64}, int32, 4).error().reason == tensor_refusal::overlapping);
-    auto view = *allot::view(*c, allot::uint8, {1024});  // a deliberate alias
+    auto view = *allot::view(*c, allot::uint8, {1024});  // an intentional alias
     CHECK(view.data() == c->data());
 }
 
-TEST_CASE("an offset that lies outside, however it is written, is refused") {
+TEST_CASE("storage: offsets out of bounds are rejected for every integer type") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 1);
     const auto at = [&](auto offset, std::int64_t bytes) {
@@ -195,11 +195,11 @@ TEST_CASE("an offset that lies outside, however it is written, is refused") {
     CHECK(at(4095, 1) == tensor_refusal::none);
     CHECK(at(1, 4096) == tensor_refusal::out_of_bounds);
     CHECK(at(most, most) == tensor_refusal::out_of_bounds);
-    // offset + size wraps in 64 bits to something small
+    // offset + size overflows 64 bits and wraps to a small number
     CHECK(at(std::numeric_limits<std::uint64_t>::max() - 15, 32) == tensor_refusal::out_of_bounds);
 }
 
-TEST_CASE("tensors without elements take no bytes, also at the storage's end") {
+TEST_CASE("storage: tensors without elements occupy no bytes, also at the end") {
     heap_arena memory{{}, 65536};
     auto data = *allot::alloc_storage(memory, 64);
     const auto all = allot::alloc_tensor(data, 0, {16}, int32);
@@ -221,7 +221,7 @@ TEST_CASE("tensors without elements take no bytes, also at the storage's end") {
     CHECK(allot::alloc_tensor(*nothing, allot::anywhere, {1}, int32).error().memory.reason == refusal::exhausted);
 }
 
-TEST_CASE("several tensors at once are all there or none is") {
+TEST_CASE("alloc_tensors: allocates all tensors or none") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 1024);
     using request = allot::tensor_request<>;
@@ -237,7 +237,7 @@ TEST_CASE("several tensors at once are all there or none is") {
     CHECK(fresh[2].data() == static_cast<std::byte*>(data.base()) + 512);
 }
 
-TEST_CASE("references in several threads: each byte goes back once") {
+TEST_CASE("storage: with atomic references, threads free each byte once") {
     using policies = allot::storage_policies<allot::best_fit<>, allot::references::atomic>;
     heap_arena memory{{}, 1 << 20};
     {
@@ -255,12 +255,12 @@ TEST_CASE("references in several threads: each byte goes back once") {
         }
         for (auto& each : threads) each.join();
         shared.kill();
-        CHECK(data.diagnose({1 << 16, 64}).reason == refusal::none);  // all of it is one hole again
+        CHECK(data.diagnose({1 << 16, 64}).reason == refusal::none);  // the memory is one hole again
     }
     CHECK(memory.diagnose({(1 << 20) - 64, 16}).reason == refusal::none);
 }
 
-TEST_CASE("without a heap: the body is the caller's, tensors move, and views hold nothing") {
+TEST_CASE("references::none: the caller owns the body, tensors can be moved, views hold no reference") {
     using policies = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>,
                                              allot::references::none<4>, allot::hardening::debug, told>;
     using static_arena = allot::arena<allot::host::static_storage<8192, 64>, allot::bump<>>;
@@ -273,7 +273,7 @@ TEST_CASE("without a heap: the body is the caller's, tensors move, and views hol
         using tensor = allot::tensor_in<std::remove_const_t<decltype(data)>>;
         static_assert(std::movable<tensor> && !std::copy_constructible<tensor>);
         auto a = *allot::alloc_tensor(data, 0, {4, 64}, int32);
-        CHECK(*static_cast<unsigned char*>(a.data()) == 0xCD);  // kernels that rely on zeroed memory show
+        CHECK(*static_cast<unsigned char*>(a.data()) == 0xCD);  // exposes kernels that rely on zeroed memory
         CHECK(allot::alloc_tensor(data, 512, {4}, int32).error().reason == tensor_refusal::overlapping);
         auto moved = std::move(a);
         CHECK_FALSE(a);
@@ -294,12 +294,12 @@ TEST_CASE("without a heap: the body is the caller's, tensors move, and views hol
         CHECK(told::all.empty());
 
         alignas(tensor) std::byte room[sizeof(tensor)];
-        ::new (static_cast<void*>(room)) tensor{*allot::alloc_tensor(data, 0, {4}, int32)};  // and is never killed
+        ::new (static_cast<void*>(room)) tensor{*allot::alloc_tensor(data, 0, {4}, int32)};  // which is never killed
     }
     CHECK(told::all == std::vector{allot::misuse::leaked});
 }
 
-TEST_CASE("every acquisition may fail, and then nothing is held") {
+TEST_CASE("storage: nothing is held after any acquisition fails") {
     for (std::size_t n = 1;; ++n) {
         watched_heap over;
         over.journal->fail_on = n;
@@ -319,7 +319,7 @@ TEST_CASE("every acquisition may fail, and then nothing is held") {
     }
 }
 
-TEST_CASE("an allocator that can trim does so before a storage is refused") {
+TEST_CASE("storage: an allocator that can trim does so before the storage fails") {
     auto journal = std::make_shared<laws::journal>();
     using growing = allot::arena<laws::watched<laws::pages<laws::page_options{}>>, allot::best_fit<>,
                                  allot::growth::fixed<allot::growth_options{.step = 4096, .limit = 8192, .regions = 4}>>;
@@ -330,10 +330,10 @@ TEST_CASE("an allocator that can trim does so before a storage is refused") {
     a.kill();
     b.kill();
     CHECK(memory.size() == 8192);
-    CHECK(allot::alloc_storage(memory, 6000));  // only after both regions went back
+    CHECK(allot::alloc_storage(memory, 6000));  // succeeds only after both regions are released
 }
 
-TEST_CASE("an alignment beyond the placement's last offset is that of the storage's first byte") {
+TEST_CASE("storage: an alignment above the placement's largest offset is satisfied only at the first byte") {
     using tiny = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>>;
     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1 << 20};
     const auto data = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
@@ -351,5 +351,5 @@ TEST_CASE("an alignment beyond the placement's last offset is that of the storag
     CHECK(all->data() == whole.base());
     CHECK_FALSE(allot::alloc_tensor(whole, allot::anywhere, {1}, allot::int8, 1 << 16));
     const auto free = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
-    CHECK_FALSE(allot::alloc_tensor(free, allot::anywhere, {65'636}, allot::int8, 1 << 16));  // no 16 bits tell that size
+    CHECK_FALSE(allot::alloc_tensor(free, allot::anywhere, {65'636}, allot::int8, 1 << 16));  // the size exceeds 16 bits
 }

@@ -1,4 +1,4 @@
-// tensor: how offsets become addresses, what kernels are told of them, and views of the same bytes.
+// Tests of tensor: addresses from offsets, offsets for kernels, and views of the same bytes.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -20,7 +20,7 @@ using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 using handles = laws::handles<laws::handle_options{}>;
 using handle_arena = allot::arena<handles, allot::best_fit<>>;
 
-/// Buffers whose consumers take a handle and nothing else, and of which there are only so many.
+/// Buffers whose consumers take no offset, limited in number.
 class buffers_without_offsets : public allot::traits_of<handles> {
 public:
     using error = int;
@@ -47,7 +47,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("where addresses are arithmetic the pointer moves, and no offset is left") {
+TEST_CASE("tensor: with arithmetic offsets, data() is the first element and the offset is 0") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     const auto a = *allot::alloc_tensor(data, 1024, {4, 64}, int32);
@@ -57,7 +57,7 @@ TEST_CASE("where addresses are arithmetic the pointer moves, and no offset is le
     CHECK(*allot::kernel_offset_of(a, 64) == allot::kernel_offset{0, 0, true});
 }
 
-TEST_CASE("where offsets are carried the handle stays, and the offset is the kernel's") {
+TEST_CASE("tensor: with carried offsets, data() is the handle and the kernel takes the offset") {
     handle_arena memory{handles{false}, 65536};
     const auto first = *allot::alloc_storage(memory, 4096, 64);
     const auto second = *allot::alloc_storage(memory, 4096, 64);
@@ -72,7 +72,7 @@ TEST_CASE("where offsets are carried the handle stays, and the offset is the ker
     CHECK(*allot::kernel_offset_of(a, 16) == allot::kernel_offset{(base + 1024) / 4, (base + 1024) / 64, false});
 }
 
-TEST_CASE("an offset that a kernel's factor does not divide is refused, not rounded") {
+TEST_CASE("kernel_offset_of: an offset that is not a multiple of the factor is rejected") {
     handle_arena memory{handles{false}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     REQUIRE(data.base().offset == 0);
@@ -83,17 +83,17 @@ TEST_CASE("an offset that a kernel's factor does not divide is refused, not roun
     CHECK(reason(8, int32, 1) == tensor_refusal::none);
     CHECK(reason(8, int32, 2) == tensor_refusal::none);
     CHECK(reason(8, int32, 4) == tensor_refusal::not_divisible);  // element 2, in factors of 4
-    CHECK(reason(6, int32, 1) == tensor_refusal::not_divisible);  // inside an element
+    CHECK(reason(6, int32, 1) == tensor_refusal::not_divisible);  // in the middle of an element
     CHECK(reason(8, int32, 0) == tensor_refusal::not_divisible);
     CHECK(reason(8, allot::uint4, 1) == tensor_refusal::partial_bytes);
     CHECK(reason(24, {allot::dtype_code::floating, 32, 3}, 1) == tensor_refusal::none);
     CHECK(reason(16, {allot::dtype_code::floating, 32, 3}, 1) == tensor_refusal::not_divisible);
 }
 
-TEST_CASE("where consumers take no offset, the same calls give one buffer per tensor") {
+TEST_CASE("tensor: without offsets, each tensor has a separate buffer") {
     allot::naive<buffers_without_offsets> memory;
     const auto data = *allot::alloc_storage(memory, 4096, 64);
-    CHECK(memory.device().out == 0);  // a budget, and no buffer
+    CHECK(memory.device().out == 0);  // the storage is a budget and has no buffer
     auto a = *allot::alloc_tensor(data, 0, {4, 64}, int32);
     auto b = *allot::alloc_tensor(data, 1024, {4, 64}, int32);
     CHECK(memory.device().out == 2);
@@ -101,13 +101,13 @@ TEST_CASE("where consumers take no offset, the same calls give one buffer per te
     CHECK(a.byte_offset() == 0);
     CHECK(b.byte_offset() == 0);
     CHECK(allot::kernel_offset_of(b)->is_zero);
-    // Placed and refused as everywhere else.
+    // Offsets are checked as in other memory.
     CHECK(allot::alloc_tensor(data, 1024, {1}, int32).error().reason == tensor_refusal::overlapping);
     CHECK(allot::alloc_tensor(data, 4000, {4, 64}, int32, 1).error().reason == tensor_refusal::out_of_bounds);
     const auto c = *allot::alloc_tensor(data, allot::anywhere, {8, 64}, int32);
     CHECK(allot::alloc_tensor(data, allot::anywhere, {1}, int32).error().memory.reason == refusal::exhausted);
     CHECK(memory.device().out == 3);
-    // A view that consumers could not find is no view.
+    // Consumers cannot address a view that begins after the first byte.
     CHECK(allot::view(a, allot::uint8, {1024})->data() == a.data());
     CHECK(allot::view(a, allot::uint8, {4}, 4).error().reason == tensor_refusal::no_offsets);
     CHECK(allot::slice(a, {0, 0}, {4, 8})->data() == a.data());
@@ -117,7 +117,7 @@ TEST_CASE("where consumers take no offset, the same calls give one buffer per te
     CHECK(memory.device().out == 1);
 }
 
-TEST_CASE("one buffer per tensor: a failure midway gives back what was taken") {
+TEST_CASE("tensor: without offsets, a failure frees the buffers that were allocated") {
     for (int left = 0; left != 4; ++left) {
         buffers_without_offsets device;
         device.left = left;
@@ -146,7 +146,7 @@ TEST_CASE("one buffer per tensor: a failure midway gives back what was taken") {
     CHECK(allot::alloc_tensor(data, 0, {128}, int32));
 }
 
-TEST_CASE("a view is the same bytes with another dtype and shape") {
+TEST_CASE("view: refers to the same bytes with another dtype and shape") {
     heap_arena memory{{}, 65536};
     auto data = *allot::alloc_storage(memory, 4096, 64);
     auto a = *allot::alloc_tensor(data, 64, {4, 64}, int32);
@@ -156,7 +156,7 @@ TEST_CASE("a view is the same bytes with another dtype and shape") {
     CHECK(part.data() == static_cast<std::byte*>(a.data()) + 512);
     a.kill();
     data.kill();
-    CHECK(memory.diagnose({65536 - 64, 16}).reason != refusal::none);  // the views keep it
+    CHECK(memory.diagnose({65536 - 64, 16}).reason != refusal::none);  // the views keep the bytes allocated
     static_cast<unsigned char*>(bytes.data())[512] = 0x12;
     static_cast<unsigned char*>(bytes.data())[513] = 0x12;
     CHECK(*static_cast<std::int16_t*>(part.data()) == 0x1212);
@@ -165,7 +165,7 @@ TEST_CASE("a view is the same bytes with another dtype and shape") {
     CHECK(memory.diagnose({65536 - 64, 16}).reason == refusal::none);
 }
 
-TEST_CASE("a view stays inside its tensor, at whole elements") {
+TEST_CASE("view: must be inside its tensor and begin at a whole element") {
     handle_arena memory{handles{false}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     const auto a = *allot::alloc_tensor(data, 64, {4, 64}, int32);
@@ -183,10 +183,10 @@ TEST_CASE("a view stays inside its tensor, at whole elements") {
     CHECK(reason({}, {4}, 0) == tensor_refusal::bad_dtype);
     CHECK(reason(allot::uint4, {2048}, 0) == tensor_refusal::none);
     CHECK(reason(allot::uint4, {2049}, 0) == tensor_refusal::out_of_bounds);
-    CHECK(allot::view(a, allot::uint8, {4}, 100)->byte_offset() == 164);  // a view's offset is not ignored
+    CHECK(allot::view(a, allot::uint8, {4}, 100)->byte_offset() == 164);  // the view's own offset is added
 }
 
-TEST_CASE("view: elements of another dtype are aligned in a slice too, as addresses and as offsets") {
+TEST_CASE("view: another dtype must be aligned in a slice too, for addresses and for offsets") {
     const auto views = [](auto& memory) {
         const auto data = *allot::alloc_storage(memory, 4096, 64);
         const auto bytes = *allot::alloc_tensor(data, 64, {32}, allot::uint8);
@@ -203,7 +203,7 @@ TEST_CASE("view: elements of another dtype are aligned in a slice too, as addres
         }
         const auto pairs = *allot::alloc_tensor(data, 128, {4}, allot::dtype{allot::int16.code, 16, 2});
         const auto second = *allot::slice(pairs, {1}, {3});
-        CHECK(allot::view(second, int32, {3}, 0));  // elements of four bytes both
+        CHECK(allot::view(second, int32, {3}, 0));  // both dtypes have four bytes
     };
     heap_arena on_the_host{{}, 65536};
     views(on_the_host);
@@ -211,7 +211,7 @@ TEST_CASE("view: elements of another dtype are aligned in a slice too, as addres
     views(behind_a_handle);
 }
 
-TEST_CASE("view: a tensor at an address that its elements do not divide may be seen as what it is") {
+TEST_CASE("view: a misaligned tensor can be viewed with its own dtype") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 2);
     const auto odd = *allot::alloc_tensor(data, 2, {4}, int32);
@@ -220,7 +220,7 @@ TEST_CASE("view: a tensor at an address that its elements do not divide may be s
     CHECK(allot::view(odd, allot::int64, {2}, 0).error().reason == tensor_refusal::misaligned);
 }
 
-TEST_CASE("a slice has its tensor's strides") {
+TEST_CASE("slice: has the strides of its tensor") {
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     const auto a = *allot::alloc_tensor(data, 0, {4, 8, 2}, int32);

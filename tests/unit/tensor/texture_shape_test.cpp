@@ -1,4 +1,4 @@
-// Shapes of textures, by scope: width × height × 4, and what has none.
+// Tests of texture shapes for each scope: width × height × 4, and the errors.
 #include <allot/tensor/texture_shape.hpp>
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ constexpr allot::tensor_result<std::size_t> step(allot::shape of, allot::strides
     return allot::texture_row_step<Scope>(of, steps);
 }
 
-/// A scope of ours: everything in one row but the first axis of two.
+/// A user-defined scope.
 struct all_but_two {
     static constexpr std::string_view name = "mine.texture";
     static constexpr std::size_t row_axes(std::size_t) noexcept { return 2; }
@@ -43,7 +43,7 @@ static_assert(allot::texture_scope<scope::texture> && allot::texture_scope<scope
 static_assert(allot::texture_scope<scope::texture_nhwc> && allot::texture_scope<all_but_two>);
 static_assert(!allot::texture_scope<scope::global> && !allot::texture_scope<scope::vtcm>);
 
-TEST_CASE("texture_of: activations, weights and nhwc, width by height") {
+TEST_CASE("texture_of: computes the images of activations, weights and NHWC tensors") {
     static_assert(image<scope::texture>({1, 8, 32, 30, 4}) == texture_shape{30, 256});
     static_assert(image<scope::texture>({8, 32, 30, 4}) == texture_shape{30, 256});
     static_assert(image<scope::texture>({32, 30, 4}) == texture_shape{30, 32});
@@ -53,16 +53,16 @@ TEST_CASE("texture_of: activations, weights and nhwc, width by height") {
     static_assert(image<scope::texture_nhwc>({2, 32, 30, 5, 4}) == texture_shape{150, 64});
     static_assert(image<scope::texture_nhwc>({32, 30, 4}) == texture_shape{30, 32});
     static_assert(image<all_but_two>({2, 3, 5, 7, 4}) == texture_shape{35, 6});
-    // Up to the greatest rank there is.
+    // Up to the maximum rank.
     static_assert(image<scope::texture>({1, 2, 1, 2, 1, 3, 5, 4}) == texture_shape{5, 12});
     static_assert(image<scope::texture_weight>({1, 2, 1, 2, 1, 3, 5, 4}) == texture_shape{60, 1});
-    // No elements are no pixels, and no refusal.
+    // A tensor without elements has no pixels; that is not an error.
     static_assert(image<scope::texture>({0, 8, 32, 30, 4}) == texture_shape{30, 0});
     static_assert(image<scope::texture>({8, 32, 0, 4}) == texture_shape{0, 256});
     CHECK(image<scope::texture>({1, 8, 32, 30, 4}) == texture_shape{30, 256});
 }
 
-TEST_CASE("texture_of: ranks below three, and channels other than four, are refused") {
+TEST_CASE("texture_of: ranks below three and channels other than four are rejected") {
     for (const allot::shape& small : {allot::shape{}, allot::shape{4}, allot::shape{8, 4}, allot::shape{0, 4}}) {
         CHECK(reason<scope::texture>(small) == tensor_refusal::bad_texture);
         CHECK(reason<scope::texture_weight>(small) == tensor_refusal::bad_texture);
@@ -73,15 +73,15 @@ TEST_CASE("texture_of: ranks below three, and channels other than four, are refu
         CHECK(reason<scope::texture>({2, 3, channels}) == tensor_refusal::bad_texture);
         CHECK(reason<scope::texture_nhwc>({2, 2, 3, channels}) == tensor_refusal::bad_texture);
     }
-    // A scope whose rows would leave no axis for the pixels, here of rank 3.
+    // A scope whose rows leave no axis for the pixels of a tensor of rank 3.
     CHECK(reason<all_but_two>({2, 3, 4}) == tensor_refusal::bad_separators);
 }
 
-TEST_CASE("texture_of: what cannot be counted is refused, whichever side it would lie on") {
+TEST_CASE("texture_of: overflow in width or height is rejected") {
     CHECK(reason<scope::texture>({huge, 2, 2, 4}) == tensor_refusal::too_large);
     CHECK(reason<scope::texture>({2, huge, 4}) == tensor_refusal::too_large);
     CHECK(reason<scope::texture_weight>({1, huge, 2, 4}) == tensor_refusal::too_large);
-    CHECK(reason<scope::texture_weight>({0, huge, 4, 4}) == tensor_refusal::too_large);  // no element, and yet no width
+    CHECK(reason<scope::texture_weight>({0, huge, 4, 4}) == tensor_refusal::too_large);  // empty, but the width overflows
     CHECK(reason<scope::texture>({-1, 2, 2, 4}) == tensor_refusal::bad_shape);
     CHECK(reason<scope::texture>({1, 1, 1, 1, 1, 1, 1, 1, 4}) == tensor_refusal::bad_shape);
 }
@@ -104,23 +104,24 @@ TEST_CASE("texture_bytes: the pitch is counted in pixels") {
     CHECK(refused({most, 1}, int8, 64) == tensor_refusal::too_large);
     CHECK(refused({most / 4, 1}, int8, 1) == tensor_refusal::too_large);
     CHECK(refused({most / 64, 16}, int8, 1) == tensor_refusal::too_large);
-    CHECK(refused({64, most / 256}, int8, 1) == tensor_refusal::too_large);  // more than half of what can be addressed
+    CHECK(refused({64, most / 256}, int8, 1) == tensor_refusal::too_large);  // more than half of the address space
     CHECK(refused({64, 64}, allot::int4, 1) == tensor_refusal::bad_dtype);
     CHECK(refused({64, 64}, {allot::dtype_code::floating, 16, 4}, 1) == tensor_refusal::bad_dtype);
     CHECK(refused({64, 64}, {}, 1) == tensor_refusal::bad_dtype);
 }
 
-TEST_CASE("texture_row_step: compact tensors, padded rows, and strides that are no image") {
+TEST_CASE("texture_row_step: accepts compact tensors and padded rows, rejects other strides") {
     static_assert(*step<scope::texture>({2, 8, 30, 4}, allot::compact_strides({2, 8, 30, 4})) == 120);
     static_assert(*step<scope::texture>({2, 8, 30, 4}, {8 * 128, 128, 4, 1}) == 128);  // rows of 32 pixels
-    static_assert(*step<scope::texture>({2, 1, 30, 4}, {128, 7, 4, 1}) == 128);       // an axis of one has no stride
+    // The stride along an axis of one element is ignored.
+    static_assert(*step<scope::texture>({2, 1, 30, 4}, {128, 7, 4, 1}) == 128);
     static_assert(*step<scope::texture>({1, 1, 30, 4}, {5, 7, 4, 1}) == 120);
     static_assert(*step<scope::texture_weight>({8, 2, 15, 4}, {256, 60, 4, 1}) == 256);
     const auto refused = [](auto answer) { return answer.error().reason; };
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {9 * 128, 128, 4, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {8 * 128, 128, 8, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {8 * 128, 128, 4, 2})) == tensor_refusal::not_compact);
-    // Rows that overlap, or are one.
+    // Rows that overlap or coincide.
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {8 * 64, 64, 4, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {0, 0, 4, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({8, 30, 4}, {-128, 4, 1})) == tensor_refusal::not_compact);

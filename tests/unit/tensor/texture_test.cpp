@@ -1,4 +1,4 @@
-// Textures over a shaped device of ours, and the device that keeps released images.
+// Tests of textures over a shaped device of the test, and of cached_textures.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -14,7 +14,7 @@ using allot::refusal;
 using allot::tensor_refusal;
 namespace scope = allot::scope;
 
-/// Images that are numbers, at most three at once.
+/// Images that are numbers; at most three exist at a time.
 struct few {
     using region = allot::texture_region<int>;
     using error = int;
@@ -40,7 +40,7 @@ struct gives_no_images {
 static_assert(allot::shaped_device<few> && allot::shaped_device<allot::cached_textures<few>>);
 static_assert(!allot::shaped_device<gives_no_images> && !allot::shaped_device<allot::host::heap>);
 
-TEST_CASE("alloc_texture: the shaped device is asked for pixels, and gets them back with the last reference") {
+TEST_CASE("alloc_texture: acquires an image, and the last reference releases it") {
     std::vector<int> out;
     few device{&out};
     auto a = *allot::alloc_texture<scope::texture>(device, {2, 8, 6, 4}, int32);
@@ -61,7 +61,7 @@ TEST_CASE("alloc_texture: the shaped device is asked for pixels, and gets them b
     a.kill();
 }
 
-TEST_CASE("alloc_texture: the device's refusal comes with its code, and what is no texture never reaches it") {
+TEST_CASE("alloc_texture: the error contains the device's code, and invalid shapes never reach the device") {
     std::vector<int> out;
     few device{&out};
     const auto alloc = [&](const allot::shape& shape, allot::dtype type) {
@@ -80,7 +80,7 @@ TEST_CASE("alloc_texture: the device's refusal comes with its code, and what is 
     CHECK(fourth.error().memory.device_error == -4);
 }
 
-TEST_CASE("alloc_texture: scopes of one map are chosen by the compiler, by their ordinal too") {
+TEST_CASE("alloc_texture: a scope map selects the device by scope and ordinal at compile time") {
     std::vector<int> first, second;
     few one{&first}, two{&second};
     allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 4096};
@@ -92,7 +92,7 @@ TEST_CASE("alloc_texture: scopes of one map are chosen by the compiler, by their
     CHECK(allot::alloc_storage<scope::global>(memories, 64));
 }
 
-TEST_CASE("cached_textures: exactly the shape and dtype, and one more try after everything went back") {
+TEST_CASE("cached_textures: reuses images of the same shape and dtype, and retries once after a trim") {
     std::vector<int> out;
     {
         allot::cached_textures<few, 2> memory{few{&out}};
@@ -102,12 +102,12 @@ TEST_CASE("cached_textures: exactly the shape and dtype, and one more try after 
         memory.release(a);
         CHECK(acquire(8, int32)->handle == a.handle);
         memory.release(a);
-        CHECK(acquire(8, float32)->dtype == float32);  // a went back for it
+        CHECK(acquire(8, float32)->dtype == float32);  // the image of `a` was released first
         CHECK(out == std::vector<int>{2, 3, 4});
         memory.release(b);
         memory.release(c);
         CHECK(out.size() == 3);
-        memory.release({4, {8, 4}, float32});  // both places are taken
+        memory.release({4, {8, 4}, float32});  // the pool is full
         CHECK(out == std::vector<int>{2, 3});
         auto moved = std::move(memory);
         CHECK(moved.acquire({9, 4}, int32)->handle == b.handle);

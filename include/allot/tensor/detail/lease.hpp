@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// claim: what a tensor holds so that its bytes stay its own: a reference to the storage, and the pieces taken of it.
+// lease: the reference by which a tensor keeps its bytes allocated.
 //
 //     tensor ─┐                      ┌──► storage
-//     view   ─┴─► claim ─────────────┤
+//     view   ─┴─► lease ─────────────┤
 //                                    └──► pieces: one for a tensor, one for each row of a discontiguous tensor
 //
-// Copies of a claim, and so views, count as references to the same pieces, which go back with the last. Where nothing is
-// recorded (`as_given`), a claim is the storage's handle and nothing else. Where references are not counted, the pieces
-// lie in the claim itself, which can be moved but not copied.
+// A lease refers to a storage and to the pieces that were allocated from it. A policy of the storage selects its form:
 //
-// Complexity: O(1) beside the storage's. Memory: where pieces are counted, one allocation on the host heap for each
-// claim. Thread safety: that of the references.
+//     counted_lease       default                 pieces on the host heap behind a reference count
+//     sole_lease          references::none        pieces inside the lease, which can be moved but not copied
+//     storage_only_lease  placement as_given      a handle to the storage; no pieces are recorded. Not used for memory
+//                                                 without offsets, where each piece is a block.
+//
+// Copies of a counted lease, and the views that hold them, refer to the same pieces. The last copy frees the pieces.
+//
+// When to use: `tensor::lease()` returns one; generic code uses `identity()` and `is_exclusive` to decide whether two
+// tensors can share bytes.
+// When not to use: to allocate. `alloc_tensor` and `alloc_discontiguous_tensor` create leases.
+//
+// Complexity: O(1) plus the cost of the storage's placement. Memory: one allocation on the host heap for each counted
+// lease; none for the other forms. Thread safety: that of the reference policy.
 #pragma once
 
 #include <allot/tensor/storage.hpp>
@@ -23,7 +32,7 @@ inline namespace v1 {
 namespace detail {
 
 
-/// Pieces of one storage, behind a count.
+/// A reference count, followed in memory by the pieces of one storage.
 template <class Storage>
 struct counted_pieces {
     using piece = typename Storage::body_type::piece;
@@ -49,70 +58,89 @@ struct counted_pieces {
     }
 };
 
-/// Nothing is recorded: the storage itself. Also what a view of a sole claim holds, whose tensor outlives it.
+/// A lease without pieces: a handle to the storage. A view of a tensor with a `sole_lease` also holds one, and the
+/// tensor must outlive that view.
 template <class Storage>
 class storage_only_lease {
 public:
+    /// The type of the storage.
     using storage_type = Storage;
-    /// Whether no other claim on the storage can share a byte with this one.
+    /// Whether no other lease on the storage can share a byte with this one.
     static constexpr bool is_exclusive = false;
 
+    /// Refers to the storage, with space for `most` pieces. Returns `none` or the reason for a failure.
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t) noexcept {
         storage_ = in;
         return tensor_refusal::none;
     }
+    /// Does nothing: pieces are not recorded.
     void keep(const typename Storage::body_type::piece&) noexcept {}
+    /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
+    /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
-    /// The same for claims that may share bytes.
+    /// Returns a pointer that is equal for leases that may share bytes: here, for all leases of one storage.
     [[nodiscard]] const void* identity() const noexcept { return storage_.body(); }
+    /// Returns false: memory of a storage is writable.
     [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     Storage storage_;
 };
 
-/// Pieces on the heap, counted.
+/// A lease whose pieces are on the host heap behind a reference count. `Most` is not used.
 template <class Storage, std::size_t Most>
 class counted_lease {
     using pieces = detail::counted_pieces<Storage>;
 
 public:
+    /// The type of the storage.
     using storage_type = Storage;
-    /// Whether no other claim on the storage can share a byte with this one.
+    /// Whether no other lease on the storage can share a byte with this one.
     static constexpr bool is_exclusive = Storage::body_type::records;
 
+    /// Refers to the storage, with space for `most` pieces. Returns `none` or the reason for a failure.
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t most) noexcept {
         to_ = detail::counted_pointer<pieces>{pieces::make(in, most)};
         return to_.get() == nullptr ? tensor_refusal::no_host_memory : tensor_refusal::none;
     }
+    /// Takes ownership of a piece. Precondition: `start` succeeded and fewer than `most` pieces are held.
     void keep(const typename Storage::body_type::piece& taken) noexcept {
         ::new (static_cast<void*>(to_.get()->pieces() + to_.get()->taken++)) typename pieces::piece{taken};
     }
+    /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
+    /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept {
         return to_.get() == nullptr ? nullptr : to_.get()->storage.body();
     }
+    /// Returns piece `i`. Precondition: `keep` was called more than `i` times.
     [[nodiscard]] const typename pieces::piece& piece(std::size_t i) const noexcept { return to_.get()->pieces()[i]; }
+    /// Returns a pointer that is equal for leases that may share bytes: copies of this lease.
     [[nodiscard]] const void* identity() const noexcept { return to_.get(); }
+    /// Returns false: memory of a storage is writable.
     [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     detail::counted_pointer<pieces> to_;
 };
 
-/// Pieces inside the claim, which is their only owner.
+/// A lease that contains up to `Most` pieces and is their only owner. It can be moved but not copied.
 template <class Storage, std::size_t Most>
 class sole_lease {
     using piece_type = typename Storage::body_type::piece;
 
 public:
+    /// The type of the storage.
     using storage_type = Storage;
-    /// Whether no other claim on the storage can share a byte with this one.
+    /// Whether no other lease on the storage can share a byte with this one.
     static constexpr bool is_exclusive = Storage::body_type::records;
 
+    /// Creates an empty lease.
     sole_lease() noexcept = default;
+    /// Moves the pieces. `other` is empty afterwards.
     sole_lease(sole_lease&& other) noexcept { *this = std::move(other); }
+    /// Frees the pieces that this lease holds, then moves those of `other`.
     sole_lease& operator=(sole_lease&& other) noexcept {
         if (this == &other) return *this;
         give_back();
@@ -121,18 +149,26 @@ public:
         other.taken_ = 0;
         return *this;
     }
+    /// Frees the pieces.
     ~sole_lease() { give_back(); }
 
+    /// Refers to the storage, with space for `most` pieces. Returns `none` or the reason for a failure.
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t most) noexcept {
         if (most > Most) return tensor_refusal::too_many_rows;
         storage_ = in;
         return tensor_refusal::none;
     }
+    /// Takes ownership of a piece. Precondition: `start` succeeded and fewer than `most` pieces are held.
     void keep(const piece_type& taken) noexcept { pieces_[taken_++] = taken; }
+    /// Returns piece `i`. Precondition: `keep` was called more than `i` times.
     [[nodiscard]] const piece_type& piece(std::size_t i) const noexcept { return pieces_[i]; }
+    /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
+    /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
+    /// Returns a pointer that identifies the lease, or null when it has no pieces.
     [[nodiscard]] const void* identity() const noexcept { return taken_ == 0 ? nullptr : this; }
+    /// Returns false: memory of a storage is writable.
     [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
@@ -145,7 +181,7 @@ private:
     std::size_t taken_ = 0;
 };
 
-/// The claim on up to `Most` pieces of a storage.
+/// The type of a lease on up to `Most` pieces of a storage.
 template <class Storage, std::size_t Most>
 using lease_on = std::conditional_t<
     !Storage::body_type::records && !Storage::body_type::separate, storage_only_lease<Storage>,

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// storage_body: the memory behind a storage, and the placement of its bytes.
+// storage_body: the object behind a storage: it owns the memory and the placement of tensors in it.
 //
-//     storage ──► body ──► allocator              a tensor claims its bytes: two never share any, whoever decides
-//        ▲         └─ placement: │ a │   │ b │    the offsets. With `as_given` the planner is trusted and nothing is
-//     tensors                                     recorded; in hardened builds it is checked all the same
+//     allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 65536};
+//     using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
+//     allot::storage_body<decltype(heap), uncounted> body;                    // outlives its tensors
+//     auto data = *allot::alloc_storage(body, heap, 4096);
 //
-// Where consumers take no offset (a device with `offsets = none`) a storage is a budget: it acquires nothing, and every
-// tensor in it gets a block of its own, though placed and refused as everywhere else.
+//     storage ──► body ──► allocator
+//        ▲         └─ placement: │ a │   │ b │
+//     tensors
 //
-// Complexity: a claim of given bytes is O(holes), a search that of the strategy. Memory: the placement (best_fit: 2 KiB
-// of bins for 64-bit offsets) and one record for each claim. Thread safety: that of the references; the allocator is
-// called by whoever drops the last reference, and has to allow that.
+// A tensor allocates its bytes from the body, at a given offset or by a search. With a positional strategy as
+// placement, live tensors never share a byte. With `as_given` nothing is recorded and the caller is trusted; a hardened
+// storage records the offsets all the same.
+//
+// Where consumers take no offset (a device with `offsets = none`), a storage is a budget: it acquires no block, and
+// each tensor has a separate block. Offsets are placed and checked as in every other storage.
+//
+// When to use: name this type only with `references::none`, where the program owns the bodies.
+// When not to use: with counted references; `alloc_storage` creates the body on the host heap.
+//
+// Complexity: an allocation at a given offset is O(holes); a search costs as much as the strategy's. Memory: the
+// placement (best_fit: 2 KiB of bins for 64-bit offsets) and one record for each allocation. Thread safety: that of the
+// reference policy. The thread that drops the last reference calls the allocator, which must allow that.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -25,11 +37,12 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// What one tensor takes of a storage.
+/// The part of a storage that one tensor, or one row of a tensor, occupies: the placement's allocation, and the
+/// separate block where each tensor has one. The specializations leave out absent members.
 template <class Placement, class Block>
 struct storage_piece {
     allocation_of<Placement> allocation{};
-    Block own{};  // where every tensor has a block of its own
+    Block own{};  // the separate block
 };
 template <class Placement>
 struct storage_piece<Placement, void> {
@@ -42,7 +55,7 @@ struct storage_piece<as_given, Block> {
 template <>
 struct storage_piece<as_given, void> {};
 
-/// The memory behind a storage. Only where references are not counted does a user name it, and own one.
+/// The owner of a storage's memory. Users name it only with `references::none`.
 template <allocator Allocator, class Policies>
 class storage_body {
     using placement = typename Policies::placement;
@@ -50,27 +63,33 @@ class storage_body {
     using lock = typename Policies::references::lock;
 
 public:
+    /// The address model of the memory.
     using address_model = typename Allocator::address_model;
+    /// The address of a byte.
     using address_type = typename address_model::address;
     /// Whether offsets are recorded, so that live tensors cannot overlap.
     static constexpr bool records = !std::same_as<placement, as_given>;
-    /// Whether every tensor has a block of its own.
+    /// Whether each tensor has a separate block.
     static constexpr bool separate = Allocator::offsets == offset_use::none;
+    /// The part of the storage that one tensor or row occupies.
     using piece = storage_piece<placement, std::conditional_t<separate, block_type, void>>;
 
     static_assert(linear_address_model<address_model>,
-                  "allot: tensors lie at offsets in one piece of memory: for memory in rows, use "
+                  "allot: a storage needs memory that is contiguous: for memory in rows, use "
                   "alloc_discontiguous_tensor");
     static_assert(Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
-                  "allot: memory whose offsets are carried names its bytes by handle_offset");
+                  "allot: memory whose offsets are carried must use the address model handle_offset");
     static_assert(!records || positional<placement>,
-                  "allot: the placement of a storage is allot::as_given or a positional strategy, such as best_fit");
+                  "allot: the placement of a storage must be allot::as_given or a positional strategy, such as "
+                  "best_fit");
     static_assert(!requires { requires placement::in_band; },
-                  "allot: the placement of a storage keeps its records beside the memory");
+                  "allot: the placement of a storage must keep its records in a side table");
 
+    /// Creates a body without memory.
     storage_body() noexcept = default;
     storage_body(const storage_body&) = delete;
     storage_body& operator=(const storage_body&) = delete;
+    /// Frees the memory. In hardened builds, a live tensor is a misuse (`leaked`).
     ~storage_body() {
         if constexpr (Policies::hardened != hardening::none) {
             if (live_ != 0) typename Policies::on_misuse{}(misuse::leaked, 0, live_);
@@ -78,7 +97,8 @@ public:
         if (block_) allocator_->deallocate(block_);
     }
 
-    /// Acquires the memory: the refusal, or none.
+    /// Allocates the memory. Returns the error, or an error of `none` on success. Fails with `in_use`, `too_large`,
+    /// `no_memory` or `no_host_memory`. The allocator must outlive the body.
     [[nodiscard]] tensor_error acquire(Allocator& from, std::size_t size, std::size_t align) noexcept {
         if (allocator_ != nullptr) return {tensor_refusal::in_use};
         if (size != 0) {
@@ -90,14 +110,16 @@ public:
         return {};
     }
 
+    /// Returns the requested number of bytes.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Returns the requested alignment.
     [[nodiscard]] std::size_t align() const noexcept { return align_; }
-    /// What it acquired from. Precondition: it did.
+    /// Returns the allocator. Precondition: `acquire` succeeded.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
-    /// The first byte; nothing where tensors have blocks of their own.
+    /// Returns the address of the first byte; empty where each tensor has a separate block.
     [[nodiscard]] address_type base() const noexcept { return block_.address; }
 
-    /// Why a search would refuse.
+    /// Returns the reason that a search would fail, or `refusal::none`.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept
         requires records
     {
@@ -105,7 +127,8 @@ public:
         return why_not(wanted);
     }
 
-    /// Takes bytes for a tensor, at an offset or anywhere. Says where they begin.
+    /// Allocates bytes for a tensor at an offset, or by a search for `anywhere`, and returns their address. `taken` is
+    /// the record to pass to `give_back`. A size of 0 allocates nothing and leaves `taken` unchanged.
     template <storage_offset Offset>
     [[nodiscard]] tensor_result<address_type> take(Offset offset, layout wanted, piece& taken) noexcept {
         using answer = tensor_result<address_type>;
@@ -113,8 +136,9 @@ public:
         if (wanted.align > align_) return answer::failure({tensor_refusal::misaligned});
         std::size_t at = 0;
         if constexpr (std::same_as<Offset, anywhere_t>) {
-            static_assert(records, "allot: nothing is recorded where offsets are as_given, so that there is nothing to search: "
-                                   "give an offset, or give the storage a strategy");
+            static_assert(records,
+                          "allot: a storage whose placement is as_given cannot be searched: give an offset, or give the "
+                          "storage a strategy");
         } else {
             if constexpr (std::signed_integral<Offset>) {
                 if (offset < 0) return answer::failure({tensor_refusal::negative_offset});
@@ -148,7 +172,7 @@ public:
         return address;
     }
 
-    /// Where a piece begins. Precondition: `take` gave it, and it is not of no bytes.
+    /// Returns the address of a piece. Precondition: `take` returned it for a size above 0.
     [[nodiscard]] address_type address_of(const piece& taken) const noexcept
         requires(records || separate)
     {
@@ -159,7 +183,7 @@ public:
         }
     }
 
-    /// Takes bytes back. Precondition: `take` gave them, and they were not none.
+    /// Frees a piece. Precondition: `take` returned it for a size above 0, and it is not freed yet.
     void give_back(const piece& taken) noexcept {
         if constexpr (records) fill(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size), freed_byte);
         if constexpr (separate) allocator_->deallocate(taken.own);
@@ -180,7 +204,7 @@ private:
         lock& guarded_;
     };
 
-    /// Where the first answer is no and something can be trimmed, the allocator is asked once more.
+    /// Allocates from the allocator. After a failure, trims it and tries a second time if the trim released memory.
     [[nodiscard]] static block_type allocate(Allocator& from, layout wanted) noexcept {
         block_type fresh = from.allocate(wanted);
         if constexpr (requires { from.trim(); }) {
@@ -207,7 +231,7 @@ private:
         return {};
     }
 
-    /// An alignment beyond the last offset is that of the first byte alone.
+    /// Whether only offset 0 has the alignment, because the alignment exceeds the largest offset.
     [[nodiscard]] static bool is_at_start(layout wanted) noexcept {
         return wanted.align > std::numeric_limits<typename placement::offset_type>::max();
     }

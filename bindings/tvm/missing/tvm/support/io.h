@@ -1,5 +1,5 @@
-// In place of a header that the wheel's own tvm/runtime/tensor.h includes and the wheel lacks: inline functions there,
-// which read and write files and which nothing here calls, name these members, so that declaring them is enough.
+// Replaces a header that the wheel's tvm/runtime/tensor.h includes and the wheel lacks. Inline functions of tensor.h that
+// read and write files use these members. This example never calls these functions, so declarations suffice.
 #pragma once
 
 #include <cstddef>

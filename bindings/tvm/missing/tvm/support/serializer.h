@@ -1,4 +1,4 @@
-// In place of the other header that the wheel lacks: see io.h. Of it, tensor.h uses only what it includes.
+// Replaces another header that the wheel lacks; see io.h. tensor.h needs only the headers that it includes.
 #pragma once
 
 #include <tvm/ffi/endian.h>

@@ -1,5 +1,5 @@
-// Stands in for TVM's header of this name: the part that bindings/tvm/adapter.hpp uses. bindings/tvm/interface.hpp holds
-// both to the same signatures.
+// Stand-in for TVM's header of this name, with the part that bindings/tvm/adapter.hpp uses. bindings/tvm/interface.hpp
+// checks the signatures of both.
 #pragma once
 
 #include <cstddef>

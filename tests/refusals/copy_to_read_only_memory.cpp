@@ -1,5 +1,5 @@
-// A copy into memory that nobody may write to.
-// refused: allot: nobody may write to this memory
+// A copy to read-only memory.
+// refused: allot: this memory is read-only
 #include <allot/allot.hpp>
 #include <allot/compose/adopted.hpp>
 #include <allot/tensor.hpp>

@@ -1,5 +1,5 @@
-// DLPack has one pointer for the memory; a number that names a buffer is not turned into one behind the caller's back.
-// refused: allot: DLPack names memory by a pointer, and this handle is none
+// DLPack has one pointer for the memory, and this handle is a number.
+// refused: allot: DLPack identifies memory by a pointer, and this handle is not a pointer
 #include <allot/allot.hpp>
 #include <allot/tensor/dlpack.hpp>
 

@@ -1,4 +1,4 @@
-// Options that contradict each other: no size would ever be placed from the top.
+// Options that contradict each other: no size would be placed from the top.
 // refused: allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top
 // alone
 #include <allot/strategy/best_fit.hpp>

@@ -1,4 +1,4 @@
-// A consumer keeps a tensor for as long as it likes: without a count nobody would know when its bytes can go.
+// A consumer holds an exported tensor for an unknown time, so references must be counted.
 // refused: allot: a consumer of DLPack holds a reference: a tensor of references::none cannot be exported
 #include <allot/allot.hpp>
 #include <allot/tensor/dlpack.hpp>

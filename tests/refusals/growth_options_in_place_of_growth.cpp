@@ -1,4 +1,4 @@
-// The third parameter of an arena is a growth, not its options.
+// The third parameter of an arena is a growth, not the options of one.
 // refused: allot: the third parameter of an arena is a growth
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A plan that needs more bytes than its device has: the message says how many.
+// A plan that needs more bytes than its device has; the message contains the shortfall.
 // refused: plan_shortfall<36>
 #include <allot/host/memory.hpp>
 #include <allot/plan/planned.hpp>

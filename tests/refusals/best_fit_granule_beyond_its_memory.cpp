@@ -1,4 +1,4 @@
-// A granule larger than the memory: no block would ever be served.
+// A granule that is larger than the memory.
 // refused: allot: no block fits in best_fit_options::largest_extent
 // alone
 #include <allot/allot.hpp>

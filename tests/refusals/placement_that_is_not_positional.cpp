@@ -1,5 +1,5 @@
-// A storage whose placement is a strategy that cannot give the bytes a planner names.
-// refused: allot: the placement of a storage is allot::as_given or a positional strategy
+// A storage whose placement cannot allocate at a given offset.
+// refused: allot: the placement of a storage must be allot::as_given or a positional strategy
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// The heap has no fixed capacity, also when it is handed over as an object.
+// The heap has no fixed capacity, also when the device is passed as an object.
 // refused: allot: this device has no fixed capacity: make the arena with a device and a size in bytes
 #include <allot/allot.hpp>
 

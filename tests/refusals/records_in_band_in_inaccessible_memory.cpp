@@ -1,4 +1,4 @@
-// Records inside memory that the host cannot touch would fault.
+// Records inside memory that the host cannot access.
 // refused: allot: records in band need memory that the host can touch
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// Options are members of a struct: one that is not there does not compile, whatever it was meant to be.
+// An option with a name that the options struct does not have.
 // refused: candidate
 #include <allot/core/options.hpp>
 

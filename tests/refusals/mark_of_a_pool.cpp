@@ -1,4 +1,4 @@
-// A pool's blocks come back one by one.
+// A pool has no marks.
 // refused: allot: this strategy has no marks: use bump or stack
 // within: 8
 #include <allot/allot.hpp>

@@ -1,4 +1,4 @@
-// A size alone says nothing of the device.
+// An arena that is created from a size without a device.
 // refused: allot: an arena is made with a device, before any size
 // within: 8
 #include <allot/allot.hpp>

@@ -1,4 +1,4 @@
-// The same with braces for a device that needs no arguments.
+// A device that needs arguments, initialized with empty braces.
 // refused: allot: this arena's device needs arguments: arena{device}
 // within: 8
 #include <allot/allot.hpp>

@@ -1,5 +1,5 @@
-// A tensor anywhere in a storage of which nothing is recorded.
-// refused: allot: nothing is recorded where offsets are as_given
+// A search in a storage that does not record its tensors.
+// refused: allot: a storage whose placement is as_given cannot be searched
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// The memory of a scope that this map does not have.
+// A scope that the map does not contain.
 // refused: allot: this scope map has no memory of that scope and ordinal
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>

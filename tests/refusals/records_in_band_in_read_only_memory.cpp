@@ -1,4 +1,4 @@
-// Records inside memory that may only be read would fault.
+// Records inside memory that is read-only.
 // refused: allot: records in band need memory with pointers
 #include <allot/allot.hpp>
 #include <allot/compose/adopted.hpp>

@@ -1,3 +1,4 @@
+// A granule that is not a power of two.
 // refused: allot: best_fit_options::granule is a power of two that the offsets can tell
 // alone
 #include <allot/strategy/best_fit.hpp>

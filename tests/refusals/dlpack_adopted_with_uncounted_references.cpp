@@ -1,5 +1,5 @@
-// Whoever drops the last reference calls the deleter: without a count nobody is the last.
-// refused: allot: an adopted tensor counts references: give it references::plain or references::atomic
+// The last reference to an adopted tensor calls the deleter, so references must be counted.
+// refused: allot: an adopted tensor counts references: use references::plain or references::atomic
 #include <allot/allot.hpp>
 #include <allot/tensor/dlpack.hpp>
 

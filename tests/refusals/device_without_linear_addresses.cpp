@@ -1,4 +1,4 @@
-// A device whose bytes have no position: an arena cannot cut them.
+// A device whose bytes have no position, so that an arena cannot divide its regions.
 // refused: allot: a device states its address_model, a linear one
 #include <allot/allot.hpp>
 

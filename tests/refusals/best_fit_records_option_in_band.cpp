@@ -1,4 +1,4 @@
-// A count of records is the side table's; in band there is no table to count them in.
+// A number of records for an in-band best fit, which has no side table.
 // refused: allot: records counts the side table's records; an in-band best_fit keeps none
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// A pointer table whose rows hold nothing.
+// A pointer table whose rows are empty.
 // refused: allot: a row has at least one byte
 #include <allot/allot.hpp>
 

@@ -1,4 +1,4 @@
-// Several memories of which the last has one byte too few: the message says so.
+// Several memories, of which the last is one byte too small; the message contains the shortfall.
 // refused: plan_shortfall<1>
 #include <allot/plan/static_memories.hpp>
 

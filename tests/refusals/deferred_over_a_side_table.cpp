@@ -1,4 +1,4 @@
-// Blocks that wait are linked through their bytes; a strategy with records beside the memory keeps off these.
+// deferred links waiting blocks through their bytes, which a strategy with a side table does not access.
 // refused: allot: deferred links waiting blocks through their bytes, and so needs a strategy in band
 #include <allot/allot.hpp>
 
