@@ -1,4 +1,4 @@
-// What can be a subject of the laws: an arena, a strategy used on its own, an allocator made of two arenas.
+// Subjects of the laws: an arena, a strategy without an arena, and allocators that are made of two arenas.
 #pragma once
 
 #include "devices.hpp"
@@ -16,7 +16,8 @@ namespace laws {
 
 // ── contracts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// What a strategy's options say beyond its traits. A strategy that is not known here promises its traits only.
+/// Properties of a strategy's options beyond its traits. For a strategy without a specialization, only its traits are
+/// checked.
 template <class Strategy>
 struct known {
     static void refine(contract&) {}
@@ -43,7 +44,8 @@ struct known<allot::deferred<Strategy, Options>> {
         c.gives_back = true;
     }
 };
-// The next three call themselves inexact because there are holes at which they do not look. What they look at is known.
+// The next three strategies state that they are inexact, because they do not use every hole. The holes that they use
+// are known.
 template <allot::stack_options Options, class Offset>
 struct known<allot::stack<Options, Offset>> {
     static void refine(contract& c) {
@@ -64,7 +66,7 @@ struct known<allot::pool<Options, Offset>> {
     static void refine(contract& c) {
         c.exact = true;
         c.holes = holes::slots;
-        c.nodes = {};  // a slot in use has nothing in front of it
+        c.nodes = {};  // a slot in use has no header
         c.slot = allot::align_up(Options.slot, Options.align);
         c.slot_align = Options.align;
         if (Options.count != 0) c.slot_count = Options.count;
@@ -92,7 +94,7 @@ template <class Strategy>
 
 // ── memory for a subject ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Makes a device for a variant, and keeps what it stands on. Each kind of device has its own.
+/// Constructs a device for a variant, and owns the memory under it. Specialized for every kind of device.
 template <class Device>
 struct ground {  // pages and handles
     explicit ground(const variant& how) : elsewhere{how.elsewhere}, aligned{how.aligned} {}
@@ -120,7 +122,7 @@ struct ground<steady<Device>> : ground<Device> {
     using ground<Device>::ground;
     [[nodiscard]] steady<Device> device(std::size_t size) { return steady<Device>{ground<Device>::device(size)}; }
 };
-/// Windows: bytes of ours, whose base is 24 bytes behind a page boundary.
+/// Windows: bytes of this process, whose base is 24 bytes after a page boundary.
 template <class Device>
 struct window_ground {
     explicit window_ground(const variant& how) : phase{how.aligned ? std::size_t{0} : std::size_t{24}} {}
@@ -143,20 +145,20 @@ struct ground<allot::host::tightly_coupled> : window_ground<allot::host::tightly
     using window_ground::window_ground;
 };
 
-/// Nothing that the laws do is misuse. (Some blocks are still live when a debug arena ends; it may say so.)
+/// No call of the laws is a misuse. Some blocks are still live when a debug arena is destroyed, which it may report.
 struct never_misused {
     void operator()(allot::misuse what, std::size_t, std::size_t) const noexcept {
-        if (what != allot::misuse::leaked) FAIL_CHECK("correct calls are not called misuse");
+        if (what != allot::misuse::leaked) FAIL_CHECK("a correct call is not reported as a misuse");
     }
 };
 
-/// An arena of a row, and the memory under it. `size` is what an arena with one region holds.
+/// An arena of a row and the memory under it. `size` is the size of an arena with one region.
 template <class Device, class Strategy, class Growth = allot::growth::none,
           allot::arena_options Options = allot::arena_options{}, std::size_t Size = 6000>
 class arena_over {
 public:
     static constexpr bool movable = std::is_move_constructible_v<Device>;
-    using device = std::conditional_t<movable, watched<Device>, Device>;  // storage inside the arena is not watched
+    using device = std::conditional_t<movable, watched<Device>, Device>;  // inner storage is not watched
     using arena = allot::arena<device, Strategy, Growth, Options, never_misused>;
     using growth = Growth;
     static constexpr allot::arena_options options = Options;
@@ -254,7 +256,7 @@ public:
     number capacity(id held) override { return over_->capacity(blocks_[held]); }
     allot::diagnosis diagnose(layout wanted) override { return over_->diagnose(wanted); }
     std::vector<piece> pieces(id held) override {
-        if (!over_->owns(blocks_[held])) throw broken{"an arena owns what it gave"};
+        if (!over_->owns(blocks_[held])) throw broken{"an arena owns its blocks"};
         return {over_.locate(blocks_[held].address, capacity(held))};
     }
     std::vector<space> spaces() override {
@@ -263,7 +265,7 @@ public:
         if (base_align_ == 0 && all[0].size != 0) base_align_ = all[0].known_align;
         return all;
     }
-    /// An arena over handles promises the alignment that its first base has; one over segments, half a segment.
+    /// An arena over handles supports the alignment of its first base; an arena over segments supports half a segment.
     bool honours(number align) override {
         static_cast<void>(spaces());
         if (model::absolute) return align <= segment();
@@ -346,7 +348,7 @@ private:
         using type = decltype(std::declval<const A&>().mark());
     };
 
-    /// The largest region that fits the offset space, which regions with records beside them share.
+    /// Returns the largest region that fits the offset space, which regions share where records are in a side table.
     [[nodiscard]] static constexpr number segment() {
         if (!grows || strategy::in_band || !strategy::several_extents) return ~number{0};
         return (std::numeric_limits<typename strategy::offset_type>::max() / Over::growth::regions + 1) / 2;
@@ -363,9 +365,9 @@ private:
     number base_align_ = 0;
 };
 
-// ── a strategy on its own ────────────────────────────────────────────────────────────────────────────────────────────
+// ── a strategy without an arena ──────────────────────────────────────────────────────────────────────────────────────
 
-/// A window of bytes, counted from 0: what an in-band store with 32-bit offsets reaches.
+/// A window of bytes, counted from 0, for an in-band store with 32-bit offsets.
 template <class Offset>
 struct window_memory {
     std::byte* base = nullptr;
@@ -373,9 +375,9 @@ struct window_memory {
 };
 
 enum class whereabouts : unsigned char {
-    low,       // from offset 8 on
-    top,       // up to the last offset that there is
-    touching,  // three extents without a gap between them: nothing may ever join across
+    low,  // from offset 8 on
+    top,  // up to the last offset
+    touching,  // three adjacent extents, across which no hole may join
 };
 
 template <class Strategy, whereabouts Where = whereabouts::low, std::size_t Size = 6000>
@@ -517,7 +519,7 @@ private:
     [[nodiscard]] allot::extent_of<Strategy> extent(std::size_t where) const {
         return {static_cast<offset>(spaces_[where].start), static_cast<offset>(spaces_[where].size)};
     }
-    /// What does not fit the offset space becomes the largest size, or the largest power of two, that does.
+    /// Replaces a size or an alignment that does not fit the offset space with the largest one that does.
     [[nodiscard]] static allot::layout_for<Strategy> narrow(layout wanted) {
         const auto most = std::numeric_limits<offset>::max();
         const bool aligned = allot::is_alignment(wanted.align);
@@ -541,7 +543,8 @@ private:
 
 // ── allocators made of two arenas ────────────────────────────────────────────────────────────────────────────────────
 
-/// A paged arena: every row is a piece, and so is the table. The spaces are the row arena's, then the table arena's.
+/// A paged arena: every row is a piece, and so is the table. The spaces are those of the row arena, then those of the
+/// table arena.
 template <class Rows, class Tables, class Table>
 class paged_subject final : public subject {
     using row_arena = typename Rows::arena;
@@ -552,7 +555,7 @@ class paged_subject final : public subject {
         c.exact = false;
         c.gives_back = true;
         constexpr reclaim rows = row_arena::strategy_type::reclaims, tables = Tables::arena::strategy_type::reclaims;
-        // The stricter order; a stack beside a ring has none.
+        // The stricter order. A stack and a ring have no common order.
         c.reclaims = rows == reclaim::any                              ? tables
                      : tables == reclaim::any || tables == rows ? rows
                                                                        : reclaim::never;
@@ -583,8 +586,8 @@ public:
         }
         piece table = tables_.locate(block.metadata.address, block.metadata.size);
         table.space = table.space == nothing ? nothing : table.space + std::size(rows_->regions());
-        table.bytes = nullptr;  // not the holder's to write
-        table.aligned = false;  // for its entries, not as the rows
+        table.bytes = nullptr;  // the caller does not write it
+        table.aligned = false;  // aligned for its entries, not as the rows
         table.reused = Tables::arena::strategy_type::reclaims == reclaim::any;
         all.push_back(table);
         return all;
@@ -598,7 +601,7 @@ public:
     bool honours(number align) override {
         return Rows::arena::address_model::absolute || align <= spaces()[0].known_align;
     }
-    /// A paged arena has no reset; its arenas have, where they reclaim nothing by themselves.
+    /// A paged arena has no reset. Resets its arenas where these free no blocks one by one.
     void reset() override {
         for (auto& held : blocks_) paged_.deallocate(std::exchange(held, {}));
         if constexpr (requires { rows_->reset(); }) rows_->reset();
@@ -618,7 +621,7 @@ private:
     std::vector<typename paged::block_type> blocks_;
 };
 
-/// A fallback: the spaces are the first arena's, then the second's.
+/// A fallback: the spaces are those of the first arena, then those of the second.
 template <class First, class Second>
 class fallback_subject final : public subject {
     using fallback = allot::fallback<typename First::arena&, typename Second::arena&>;

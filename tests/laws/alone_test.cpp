@@ -1,10 +1,10 @@
-// The laws of a strategy on its own: see laws.hpp.
+// The laws of a strategy without an arena: see laws.hpp.
 #include "subjects.hpp"
 
 namespace laws {
 namespace {
 
-/// A side table on its own, over any offsets. (In constant expressions: constexpr_test.cpp.)
+/// A side table without an arena, over any offsets. constexpr_test.cpp covers constant expressions.
 constexpr row offsets_alone[] = {
     {"alone: best fit, side table", make<alone<automatic>>},
     {"alone: best fit, side table, extents that touch", make<alone<beside_growing, touching>>},
@@ -39,7 +39,7 @@ constexpr row offsets_alone[] = {
 }  // namespace
 }  // namespace laws
 
-TEST_CASE("strategies on their own keep the laws") {
+TEST_CASE("laws: strategies without an arena") {
     CHECK(std::size(laws::offsets_alone) == 28);
     laws::judge(laws::offsets_alone);
 }

@@ -1,5 +1,5 @@
-// The laws in constant expressions, for every strategy that keeps its records beside the memory: what passes here has
-// no undefined behaviour, by the compiler's own word. The space has 64 offsets, so that a word is its map.
+// The laws in constant expressions, for every strategy with a side table. A run that compiles has no undefined
+// behavior. The space has 64 offsets, so that one word is its map.
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/pool.hpp>
@@ -12,12 +12,12 @@ namespace {
 
 using allot::reclaim;
 
-/// The offsets [at, at + size) of 64, as bits.
+/// Returns the offsets [at, at + size) of 64 as bits.
 constexpr std::uint64_t bits(std::uint64_t at, std::uint64_t size) {
     return (size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1) << at;
 }
 
-/// Whether an aligned run of `size` offsets is free.
+/// Returns true if an aligned run of `size` offsets is free.
 constexpr bool has_hole(std::uint64_t occupied, std::uint64_t size, std::uint64_t align) {
     for (std::uint64_t at = 0; size <= 64 && at <= 64 - size; at += align) {
         if ((occupied & bits(at, size)) == 0) return true;
@@ -25,9 +25,9 @@ constexpr bool has_hole(std::uint64_t occupied, std::uint64_t size, std::uint64_
     return false;
 }
 
-/// A run of `steps` calls. False when a block is misaligned, lies outside, shares an offset with another or is not
-/// free again after it was given back, when a strategy that takes back any block refuses although a hole fits, or when
-/// the space is not whole in the end.
+/// A run of `steps` calls. Returns false if a block is misaligned, is outside, overlaps another block or is not free
+/// after its deallocation, if a strategy that frees blocks in any order fails although a hole fits, or if the space is
+/// not one hole at the end.
 template <class Strategy>
 constexpr bool keeps_the_laws(std::uint32_t seed, int steps) {
     using offset = typename Strategy::offset_type;
@@ -88,7 +88,7 @@ constexpr bool keeps_the_laws(std::uint32_t seed, int steps) {
         }
     }
     if constexpr (Strategy::reclaims == reclaim::never && allot::resettable<Strategy>) strategy.reset();
-    for (offset whole = 64; whole != 0; --whole) {  // the largest that an empty strategy serves
+    for (offset whole = 64; whole != 0; --whole) {  // the largest block of an empty strategy
         Strategy empty;
         static_cast<void>(empty.insert({start, 64}));
         if (empty.allocate({whole, 1})) return static_cast<bool>(strategy.allocate({whole, 1}));
@@ -127,7 +127,7 @@ static_assert(keeps_the_laws<allot::pool<bitmap, narrow>>(16, 500));
 static_assert(keeps_the_laws<allot::pool<index_stack, wide>>(17, 500));
 static_assert(keeps_the_laws<allot::pool<index_stack, narrow>>(18, 500));
 
-/// Two extents that touch never become one; claims, resizes and a removal in between.
+/// Adjacent extents never join; with allocate_at, resize and a removal.
 template <class Strategy>
 constexpr bool keeps_extents_apart() {
     Strategy strategy;
@@ -153,7 +153,7 @@ static_assert(keeps_extents_apart<allot::best_fit<beside_fixed, narrow>>());
 
 }  // namespace
 
-TEST_CASE("the laws hold in constant expressions, and at run time for longer") {
+TEST_CASE("laws: constant expressions, and longer at run time") {
     for (std::uint32_t seed = 1; seed != 50; ++seed) {
         CAPTURE(seed);
         CHECK(keeps_the_laws<allot::best_fit<beside, wide>>(seed, 2000));

@@ -1,18 +1,18 @@
-// The laws of a device: what every memory promises, before an arena cuts it and whatever it is made of.
+// The laws of a device: the properties of every memory before an arena divides it.
 //
 //     laws::judge_device([] { return allot::host::pages<>{}; }, {.align = 64_KiB});
 //
-// In short (the contract is that of core/device.hpp):
-//     a region      has at least the bytes and the alignment that were asked for, whole granules, and bytes of its own
-//     nonsense      no bytes, no alignment, sizes near the last number: refused with a code, and nothing is lost by it
-//     any order     regions go back in the order of their acquisition, in its reverse and in any other
-//     two           devices of one kind have nothing in common
-//     moved         a device takes its regions with it, and they go back to where it is now
-//     all taken     is an answer, and what comes back is served again
-//     out of memory what was kept goes back and the device is asked once more; that answer, whatever it is, is told
-//     in the end    the process has no more descriptors and no more mappings than before
+// In short (core/device.hpp has the contract):
+//     a region      has at least the requested bytes and alignment, whole granules, and shares no byte with another one
+//     nonsense      no bytes, no alignment, or sizes near the largest number: fails with a code and loses no memory
+//     any order     regions are released in the order of their acquisition, in reverse order and in any other order
+//     two           devices of one kind share no state
+//     moved         a move transfers the regions of a device, and the new object releases them
+//     all taken     fails with a code, and released memory can be acquired again
+//     out of memory kept regions are released and the device is called once more; the result of that call is reported
+//     in the end    the process has no more descriptors and mappings than before
 //
-// `make` gives a fresh device, also while another one is there. How bytes are written and read is said by `Bytes`.
+// `make` returns a new device, also while another one exists. `Bytes` defines how bytes are written and read.
 #pragma once
 
 #include <allot/allot.hpp>
@@ -34,13 +34,13 @@
 namespace laws {
 
 struct device_limits {
-    std::size_t size = 1000;   // of most requests; a device with one window has more
-    std::size_t align = 1;     // requests up to this alignment are served, beside those up to `min_align`
-    std::size_t at_once = 10;  // regions that can be held; a device with one window has one
-    std::size_t granules = 2;  // that a region can have; where it is 1, no request is larger than what was kept
+    std::size_t size = 1000;  // of most requests; larger for a device with one window
+    std::size_t align = 1;  // supported alignment, if larger than `min_align`
+    std::size_t at_once = 10;  // regions that can be held; one for a device with one window
+    std::size_t granules = 2;  // granules of a region; with 1, no request is larger than a kept region
 };
 
-// ── how bytes are written and read ───────────────────────────────────────────────────────────────────────────────────
+// ── writing and reading bytes ────────────────────────────────────────────────────────────────────────────────────────
 
 /// By the host: every byte of a region.
 struct host_bytes {
@@ -50,13 +50,13 @@ struct host_bytes {
         return std::all_of(first, first + all.size, [=](unsigned char byte) { return byte == value; });
     }
 };
-/// Constants: there is nothing to write.
+/// Constants, which are not written.
 struct constant_bytes {
     static void fill(const allot::region<const void*>&, unsigned char) {}
     [[nodiscard]] static bool hold(const allot::region<const void*>&, unsigned char) { return true; }
 };
 
-// ── what the process has ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── resources of the process ─────────────────────────────────────────────────────────────────────────────────────────
 
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool under_asan = true;
@@ -71,8 +71,8 @@ struct held_resources {
     friend bool operator==(const held_resources&, const held_resources&) = default;
 };
 
-/// What the system counts. (Under the address sanitizer what was freed stays mapped for a while, so that mappings say
-/// nothing there: then they count as none.)
+/// Resources that the system counts. The address sanitizer keeps freed memory mapped for a while, so that mappings
+/// count as 0 there.
 struct process_resources {
     [[nodiscard]] held_resources operator()() const {
         held_resources now;
@@ -85,23 +85,23 @@ struct process_resources {
         return now;
     }
 };
-/// Where a driver keeps what it likes: nothing.
+/// For drivers that keep resources: nothing is counted.
 struct no_resources {
     [[nodiscard]] held_resources operator()() const { return {}; }
 };
 
 // ── a device that runs out ───────────────────────────────────────────────────────────────────────────────────────────
 
-/// What a `limited` device has, what it was asked, and the codes with which it refuses next.
+/// State of a `limited` device: its regions, its calls, and the codes of its next failures.
 template <class Error>
 struct supply {
-    std::size_t regions = 0;  // how many it gives; more are refused with `no_more`
+    std::size_t regions = 0;  // number of regions; further requests fail with `no_more`
     Error no_more{};
     std::deque<Error> refusals{};
     std::size_t attempts = 0, out = 0;
 };
 
-/// A device with so many regions and no more.
+/// A device with a limited number of regions.
 template <class Device>
 class limited : public allot::traits_of<Device> {
 public:
@@ -163,7 +163,7 @@ public:
     }
 
 private:
-    /// A region as the contract has it.
+    /// Acquires a region and checks it against the contract.
     void check(const region& held, allot::layout wanted) const {
         CHECK(held.size >= wanted.size);
         CHECK(held.size % device::granularity == 0);
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    /// Refused with a code; or, where it is only much, served as every other request.
+    /// Checks that the request fails with a code, or succeeds as every other request if it is only large.
     void ask(device& it, allot::layout wanted, bool may_be_served) {
         const auto answer = it.acquire(wanted);
         INFO("size ", wanted.size, ", alignment ", wanted.align);
@@ -230,7 +230,7 @@ private:
         it.release(held);
         it.release(take(it, {size, align > 16 ? align : 1}));
 
-        if constexpr (std::is_move_constructible_v<device>) {  // an allocator says why
+        if constexpr (std::is_move_constructible_v<device>) {  // an allocator reports the reason
             allot::naive<device> memory{make_()};
             for (const allot::layout wanted : too_large) {
                 INFO("size ", wanted.size, ", alignment ", wanted.align);
@@ -254,7 +254,7 @@ private:
                 held.emplace_back(take(it, {limits_.size - i % limits_.size / 2, 1}), mark);
                 bytes_.fill(held.back().first, mark);
             }
-            if constexpr (bounded) {  // all taken
+            if constexpr (bounded) {  // all are acquired
                 const auto second = it.acquire({1, 1});
                 CHECK_FALSE(second);
                 CHECK(static_cast<long>(second.error()) != 0);
@@ -266,7 +266,7 @@ private:
                 it.release(held.back().first);
                 held.pop_back();
                 if (round != 3 || held.empty()) continue;
-                it.release(held.front().first);  // its place is somebody's again
+                it.release(held.front().first);  // room for one region
                 held.front() = {take(it, {limits_.size, 1}), 0xEE};
                 bytes_.fill(held.front().first, 0xEE);
             }
@@ -303,13 +303,13 @@ private:
         third.release(take(third, {limits_.size, 1}));
     }
 
-    /// A pooled allocator over a device that has nothing more: see `cached`.
+    /// A pooled allocator over an exhausted device: see `cached`.
     void out_of_memory() {
         using error = typename device::error;
         using pooled = allot::cached<limited<device>, allot::cached_options{.regions = 16, .waste = 1}>;
         constexpr auto no_more = static_cast<error>(2), another = static_cast<error>(3);
         const auto left = std::make_shared<supply<error>>();
-        left->regions = bounded ? 2 : limits_.at_once;  // a device with one window says by itself that it is taken
+        left->regions = bounded ? 2 : limits_.at_once;  // a window fails at its second acquisition
         left->no_more = no_more;
         allot::naive<pooled> memory{pooled{limited<device>{make_(), left}}};
         const allot::layout small{least_, 1}, large{bounded ? least_ : least_ + device::granularity, 1};
@@ -317,7 +317,7 @@ private:
         std::vector<typename allot::naive<pooled>::block_type> blocks;
         while (const auto block = memory.allocate(small)) blocks.push_back(block);
         CHECK(blocks.size() == (bounded ? 1 : limits_.at_once));
-        CHECK(left->attempts == blocks.size() + 1);  // nothing was kept, so it was asked once
+        CHECK(left->attempts == blocks.size() + 1);  // no region was kept, so the device was called once
         CHECK(memory.diagnose(small).reason == allot::refusal::device_refused);
         if (!bounded) CHECK(memory.diagnose(small).device_error == static_cast<long>(no_more));
         const auto as_region = [](const auto& block) {
@@ -329,7 +329,7 @@ private:
         for (std::size_t i = 0; i != blocks.size(); ++i)
             CHECK(bytes_.hold(as_region(blocks[i]), static_cast<unsigned char>(i)));
 
-        // What is kept makes way, and the device is asked once more.
+        // Kept regions are released, and the device is called again.
         for (const auto& block : blocks) memory.deallocate(block);
         CHECK(left->out == blocks.size());
         std::size_t asked = left->attempts;
@@ -340,7 +340,7 @@ private:
         bytes_.fill(as_region(fresh), 0x77);
         CHECK(bytes_.hold(as_region(fresh), 0x77));
 
-        // The second answer stands, also where it says something else.
+        // The second result is reported, even if it differs.
         memory.deallocate(fresh);
         left->refusals = {no_more, another};
         asked = left->attempts;
@@ -356,10 +356,10 @@ private:
     }
 };
 
-/// Asks every law of the device that `make` gives.
+/// Checks every law of the device that `make` returns.
 template <class Make, class Bytes = host_bytes, class Resources = process_resources>
 void judge_device(Make make, const device_limits& limits = {}, Bytes bytes = {}, Resources resources = {}) {
-    device_judge<Make, Bytes>{make, limits, bytes}.judge();  // the first time, the C library grows too
+    device_judge<Make, Bytes>{make, limits, bytes}.judge();  // the first run also grows the C library
     const held_resources before = resources();
     device_judge<Make, Bytes>{make, limits, bytes}.judge();
     const held_resources after = resources();
@@ -367,8 +367,8 @@ void judge_device(Make make, const device_limits& limits = {}, Bytes bytes = {},
     CHECK(after.mapped_pages == before.mapped_pages);
 }
 
-/// Takes memory until there is none, of a device that can really be exhausted: then there is an answer, what is there
-/// stays as it is, what comes back is kept, and it makes way for a larger request. 0, or the number of what went wrong.
+/// Acquires memory until a device is exhausted. Checks that it then reports an error, that live blocks are unchanged,
+/// and that released regions are kept and make room for a larger request. Returns 0, or the number of the failed check.
 template <class Device>
 [[nodiscard]] int exhaust(Device device, std::size_t part, std::size_t most_parts) {
     using pooled = allot::cached<Device, allot::cached_options{.regions = 256}>;
@@ -387,7 +387,7 @@ template <class Device>
     for (std::size_t i = 0; i != count; ++i) memory.deallocate(blocks[i]);
     const auto large = memory.allocate({2 * part, 1});
     if (!large) return 4;
-    if (memory.device().size() != 0) return 5;  // what was kept went back
+    if (memory.device().size() != 0) return 5;  // kept regions were released
     memory.deallocate(large);
     return 0;
 }

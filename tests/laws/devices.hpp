@@ -1,11 +1,11 @@
-// Memories to test with. All of them are deterministic, and none of them needs hardware.
+// Devices for tests. All of them are deterministic and need no hardware.
 //
-//     pages<…>      pages of this machine, each region between pages that nobody may touch; its base any number of
-//                   bytes behind a page boundary; protected as a whole where the host is to keep out (a machine that
-//                   cannot do that finds only what was written there, when the region is released)
-//     handles<…>    buffers that are nothing but a number; bases of a stated alignment
-//     steady<D>     any device, without alignments that are to be had by chance only
-//     watched<D>    any device, with a journal: what it gave, what is still out, and which acquisition it refuses
+//     pages<…>      Pages of this machine. Every region is between pages that must not be accessed. Its base is at any
+//                   distance from a page boundary. A region without host access is protected as a whole; a machine
+//                   that cannot protect pages detects only writes, when the region is released.
+//     handles<…>    Buffers that are only a number, with bases of a given alignment.
+//     steady<D>     Any device, without alignments that are available only by chance.
+//     watched<D>    Any device, with a journal of its regions, and with an acquisition that fails.
 #pragma once
 
 #include <allot/address/handle_offset.hpp>
@@ -26,10 +26,10 @@
 namespace laws {
 
 #if __has_include(<sys/mman.h>)
-/// Pages that nobody may touch, but for those that were opened.
+/// Pages that must not be accessed, except those that were opened.
 class guarded_bytes {
 public:
-    static constexpr bool faults = true;  // where they are touched all the same
+    static constexpr bool faults = true;  // an access faults
 
     explicit guarded_bytes(std::size_t size) : size_{size} {
         void* const fresh = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -41,7 +41,7 @@ public:
         if (base_ != nullptr) ::munmap(base_, size_);
     }
 
-    [[nodiscard]] std::byte* base() const { return base_; }  // null where there was no memory
+    [[nodiscard]] std::byte* base() const { return base_; }  // null if there was no memory
     static void open(std::byte* first, std::size_t size) { ::mprotect(first, size, PROT_READ | PROT_WRITE); }
     static void close(std::byte* first, std::size_t size) {
         ::madvise(first, size, MADV_DONTNEED);
@@ -53,7 +53,7 @@ private:
     std::size_t size_;
 };
 #else
-/// Where the machine cannot protect memory: plain bytes.
+/// For machines that cannot protect memory: plain bytes.
 class guarded_bytes {
 public:
     static constexpr bool faults = false;
@@ -76,9 +76,9 @@ struct page_options {
     std::size_t granularity = 1;
 };
 
-/// Regions in pages of their own. Where the host may write, the bytes around a region are filled with a pattern and
-/// looked at again when it is released; where it may not, any touch is a fault.
-/// With `from_above`, later regions have lower addresses, not higher ones.
+/// Regions in separate pages. Where the host may write, the bytes around a region are filled with a pattern and checked
+/// at its release; where it may not, any access is a fault. With `from_above`, later regions have lower addresses
+/// instead of higher ones.
 template <page_options Options>
 class pages {
     static constexpr std::size_t page = 4096, slot_bytes = std::size_t{1} << 16, slot_count = 16;
@@ -91,7 +91,7 @@ class pages {
         std::size_t acquired = 0;
         bool damaged = false;
 
-        /// Slots begin at multiples of their size, so that every alignment up to it is the same everywhere.
+        /// Slots start at multiples of their size, so that every alignment up to it is the same everywhere.
         [[nodiscard]] std::byte* slot(std::size_t index) const {
             const std::size_t from = allot::raw_pointer::position(bytes.base());
             return bytes.base() + (allot::align_up(from, slot_bytes) - from) + index * slot_bytes;
@@ -112,7 +112,7 @@ public:
 
     [[nodiscard]] allot::acquired<pages> acquire(allot::layout wanted) noexcept {
         reservation& all = *all_;
-        // The base: a page boundary behind the slot's first, and then as far behind it as is this region's turn.
+        // The base follows the slot's first page by `phase` bytes, rounded up to the alignment.
         const std::size_t phase = aligned_ ? 0 : Options.phase[all.acquired % 2];
         const std::size_t from = allot::align_up(page + phase, wanted.align);
         if (!wanted.is_valid() || all.bytes.base() == nullptr || wanted.align > slot_bytes / 4 ||
@@ -144,7 +144,7 @@ public:
         all_->taken[static_cast<std::size_t>(base - all_->slot(0)) / slot_bytes] = false;
     }
 
-    /// True while nothing outside of a region was written.
+    /// Returns true if no byte outside of a region was written.
     [[nodiscard]] std::shared_ptr<const bool> damage() const { return {all_, &all_->damaged}; }
 
 private:
@@ -170,8 +170,8 @@ private:
     bool from_above_, aligned_;
 };
 
-/// Regions that grow and shrink in place, in units of 64 bytes, each in a range of bytes of its own. Whatever lies behind a
-/// region's end is filled with a pattern and looked at again before it is handed out.
+/// Regions that grow and shrink in place in units of 64 bytes, each in its own range of bytes. Bytes after the end of a
+/// region are filled with a pattern and checked before they become part of the region.
 class stretching {
     static constexpr std::size_t range = std::size_t{1} << 16;
     static constexpr auto untouched = static_cast<unsigned char>(0xA5);
@@ -211,7 +211,7 @@ public:
     }
     void release(allot::region<void*> held) noexcept { look_behind(held); }
 
-    /// True when something behind a region was written.
+    /// Returns true if a byte after a region was written.
     [[nodiscard]] std::shared_ptr<const bool> damage() const { return {ranges_, &ranges_->damaged}; }
 
 private:
@@ -260,8 +260,8 @@ private:
     bool aligned_ = false;
 };
 
-/// A device, whose error is an errno, that refuses large alignments. Where addresses have 32 bits, how often one is free
-/// may differ from one arena to the next, and the laws want the same of both.
+/// A device, with errno as its error, that rejects large alignments. With 32-bit addresses, the number of free aligned
+/// ranges may differ between two arenas, and the laws expect equal results.
 template <class Device>
 struct steady : Device {
     explicit steady(Device device) noexcept : Device{std::move(device)} {}
@@ -271,19 +271,19 @@ struct steady : Device {
     }
 };
 
-/// What a watched device did.
+/// Journal of a watched device.
 struct journal {
-    static constexpr int injected = 4711;  // the code of a refusal that was asked for
+    static constexpr int injected = 4711;  // the code of an injected failure
 
-    std::size_t fail_on = 0;  // which acquisition is refused, counted from 1
+    std::size_t fail_on = 0;  // number of the acquisition that fails, counted from 1
     std::size_t attempts = 0, refusals = 0;
     std::size_t bytes_out = 0;
     long last_error = 0;
-    bool wrong = false;  // a region came back that was not out
+    bool wrong = false;  // a region was released that was not held
     std::shared_ptr<const bool> damage;
 };
 
-/// A device, and a journal of what it does.
+/// A device with a journal of its calls.
 template <class Device>
 class watched : public allot::traits_of<Device> {
     using region = allot::region_of<Device>;

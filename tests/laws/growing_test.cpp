@@ -1,4 +1,4 @@
-// The laws of regions that come and go: see laws.hpp.
+// The laws of regions that are acquired and released: see laws.hpp.
 #include "subjects.hpp"
 
 namespace laws {
@@ -53,7 +53,7 @@ constexpr row growing_memory[] = {
 }  // namespace
 }  // namespace laws
 
-TEST_CASE("arenas that grow keep the laws") {
+TEST_CASE("laws: arenas that grow") {
     CHECK(std::size(laws::growing_memory) == 42);
     laws::judge(laws::growing_memory);
 }

@@ -43,10 +43,10 @@ constexpr row host_memory[] = {
 }  // namespace
 }  // namespace laws
 
-TEST_CASE("arenas over host memory keep the laws") {
+TEST_CASE("laws: arenas over host memory") {
 #if __has_include(<sys/mman.h>)
     CHECK(std::size(laws::host_memory) == 30);
-#else  // there are no pages to ask a system for
+#else  // no system that provides pages
     CHECK(std::size(laws::host_memory) == 29);
 #endif
     laws::judge(laws::host_memory);

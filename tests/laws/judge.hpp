@@ -1,4 +1,4 @@
-// Asks every law of every row of a table.
+// Checks every law for every row of a table.
 #pragma once
 
 #include "laws.hpp"
@@ -9,12 +9,12 @@
 
 namespace laws {
 
-/// One combination that a user can write.
+/// A combination that a user can write.
 struct row {
     const char* name;
     std::unique_ptr<subject> (*make)(variant);
     bool grows = false;
-    bool predicts = true;  // has bytes_for, and can be made over any number of bytes
+    bool predicts = true;  // has bytes_for, and can be constructed over any number of bytes
 };
 
 template <class Subject>
@@ -22,10 +22,10 @@ std::unique_ptr<subject> make(variant how) {
     return std::make_unique<Subject>(how);
 }
 
-/// A device that refuses the first acquisition leaves an empty subject, which knows the device's code.
+/// A device that fails the first acquisition leaves an empty subject, which reports the device's code.
 inline void start_without_memory(const row& each) {
     const std::unique_ptr<subject> empty = each.make({.fail_on = 1});
-    if (empty->acquisitions() != 1) return;  // it grows, or has no device
+    if (empty->acquisitions() != 1) return;  // the subject grows, or has no device
     for (const std::size_t align : {1u, 16u, 4096u}) {
         CHECK(empty->allocate({64, align}) == nothing);
         const allot::diagnosis error = empty->diagnose({64, align});
@@ -54,7 +54,7 @@ inline void judge(std::span<const row> rows) {
                 if (each.predicts) start_with_little(each.make);
                 if (each.predicts) predicted = predict_capacity(each.make);
             }
-            // That there was something to ask of.
+            // Enough was checked.
             CHECK(served > 600);
             CHECK(sequences >= 2000);
             CHECK(refused >= 2);

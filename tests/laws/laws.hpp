@@ -1,25 +1,25 @@
-// The laws: what allot promises, asked of whatever hands out memory.
+// The laws: properties that every allocator of allot has, as a reusable test suite.
 //
-// One suite for every combination of strategy, node store, device and growth. Each is a `subject`: a thin coat (see
-// adapters.hpp) over an arena, over a strategy on its own, or over a paged arena, that says by its `contract` what it
-// promises. A `ledger` plays calls to a subject, keeps its own books of what must be occupied, and after every call
-// asks the laws. Drivers make the calls: `play_random` by fixed seeds, `play_all` every short sequence there is.
+// One suite for every combination of strategy, node store, device and growth. Each combination is a `subject`: a thin
+// adapter (adapters.hpp) over an arena, a strategy without an arena, or a paged arena. Its `contract` states its
+// properties. A `ledger` makes calls to a subject, models the memory that must be occupied, and checks the laws after
+// every call. Drivers choose the calls: `play_random` by fixed seeds, `play_all` every short sequence.
 //
 //     driver ──► ledger ──► subject ──► arena, strategy, …
 //                  │
-//                  └─ a brute-force model: occupied runs, and so every hole
+//                  └─ a brute-force model: the occupied ranges, and therefore every hole
 //
 // The laws, in short:
-//     blocks        lie inside the regions, are aligned, share no byte, and have the capacity they say
-//     contents      are kept until the block is given back, over all of its capacity; nothing outside is touched
-//     exact         a valid request is refused only when no hole fits it, and the device is asked only then
-//     free again    when all is given back, every region is one hole again
-//     the same      calls give the same places: on another arena, at other addresses of the same alignment
+//     blocks        are inside the regions, are aligned, share no byte, and have the capacity that is reported
+//     contents      are kept until the deallocation, over the full capacity; nothing outside is accessed
+//     exact         a valid request fails only if no hole fits, and only then is the device called
+//     free again    after all blocks are freed, every region is one hole again
+//     the same      the same calls return the same positions: in another arena, at other addresses of the same alignment
 //     a failure     changes nothing, and neither does `diagnose`
-//     diagnose      says `none` when and only when the request is served, and otherwise the reason
-// and those of claim, resize, mark, rollback, reset, trim, remove, where there is such a call.
+//     diagnose      returns `none` if and only if the request succeeds, and otherwise the reason
+// and those of allocate_at, resize, mark, rollback, reset, trim and remove, where a subject has these calls.
 //
-// A broken law throws `broken`, with the calls that led to it.
+// A broken law throws `broken` with the calls that led to it.
 #pragma once
 
 #include "ledger.hpp"
@@ -30,7 +30,7 @@
 
 namespace laws {
 
-/// ALLOT_LONG=1 in the environment makes every run ten times as long.
+/// Returns `count`, or ten times as much if ALLOT_LONG=1 is in the environment.
 [[nodiscard]] inline std::size_t times(std::size_t count) {
     const char* const set = std::getenv("ALLOT_LONG");
     return set != nullptr && *set != '\0' && *set != '0' ? count * 10 : count;
@@ -39,17 +39,17 @@ namespace laws {
 class chance {
 public:
     explicit chance(number seed) : engine_{seed} {}
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`. Precondition: `bound` is not 0.
     number below(number bound) { return engine_() % bound; }
-    /// One of `count` things.
+    /// Returns an index of one of `count` elements.
     std::size_t which(std::size_t count) { return static_cast<std::size_t>(below(count)); }
     bool once_in(number count) { return below(count) == 0; }
 
 private:
-    std::mt19937_64 engine_;  // the standard fixes its numbers, unlike those of the distributions
+    std::mt19937_64 engine_;  // the standard specifies its numbers, unlike those of the distributions
 };
 
-/// A request: mostly small, sometimes large, odd or impossible.
+/// Returns a request: usually small, sometimes large, odd or invalid.
 [[nodiscard]] inline layout random_layout(chance& any, number room) {
     if (room < 8) room = 8;
     if (any.once_in(40)) {
@@ -71,15 +71,15 @@ private:
     return {static_cast<std::size_t>(size), static_cast<std::size_t>(align)};
 }
 
-/// The same places in both: blocks are told apart by their number.
+/// Checks that a block has the same position in both subjects. Blocks are identified by number.
 inline void same_places(subject& one, subject& other, id block, const ledger& book) {
     const std::vector<piece> a = one.pieces(block), b = other.pieces(block);
     bool same = a.size() == b.size();
     for (std::size_t i = 0; same && i != a.size(); ++i) same = a[i].space == b[i].space && a[i].at == b[i].at;
-    if (!same) throw broken{"the same calls give the same places, whatever was refused between them" + book.calls()};
+    if (!same) throw broken{"the same calls return the same positions, also with failures between them" + book.calls()};
 }
 
-/// The same sizes of regions in both, and the same answers, but for those of a device.
+/// Checks that both subjects have regions of the same sizes and return the same diagnoses, except for device errors.
 inline void same_answers(subject& one, subject& other, layout wanted, const ledger& book) {
     const std::vector<space> a = one.spaces(), b = other.spaces();
     bool same = a.size() == b.size();
@@ -89,17 +89,17 @@ inline void same_answers(subject& one, subject& other, layout wanted, const ledg
         if (first.reason == refusal::device_refused || second.reason == refusal::device_refused) continue;
         same = same && first == second;
     }
-    if (!same) throw broken{"a refusal changes neither regions nor answers" + book.calls()};
+    if (!same) throw broken{"a failure changes neither regions nor diagnoses" + book.calls()};
 }
 
-/// What a run did.
+/// Statistics of a run.
 struct played {
-    std::size_t served = 0;        // blocks given
-    std::size_t acquisitions = 0;  // of the device, also refused ones
+    std::size_t served = 0;  // allocated blocks
+    std::size_t acquisitions = 0;  // calls of the device, including failed ones
 };
 
-/// A random run. Beside it a twin, elsewhere in memory, gets the same calls, but none that was refused and no question:
-/// blocks must lie in the same places.
+/// A random run. A twin elsewhere in memory gets the same calls, except queries and calls that failed. Its blocks must
+/// have the same positions.
 inline played play_random(const maker& make, number seed, std::size_t steps, variant how = {}) {
     const std::unique_ptr<subject> main = make(how);
     how.elsewhere = true;
@@ -107,7 +107,7 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
     ledger book{*main};
     chance any{seed};
     const contract& promised = main->contract;
-    const std::unique_ptr<ledger> echo =  // what has to give back may differ after a refusal: it gets every call
+    const std::unique_ptr<ledger> echo =  // gets every call, because a failure may free memory
         twin && promised.gives_back ? std::make_unique<ledger>(*twin) : nullptr;
 
     number room = 0;
@@ -117,13 +117,13 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
 
     const auto follow = [&](id block, auto&& call) {
         if (twin == nullptr || block == nothing) return;
-        if (call() != block) throw broken{"what one subject serves, another serves as well" + book.calls()};
+        if (call() != block) throw broken{"a call that succeeds on one subject succeeds on another" + book.calls()};
         same_places(*main, *twin, block, book);
     };
 
     for (std::size_t step = 0; step != steps; ++step) {
         const number roll = any.below(100);
-        // Tides: the subject fills up, runs dry and fills up again; how far, the seed says.
+        // The subject fills up, drains and fills up again. The seed determines how far.
         const bool ebb = (step / 64 >> seed % 3) % 3 == 2;
         if (roll < 82) {
             if (book.live() == 0 || any.below(100) < (ebb ? 25 : 65)) {
@@ -131,7 +131,7 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
                 const std::size_t refusals = main->device_refusals();
                 id block = book.allocate(wanted);
                 if (block == nothing && how.fail_on != 0 && main->device_refusals() != refusals) {
-                    book.all_contents_kept();  // nothing is lost by it, and later calls work
+                    book.all_contents_kept();  // nothing is lost, and later calls work
                     block = book.allocate(wanted);
                 }
                 if (echo && block == nothing) static_cast<void>(echo->allocate(wanted));
@@ -216,8 +216,8 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
     return {book.served(), main->acquisitions()};
 }
 
-/// Every sequence of `length` calls: allocations of one, two and three units at three alignments, and every block that
-/// may be given back. The subject is empty again after each.
+/// Every sequence of `length` calls: allocations of one, two and three units at three alignments, and deallocations of
+/// every block that may be freed. The subject is empty again after every sequence.
 inline std::size_t play_all(const maker& make, number unit, number bytes, std::size_t most) {
     const std::unique_ptr<subject> main = make({.bytes = bytes});
     const contract& promised = main->contract;
@@ -247,15 +247,15 @@ inline std::size_t play_all(const maker& make, number unit, number bytes, std::s
     return count;
 }
 
-/// A device that refuses the n-th acquisition, for every n of a run: nothing is lost, the reason is known with the
-/// device's own code, and later calls work. Returns how many acquisitions there were.
+/// Lets the device fail the n-th acquisition, for every n of a run. Checks that nothing is lost, that the reason and
+/// the device's code are reported, and that later calls work. Returns the number of acquisitions.
 inline std::size_t fail_each_acquisition(const maker& make, number seed, std::size_t steps) {
     std::size_t n = 1;
     while (play_random(make, seed, steps, {.fail_on = n}).acquisitions >= n) ++n;
     return n - 1;
 }
 
-/// Refusals and questions take nothing: as many blocks fit after them as before.
+/// Failures and queries take no memory: the same number of blocks fits afterwards.
 inline void ask_too_much(const maker& make, layout each) {
     const auto count = [&](subject& s) {
         std::size_t held = 0;
@@ -268,13 +268,13 @@ inline void ask_too_much(const maker& make, layout each) {
     for (const number size : {room * 2, room + 1, room / 2 + 1}) {
         const layout wanted{static_cast<std::size_t>(size), 1};
         if (asked->diagnose(wanted).reason == refusal::none) continue;
-        if (asked->allocate(wanted) != nothing) throw broken{"what diagnose refuses is not served"};
+        if (asked->allocate(wanted) != nothing) throw broken{"a request fails if diagnose returns a reason"};
     }
     if (asked->diagnose(each).reason != fresh->diagnose(each).reason || count(*asked) != count(*fresh))
-        throw broken{"a refused request takes nothing, and neither does diagnose"};
+        throw broken{"a failed request takes no memory, and neither does diagnose"};
 }
 
-/// However small a region is: one that is held can be used, and one that cannot be cut is not held.
+/// For small regions of every size: a region that is held is usable, and a region that is too small is not held.
 inline void start_with_little(const maker& make) {
     for (number bytes = 1; bytes != 150; ++bytes) {
         const std::unique_ptr<subject> small = make({.bytes = bytes});
@@ -282,13 +282,13 @@ inline void start_with_little(const maker& make) {
         for (const space& each : small->spaces()) held += each.size;
         ledger book{*small};
         const id block = book.allocate({1, 1});
-        if ((block != nothing) != (held != 0)) throw broken{"what is held can be used" + book.calls()};
+        if ((block != nothing) != (held != 0)) throw broken{"a region that is held is usable" + book.calls()};
         book.free_all();
         book.is_whole();
     }
 }
 
-/// `bytes_for` is exact: a space of that size holds `count` blocks and no more, and one byte less holds one fewer.
+/// `bytes_for` is exact: a space of that size holds exactly `count` blocks, and one byte less holds one block fewer.
 inline std::size_t predict_capacity(const maker& make) {
     std::size_t asked = 0;
     const std::unique_ptr<subject> probe = make({});

@@ -1,7 +1,6 @@
-// The ledger: plays calls to a subject, keeps books of its own of what must be occupied, and asks the laws after each.
-//
-// Its model is brute force: runs of bytes that are occupied, and between them the holes. In band, a block has a word in
-// front of it and whole pairs of words, four at least; beside the memory, it has exactly what was asked for.
+// The ledger: makes calls to a subject, models the occupied memory, and checks the laws after every call. The model is
+// brute force: ranges of occupied bytes, and the holes between them. In band, a block has a word before it and occupies
+// whole pairs of words, at least four words. With a side table, it occupies exactly the requested bytes.
 #pragma once
 
 #include "subject.hpp"
@@ -12,21 +11,22 @@
 
 namespace laws {
 
-/// A run of bytes inside a space, counted from its first byte.
+/// A range of bytes in a space, counted from its first byte.
 struct run {
     number from = 0, to = 0;
     [[nodiscard]] number size() const { return to - from; }
 };
 
-/// What a block of `size` bytes occupies. In band: a word in front, whole pairs of words, four words at least.
+/// Returns the bytes that a block of `size` bytes occupies. In band: a word before it, whole pairs of words, at least
+/// four words.
 [[nodiscard]] inline number node_size(number size, const node_shape& shape) {
     if (size > ~number{0} - 2 * shape.granule - shape.header) return ~number{0};
     const number whole = (size + shape.header + shape.granule - 1) / shape.granule * shape.granule;
     return std::max(whole, shape.least);
 }
 
-/// The part of a space that blocks can occupy: what their holders use begins and ends at multiples of the granule, and
-/// there is room for one node.
+/// Returns the part of a space that blocks can occupy: the caller's bytes start and end at multiples of the granule,
+/// and one node fits.
 [[nodiscard]] inline run usable(const space& in, const node_shape& shape) {
     number first = 0, last = in.size;
     while (first < last && ((in.start + first + shape.header) % shape.granule != 0 || (in.start + first) % shape.first_align != 0))
@@ -36,8 +36,8 @@ struct run {
     return {first, last - shape.tail};
 }
 
-/// Whether a hole has a place for the request: every aligned place is tried. What is left before the block must be nothing
-/// or a node of its own; what is left behind may be swallowed.
+/// Returns true if the request fits in a hole, by trying every aligned position. The rest before the block must be
+/// empty or large enough for a node. The rest after the block may become part of the block.
 [[nodiscard]] inline bool fits(const run& hole, const space& in, layout wanted, const node_shape& shape) {
     const number need = node_size(wanted.size, shape);
     const number step = std::max<number>(wanted.align, shape.granule);
@@ -49,7 +49,7 @@ struct run {
     return false;
 }
 
-/// The books: plays calls to a subject, and asks the laws after each.
+/// The model of a subject. Makes calls to the subject and checks the laws after each.
 class ledger {
 public:
     explicit ledger(subject& of) : s_{of}, c_{of.contract} {}
@@ -59,14 +59,14 @@ public:
         layout wanted;
         number capacity = 0;
         std::vector<piece> pieces;
-        bool live = true;  // false: given back, but not in an order that the strategy reclaims
+        bool live = true;  // false: deallocated, but not in an order that makes it reusable
     };
 
     [[nodiscard]] const std::vector<entry>& entries() const { return entries_; }
     [[nodiscard]] std::size_t live() const { return live_; }
     [[nodiscard]] std::size_t served() const { return served_; }
 
-    /// Which entry is the one to give back next; `choice` picks where there is a choice.
+    /// Returns the index of the entry to free next; `choice` selects one if several are possible.
     [[nodiscard]] std::size_t next_to_free(number choice, bool in_order = true) const {
         std::vector<std::size_t> live;
         for (std::size_t i = 0; i != entries_.size(); ++i) {
@@ -108,9 +108,9 @@ public:
             reason_is_true(error, wanted, before, honoured, fitting, device_refused);
         } else {
             law(expected.reason == refusal::none || (c_.grows && expected.reason == refusal::device_refused),
-                "what diagnose refuses is not served");
-            law(valid, "an invalid layout is not served");
-            if (c_.exact && fitting) law(held_in(after) == held_in(before), "the device is asked only when no hole fits");
+                "a request fails if diagnose returns a reason");
+            law(valid, "an invalid layout fails");
+            if (c_.exact && fitting) law(held_in(after) == held_in(before), "the device is called only if no hole fits");
             enter(block, wanted, after);
         }
         within_limit(after);
@@ -120,7 +120,7 @@ public:
     void deallocate(std::size_t index) {
         entry& held = entries_[index];
         note("deallocate", held.block);
-        law(contents_kept(held), "contents are kept until the block is given back");
+        law(contents_kept(held), "contents are kept until the block is freed");
         s_.deallocate(held.block);
         --live_;
         held.live = false;
@@ -131,10 +131,10 @@ public:
         const number end = held.pieces[0].at + held.pieces[0].size;
         entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
         ring_from_ = entries_.empty() || entries_[0].pieces[0].at < end ? 0 : end;
-        while (!marks_.empty() && marks_.back().entries > index) marks_.pop_back();  // an older block was returned
+        while (!marks_.empty() && marks_.back().entries > index) marks_.pop_back();  // an older block was freed
     }
 
-    /// Gives everything back, in the order that the strategy reclaims; what it did not reclaim, by a reset.
+    /// Frees all blocks in the order of reuse, and the remaining ones by a reset.
     void free_all(number choice = 0) {
         while (live_ != 0) deallocate(next_to_free(choice++));
         if (!entries_.empty() && c_.resets) reset();
@@ -148,16 +148,16 @@ public:
         const bool records = records_left(before) >= 2;
         const allot::refusal foretold = s_.diagnose_at(where, at, size).reason;
         const id block = s_.allocate_at(where, at, size);
-        law((block != nothing) == (foretold == allot::refusal::none), "diagnose_at foretells whether a claim is refused");
+        law((block != nothing) == (foretold == allot::refusal::none), "diagnose_at predicts whether allocate_at fails");
         law((foretold == allot::refusal::not_free || foretold == allot::refusal::empty_layout) == !possible,
-            "a claim is refused as not free when the extent is not, and else for want of records");
+            "allocate_at fails as not free if the extent is not free, and otherwise as out of records");
         if (block == nothing) {
-            law(!possible || !records, "a free extent can be claimed");
+            law(!possible || !records, "allocate_at succeeds for a free extent");
         } else {
-            law(possible, "only a free extent can be claimed");
+            law(possible, "allocate_at succeeds only for a free extent");
             enter(block, {static_cast<std::size_t>(size), 1}, before);
             law(entries_.back().pieces[0].at == at && entries_.back().pieces[0].space == where,
-                "a claimed block lies where it was claimed");
+                "a block of allocate_at has the given position");
         }
     }
 
@@ -169,7 +169,7 @@ public:
         const number above = hole_at(held.pieces[0].space, old.to, spaces);
         const bool possible = size != 0 && node_size(size, c_.nodes) <= old.size() + above;
         const bool records = records_left(spaces) >= 1;
-        // The last block of a region that grows in place may grow as far as that.
+        // The last block of a region that grows in place may grow up to this position.
         const bool last = c_.in_place && old.to + above == usable(spaces[0], c_.nodes).to;
         const bool reachable = last && size != 0 && node_size(size, c_.nodes) <= largest(spaces[0]).to - old.from;
         const std::size_t refusals = s_.device_refusals();
@@ -178,17 +178,17 @@ public:
         const bool device_refused = s_.device_refusals() != refusals;
         const std::vector<space> after = s_.spaces();
         if (c_.holes == holes::anywhere) {
-            law(done ? possible || reachable : !possible || !records, "a block grows when and only when the bytes above it are free");
+            law(done ? possible || reachable : !possible || !records, "a block grows if and only if the bytes above it are free");
             if (c_.exact) law(done || !reachable || !records || device_refused, "the last block grows with its region");
         }
         const std::vector<piece> now = s_.pieces(held.block);
-        law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space, "a resized block stays where it is");
+        law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space, "a resized block keeps its position");
         law(after == spaces || (done && !possible && reachable && after[0].start == spaces[0].start),
-            "a resize asks the device only for the last block of a region that grows in place");
+            "a resize calls the device only for the last block of a region that grows in place");
         within_limit(after);
         if (!done) {
-            law(s_.capacity(held.block) == held.capacity, "a refused resize changes nothing");
-            law(contents_kept(held), "a refused resize keeps the contents");
+            law(s_.capacity(held.block) == held.capacity, "a failed resize changes nothing");
+            law(contents_kept(held), "a failed resize keeps the contents");
             return;
         }
         entry changed = held;
@@ -196,11 +196,11 @@ public:
         law(size <= changed.capacity, "the capacity is at least the new size");
         held.capacity = changed.capacity < held.capacity ? changed.capacity : held.capacity;
         if (size < held.capacity) held.capacity = size;
-        law(contents_kept(held), "a resize keeps the contents that both sizes have");
+        law(contents_kept(held), "a resize keeps the common contents of both sizes");
         entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
         --live_;
         enter(changed.block, {static_cast<std::size_t>(size), 1}, after);
-        // Its age stays: what is reclaimed in order is reclaimed in the order of allocation.
+        // The entry keeps its age: the order of reuse is the order of allocation.
         std::rotate(entries_.begin() + static_cast<std::ptrdiff_t>(index), entries_.end() - 1, entries_.end());
     }
 
@@ -221,7 +221,7 @@ public:
         return marks_.size() - 1;
     }
     [[nodiscard]] std::size_t marks() const { return marks_.size(); }
-    /// Returns the subject's own number of the mark.
+    /// Returns the subject's number of the mark.
     std::size_t rollback(std::size_t index) {
         note("rollback", index);
         const std::vector<space> before = s_.spaces();
@@ -231,7 +231,7 @@ public:
         live_ = 0;
         for (const entry& held : entries_) live_ += held.live;
         if (entries_.empty()) ring_from_ = 0;
-        marks_.resize(index + 1);  // a mark may be returned to again; later ones may not
+        marks_.resize(index + 1);  // a mark stays valid after a rollback to it; later marks do not
         return marks_[index].of_subject;
     }
 
@@ -244,23 +244,23 @@ public:
         for (std::size_t i = 0; i != before.size(); ++i) {
             const bool occupied = !nodes_in(i).empty();
             if (c_.in_place) {
-                law(after[i].size == 0 || after[i].start == before[i].start, "a trim leaves a region where it is");
+                law(after[i].size == 0 || after[i].start == before[i].start, "a trim does not move a region");
                 law(after[i].size <= before[i].size, "a trim makes no region larger");
-                law((after[i].size != 0) == occupied, "a trim keeps a region when and only when a block lies in it");
+                law((after[i].size != 0) == occupied, "a trim keeps a region if and only if it has a block");
                 for (const run& each : nodes_in(i)) law(each.to <= after[i].size, "a trim keeps every block inside");
                 gone += before[i].size - after[i].size;
                 continue;
             }
             law(after[i].size == 0 || after[i] == before[i], "a trim changes no region that it keeps");
-            if (occupied) law(after[i] == before[i], "a trim releases no region with a block in it");
-            if (!occupied) law(after[i].size == 0, "a trim releases every region without a block in it");
+            if (occupied) law(after[i] == before[i], "a trim releases no region with a block");
+            if (!occupied) law(after[i].size == 0, "a trim releases every region without a block");
             gone += before[i].size - after[i].size;
         }
-        law(released == gone, "a trim returns how many bytes it released");
+        law(released == gone, "a trim returns the number of released bytes");
         within_limit(after);
     }
 
-    /// Gives one extent up and inserts it again.
+    /// Removes one extent and inserts it again.
     void remove(std::size_t where) {
         note("remove", where);
         const std::vector<space> before = s_.spaces();
@@ -269,29 +269,29 @@ public:
         const bool usable_at_all = c_.slot != 0 ? before[where].size >= c_.slot + c_.slot_align
                                                 : usable(before[where], c_.nodes).size() != 0;
         const bool done = s_.remove(where);
-        law(done == (!occupied && usable_at_all), "an extent is given up when and only when all of it is free");
+        law(done == (!occupied && usable_at_all), "an extent is removable if and only if all of it is free");
         if (!done) return;
         const std::vector<space> without = s_.spaces();
         for (number size = before[where].size; size != 0; size /= 2) {
             const layout wanted{static_cast<std::size_t>(size), 1};
             const bool fitting = hole_for(wanted, without);
             law(s_.diagnose(wanted).reason == refusal::none ? fitting : !fitting || records_left(without) < 2,
-                "what was removed is not given");
+                "no block is in a removed extent");
         }
-        law(s_.insert(where) || !records, "an extent that was given up can be inserted again");
+        law(s_.insert(where) || !records, "a removed extent can be inserted again");
     }
 
     void move() {
         note("move");
         const std::vector<space> before = s_.spaces();
         s_.move();
-        law(s_.spaces() == before, "an arena that is moved keeps its regions");
+        law(s_.spaces() == before, "a moved arena keeps its regions");
     }
 
-    /// With nothing allocated, every space is one hole again: its largest block can be had, in all of them at once.
+    /// Without blocks, every space is one hole again: its largest block can be allocated, in all spaces together.
     void is_whole() {
-        law(live_ == 0, "all was given back");
-        if (!entries_.empty()) return;  // never reclaimed
+        law(live_ == 0, "all memory is released");
+        if (!entries_.empty()) return;  // never reusable
         std::vector<number> largest;
         for (const space& each : s_.spaces()) {
             const run all = usable(each, c_.nodes);
@@ -306,15 +306,15 @@ public:
         for (const number size : largest) {
             if (c_.records != 0 && records_left(before) < 2) break;
             const id block = allocate({static_cast<std::size_t>(size), 1});
-            if (c_.exact) law(block != nothing, "when all was given back, every region is one hole again");
+            if (c_.exact) law(block != nothing, "after all blocks are freed, every region is one hole again");
         }
-        // A strategy that does not look at every hole may miss the one that fits.
+        // A strategy that does not visit every hole may miss the hole that fits.
         const bool may_miss = !c_.exact && !c_.one_by_one && c_.slot == 0;
-        if (!may_miss) law(held_in(s_.spaces()) == held_in(before), "what was given back is enough");
+        if (!may_miss) law(held_in(s_.spaces()) == held_in(before), "the freed bytes are sufficient");
         free_all();
     }
 
-    /// Every block still holds what was written into it.
+    /// Checks that every block still has its contents.
     void all_contents_kept() {
         for (const entry& held : entries_) {
             if (held.live) law(contents_kept(held), "contents are kept");
@@ -350,7 +350,7 @@ private:
         return held;
     }
 
-    /// The occupied runs of one space, from low to high.
+    /// Returns the occupied ranges of one space in ascending order.
     [[nodiscard]] std::vector<run> nodes_in(std::size_t space) const {
         std::vector<run> nodes;
         for (const entry& held : entries_) {
@@ -362,7 +362,7 @@ private:
         return nodes;
     }
 
-    /// The holes of one space that the strategy can still give.
+    /// Returns the holes of one space that the strategy can still allocate.
     [[nodiscard]] std::vector<run> holes_in(std::size_t where, const space& in) const {
         const run all = usable(in, c_.nodes);
         if (all.size() == 0) return {};
@@ -415,7 +415,7 @@ private:
         return found;
     }
 
-    /// Whether a slot that no block has begins here.
+    /// Returns true if a slot without a block starts here.
     [[nodiscard]] bool is_free_slot(const space& in, number at) const {
         const number skipped = (number{0} - in.start) & (c_.slot_align - 1);
         if (at < skipped || at >= in.size || (at - skipped) % c_.slot != 0 || in.size - at < c_.slot) return false;
@@ -423,7 +423,7 @@ private:
                std::none_of(entries_.begin(), entries_.end(), [&](const entry& e) { return e.pieces[0].at == at; });
     }
 
-    /// How many slots are free, where every slot is aligned, whatever the bases are.
+    /// Returns the number of free slots, where every slot is aligned for all bases.
     [[nodiscard]] number free_slots(const std::vector<space>& spaces) const {
         number slots = 0;
         for (const space& each : spaces) {
@@ -444,11 +444,11 @@ private:
         return false;
     }
 
-    /// What the one region comes to when it has grown as far as it may.
+    /// Returns the usable range of the region after its largest growth.
     [[nodiscard]] run largest(const space& in) const {
         return usable({in.start, s_.largest_region(), in.known_align}, c_.nodes);
     }
-    /// Whether the request fits with more memory, as far as limits tell.
+    /// Returns true if the request fits with more memory, within all limits.
     [[nodiscard]] bool may_grow(layout wanted, const std::vector<space>& spaces) const {
         if (!c_.in_place || spaces[0].size == 0) return s_.may_grow(wanted);
         const run all = usable(spaces[0], c_.nodes);
@@ -457,12 +457,12 @@ private:
             if (hole.to == all.to) end.from = hole.from;
         return end.from <= end.to && fits(end, spaces[0], wanted, c_.nodes);
     }
-    /// A region takes two records, a longer one a hole at its end; and a block up to two.
+    /// A region takes two records, an extension one for a hole at its end, and a block up to two.
     [[nodiscard]] number records_to_grow(const std::vector<space>& spaces) const {
         return c_.in_place && spaces[0].size != 0 ? 3 : 4;
     }
 
-    /// How many free bytes begin at `from`.
+    /// Returns the number of free bytes that start at `from`.
     [[nodiscard]] number hole_at(std::size_t where, number from, const std::vector<space>& spaces) const {
         for (const run& hole : holes_in(where, spaces[where])) {
             if (hole.from == from) return hole.size();
@@ -470,7 +470,7 @@ private:
         return 0;
     }
 
-    /// Whether the strategy takes a block back for reuse at once.
+    /// Returns true if the block is reusable immediately after its deallocation.
     [[nodiscard]] bool is_reclaimed(std::size_t index) const {
         switch (c_.reclaims) {
             case reclaim::never: return false;
@@ -504,19 +504,19 @@ private:
         return false;
     }
 
-    /// Checks a new block against everything, and enters it.
+    /// Checks a new block against all laws and enters it.
     void enter(id block, layout wanted, const std::vector<space>& spaces) {
         entry fresh{block, wanted, s_.capacity(block), s_.pieces(block), true};
         law(wanted.size <= fresh.capacity, "the capacity is at least the size");
-        law(!fresh.pieces.empty(), "a block lies in the subject's memory");
+        law(!fresh.pieces.empty(), "a block is in the subject's memory");
         for (const piece& each : fresh.pieces) {
-            law(each.space < spaces.size() && spaces[each.space].size != 0, "a block lies in a region that is held");
+            law(each.space < spaces.size() && spaces[each.space].size != 0, "a block is in a region that is held");
             const space& in = spaces[each.space];
-            law(each.at <= in.size && each.size <= in.size - each.at, "a block lies inside its region");
-            law(c_.nodes.header <= each.at, "the record in front of a block lies inside its region");
+            law(each.at <= in.size && each.size <= in.size - each.at, "a block is inside its region");
+            law(c_.nodes.header <= each.at, "the record before a block is inside its region");
             if (each.aligned) {
                 law((in.start + each.at) % wanted.align == 0, "a block is aligned");
-                law(wanted.align <= in.known_align, "an alignment is only promised where the base has it");
+                law(wanted.align <= in.known_align, "an alignment is satisfied only if the base has it");
             }
             const run node{each.at - c_.nodes.header, each.at + each.size};
             for (const run& other : nodes_in(each.space))
@@ -564,22 +564,22 @@ private:
             case refusal::none: break;
             case refusal::empty_layout: law(wanted.size == 0, "empty_layout: the size is 0"); break;
             case refusal::bad_alignment:
-                law(wanted.size != 0 && !allot::is_alignment(wanted.align), "bad_alignment: no power of two");
+                law(wanted.size != 0 && !allot::is_alignment(wanted.align), "bad_alignment: not a power of two");
                 break;
             case refusal::misaligned:
-                law(!honoured || wanted.align > c_.slot_align, "misaligned: the base has not this alignment");
+                law(!honoured || wanted.align > c_.slot_align, "misaligned: the base does not have this alignment");
                 break;
             case refusal::exhausted:
-                if (counted) law(largest < wanted.size && !fitting, "exhausted: not enough is free");
+                if (counted) law(largest < wanted.size && !fitting, "exhausted: not enough bytes are free");
                 if (counted && c_.holes == holes::anywhere)
-                    law(free < wanted.size, "exhausted: fewer bytes are free than asked for");
+                    law(free < wanted.size, "exhausted: fewer bytes are free than requested");
                 break;
             case refusal::fragmented:
-                if (counted) law(free >= wanted.size && !fitting, "fragmented: enough is free, but in pieces");
+                if (counted) law(free >= wanted.size && !fitting, "fragmented: enough bytes are free, but not contiguous");
                 break;
-            case refusal::not_free: law(false, "not_free is an answer to a claim only"); break;
+            case refusal::not_free: law(false, "not_free is a reason of allocate_at only"); break;
             case refusal::out_of_records:
-                // A block takes up to two, a region two more.
+                // A block takes up to two records, a region two more.
                 law(records_left(spaces) < (c_.grows && !fitting ? records_to_grow(spaces) : 2),
                     "out_of_records: the side table is full");
                 break;
@@ -587,10 +587,10 @@ private:
                 if (c_.exact)
                     law(wanted.size > c_.largest_offset || (c_.slot != 0 && wanted.size > c_.slot) ||
                             (c_.grows && !may_grow(wanted, spaces)),
-                        "over_limit: there is a limit");
+                        "over_limit: a limit exists");
                 break;
             case refusal::device_refused:
-                law(device_refused || (!c_.grows && free == 0), "device_refused: the device was asked");
+                law(device_refused || (!c_.grows && free == 0), "device_refused: the device was called");
                 break;
         }
         const bool strategy_answered = error.reason == refusal::exhausted || error.reason == refusal::fragmented ||
@@ -600,8 +600,8 @@ private:
 
     void within_limit(const std::vector<space>& spaces) const {
         const number held = held_in(spaces);
-        law(held <= s_.limit(), "no more is held than the growth's limit");
-        if (c_.grows) law(held == s_.held_from_device(), "what the arena holds is what the device gave");
+        law(held <= s_.limit(), "the held bytes do not exceed the growth's limit");
+        if (c_.grows) law(held == s_.held_from_device(), "the arena holds all regions of the device");
     }
 
     subject& s_;
@@ -609,7 +609,7 @@ private:
     std::vector<entry> entries_;  // in the order of allocation
     std::size_t live_ = 0, served_ = 0;
     std::vector<remembered> marks_;
-    number ring_from_ = 0;  // where the oldest block's room begins, with what alignment skipped before it
+    number ring_from_ = 0;  // start of the oldest block, including the bytes that alignment skipped before it
     std::vector<call> calls_;
 };
 

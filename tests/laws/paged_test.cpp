@@ -20,18 +20,18 @@ constexpr row paged_memory[] = {
 /// Combined.
 constexpr row combined_memory[] = {
     {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
-    {"fallback: pool, then best fit with records beside", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
+    {"fallback: pool, then best fit with a side table", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
 };
 
 }  // namespace
 }  // namespace laws
 
-TEST_CASE("paged arenas keep the laws") {
+TEST_CASE("laws: paged arenas") {
     CHECK(std::size(laws::paged_memory) == 9);
     laws::judge(laws::paged_memory);
 }
 
-TEST_CASE("combined allocators keep the laws") {
+TEST_CASE("laws: combined allocators") {
     CHECK(std::size(laws::combined_memory) == 2);
     laws::judge(laws::combined_memory);
 }

@@ -1,7 +1,7 @@
-// What combinations are made of that keep the laws: strategies, node stores, devices, growths, options.
+// The parts of the combinations that satisfy the laws: strategies, node stores, devices, growths, options.
 //
-// Every row of a table is one combination that a user can write. The tables are in the tests that judge them, which assert how
-// many rows they have, so that one which no longer compiles and is taken out is noticed.
+// Every row of a table is a combination that a user can write. The tables are in the tests, which assert the number of
+// their rows, so that a removed row is noticed.
 #pragma once
 
 #include "adapters.hpp"
@@ -15,10 +15,10 @@ using allot::host::buffer;
 using allot::host::heap;
 using storage = allot::host::static_storage<2048, 4096>;
 using even_pages = pages<page_options{}>;
-using uneven_pages = pages<page_options{.phase = {16, 0}}>;  // bases in turn 16 bytes behind a page, and at one
+using uneven_pages = pages<page_options{.phase = {16, 0}}>;  // on and 16 bytes after a page boundary
 using odd_pages = pages<page_options{.phase = {1, 40}}>;
 using whole_pages = pages<page_options{.min_align = 64, .granularity = 4096}>;
-using protected_pages = pages<page_options{.accessible = false, .phase = {16, 0}}>;  // any touch is a fault
+using protected_pages = pages<page_options{.accessible = false, .phase = {16, 0}}>;  // every access faults
 using even_handles = handles<handle_options{}>;
 using uneven_handles = handles<handle_options{.align = {16, 4096}}>;
 
@@ -90,7 +90,7 @@ using on = arena_subject<arena_over<Device, Strategy, Growth, Options>>;
 template <class Strategy, whereabouts Where = whereabouts::low>
 using alone = strategy_subject<Strategy, Where>;
 
-/// Rows of 64 bytes, named by pointers or by indices.
+/// Rows of 64 bytes, with a table of pointers or of indices.
 template <class RowDevice, class RowStrategy, class TableStrategy, class Entry = allot::row_pointer>
 using paged_over = paged_subject<arena_over<RowDevice, RowStrategy>, arena_over<even_pages, TableStrategy>,
                                  allot::pointer_table<64, Entry, typename RowDevice::address_model>>;

@@ -1,4 +1,4 @@
-// The laws of memory that the host cannot touch: see laws.hpp.
+// The laws of memory that the host cannot access: see laws.hpp.
 #include "subjects.hpp"
 
 namespace laws {
@@ -18,7 +18,7 @@ constexpr row protected_memory[] = {
     {"pool, bitmap, protected pages", make<on<protected_pages, pool<bitmap>>>},
 };
 
-/// A handle and an offset. (OpenCL itself: tests/unit/host/opencl_laws_test.cpp.)
+/// A handle and an offset. tests/unit/opencl/laws_test.cpp covers OpenCL itself.
 constexpr row handle_memory[] = {
     {"best fit, automatic, handles", make<on<even_handles, automatic>>},
     {"best fit, side table of 24, handles", make<on<even_handles, beside_fixed>>},
@@ -37,12 +37,12 @@ constexpr row handle_memory[] = {
 }  // namespace
 }  // namespace laws
 
-TEST_CASE("arenas over protected pages keep the laws") {
+TEST_CASE("laws: arenas over protected pages") {
     CHECK(std::size(laws::protected_memory) == 10);
     laws::judge(laws::protected_memory);
 }
 
-TEST_CASE("arenas over handles keep the laws") {
+TEST_CASE("laws: arenas over handles") {
     CHECK(std::size(laws::handle_memory) == 12);
     laws::judge(laws::handle_memory);
 }

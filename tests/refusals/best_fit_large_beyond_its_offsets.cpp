@@ -1,5 +1,5 @@
 // A limit that no size of 16 bits reaches.
-// refused: allot: best_fit_options::large does not fit the offset type: no size would be placed from the top
+// refused: allot: best_fit_options::large does not fit the offset type: use a smaller size
 // alone
 #include <allot/strategy/best_fit.hpp>
 

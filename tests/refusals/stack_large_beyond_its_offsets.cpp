@@ -1,5 +1,5 @@
 // A limit that no size of 16 bits reaches.
-// refused: allot: stack_options::large does not fit the offset type: no size would be stacked from the top
+// refused: allot: stack_options::large does not fit the offset type: use a smaller size
 #include <allot/strategy/stack.hpp>
 
 int main() {

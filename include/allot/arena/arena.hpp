@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena: one device + one strategy + one growth, the allocator that most users name.
+// arena: an allocator that is made of a device, a strategy and a growth.
 //
 //     allot::arena<allot::host::static_storage<64_KiB>, allot::bump<>> scratch;
 //     auto block = scratch.allocate({.size = 256, .align = 32});
@@ -7,14 +7,18 @@
 //     layout ─► arena ─► strategy ─► extent ─► address model ─► block
 //                 └────► device: a region, rarely
 //
-// The device gives regions, the strategy cuts them, and the device's address model names what was cut; offset_space.hpp
-// says how regions lie in the strategy's offsets.
+// The device provides regions, the strategy divides them, and the device's address model forms the address of a block.
+// offset_space.hpp describes the mapping between regions and the strategy's offsets.
 //
-// Complexity: the strategy's; a few instructions more where regions are several. Memory: the strategy, the device, and
-// 24 bytes a region. As synchronised as the strategy: not at all, but with pool_store::atomic_bitmap.
+// When to use: in almost every case. An arena is the allocator that containers, storages and tensors use.
+// When not to use: for memory whose consumers take no offset, or where every block is a region. Use naive there.
+// Complexity: that of the strategy; a few instructions more with several regions.
+// Memory: the strategy, the device, and 24 bytes for every region.
+// Thread safety: that of the strategy: not synchronized, except with pool_store::atomic_bitmap.
 //
-// An arena moves when its device does, and its blocks stay where they are. A moved-from arena has no blocks and no regions.
-// It is destroyed or, where it grows and its device still gives memory (host::heap), used as a new one.
+// An arena is movable if its device is, and its blocks stay in place. A moved-from arena has no blocks and no regions.
+// It can be destroyed. It can also be used as a new arena if it grows and its device still provides memory
+// (host::heap).
 #pragma once
 
 #include <allot/arena/detail/regions.hpp>
@@ -28,29 +32,31 @@
 namespace allot {
 inline namespace v1 {
 
-/// What an arena remembers in a mark.
+/// Mark of an arena, for `rollback`.
 template <class Mark>
 struct arena_mark {
-    Mark of_strategy;
-    std::size_t region = 0;  // which, where they are used one by one; its position, where it grows in place
-    std::uint64_t count = 0;
+    Mark of_strategy;         ///< The strategy's mark.
+    std::size_t region = 0;   ///< The current region: an index, or a position where it grows in place.
+    std::uint64_t count = 0;  ///< Number of calls before the mark, in a hardened arena.
 };
 
+/// Allocator over the regions of a device. `Options` sets the hardening and the alignment of regions; `OnMisuse` is the
+/// type that handles misuses (hardening.hpp).
 template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
-    static_assert(detail::arena_order<Device, Strategy>());  // first, so that its sentence is
+    static_assert(detail::arena_order<Device, Strategy>());  // first, so that it is reported first
     static constexpr memory_traits where = detail::region_traits<Device, Growth>(Options.align);
 
 public:
-    using device_type = Device;
-    using strategy_type = typename strategy_in<Strategy, where>::type;
+    using device_type = Device;                                         ///< The device.
+    using strategy_type = typename strategy_in<Strategy, where>::type;  ///< The strategy, adapted to the device.
 
 private:
-    static_assert(is_alignment(Options.align), "allot: arena_options::align is a power of two");
+    static_assert(is_alignment(Options.align), "allot: arena_options::align must be a power of two");
     static_assert(!concurrent<strategy_type> || Options.hardening == hardening::none,
-                  "allot: what a hardened arena knows of its blocks is not for several threads at once: use hardening::none, or "
-                  "synchronized over a pool with another store");
+                  "allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or "
+                  "synchronized<Arena, Lock> over a pool with another store");
 
     using regions_type = detail::arena_regions<Device, strategy_type, Growth, Options.align>;
     using space = typename regions_type::space_type;
@@ -64,29 +70,32 @@ private:
     struct nothing {};
 
 public:
-    using address_model = model;
-    using region_type = typename space::region_type;
+    using address_model = model;                      ///< Address model of the device.
+    using region_type = typename space::region_type;  ///< Region of the device.
+    /// Metadata of a block.
     using metadata_type =
         std::conditional_t<checked, hardened_metadata<typename space::metadata_type>, typename space::metadata_type>;
-    using block_type = block<typename model::address, metadata_type>;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr offset_use offsets = Device::offsets;
-    static constexpr dl_device_type dl_device = Device::dl_device;
-    static constexpr reclaim reclaims = strategy_type::reclaims;
+    using block_type = block<typename model::address, metadata_type>;     ///< Result of an allocation.
+    static constexpr bool host_accessible = Device::host_accessible;    ///< Whether the host may access the memory.
+    static constexpr offset_use offsets = Device::offsets;              ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = Device::dl_device;      ///< Device type for DLPack.
+    static constexpr reclaim reclaims = strategy_type::reclaims;        ///< Order in which blocks can be freed.
 
-    /// Over a device with a window, the arena takes all of it; an arena that grows acquires nothing before it is needed.
+    /// Acquires the whole window of a device that has one. An arena that grows acquires nothing before the first
+    /// request.
     arena() noexcept
         requires std::default_initializable<Device>
     {
         regions_.acquire_window();
     }
+    /// Moves the device in. Acquires the same memory as the default constructor.
     explicit arena(Device device) noexcept : regions_{std::move(device)} { regions_.acquire_window(); }
 
-    /// Acquires a first region of at least `size` bytes at once. When the device refuses, the arena holds nothing, and
-    /// `diagnose` has the device's code.
+    /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
+    /// returns the device's error.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
 
-    /// For the sentence: a size alone, or nothing, makes no device.
+    // The following constructors report a missing device at compile time.
     template <std::integral Size>
         requires(!std::convertible_to<Size, Device>)
     explicit arena(Size) : arena{refused_device()} {
@@ -100,9 +109,11 @@ public:
                                   "arena{host::virtual_memory{64_GiB}}");
     }
 
+    /// Moves the device, the regions and the strategy. Blocks stay in place.
     arena(arena&&) noexcept = default;
     arena& operator=(arena&&) = delete;
 
+    /// Allocates a block, after growth if necessary. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if constexpr (checked && markable<strategy_type>) {
             const auto before = mark();
@@ -115,13 +126,13 @@ public:
         }
     }
 
-    /// Takes a block back, as it was handed out. An empty block is fine.
+    /// Frees a block. Precondition: the block is empty or is an unchanged result of this arena that is not yet freed.
     void deallocate(block_type held) noexcept {
         if (!held || !is_freed(held)) return;
         regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
 
-    /// Gives exactly these bytes, counted from the region's base, if they are free.
+    /// Allocates exactly these bytes, at an offset from the region's base. Returns an empty block if they are not free.
     [[nodiscard]] block_type allocate_at(extent wanted) noexcept
         requires one_region && positional<strategy_type>
     {
@@ -129,7 +140,7 @@ public:
         return bytes ? admit(regions_.strategy().allocate_at(bytes)) : block_type{};
     }
 
-    /// Why `allocate_at` would refuse.
+    /// Returns the reason for which `allocate_at(wanted)` would fail.
     [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
         requires one_region && positional<strategy_type>
     {
@@ -138,8 +149,8 @@ public:
         return bytes ? regions_.strategy().diagnose_at(bytes) : diagnosis{refusal::not_free};
     }
 
-    /// Grows or shrinks a block where it stands; false, and nothing changed, when it cannot. Where the region grows in
-    /// place, it does so for its last block.
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. A region that grows
+    /// in place is extended for its last block.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable<strategy_type>
     {
@@ -161,8 +172,8 @@ public:
         return true;
     }
 
-    /// What the holder of a block may use, in bytes: at least its size; 0 for one that a hardened arena knows not to be
-    /// live.
+    /// Returns the usable bytes of a block: at least its size; 0 for an empty block, or a misused one in a hardened
+    /// arena.
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
         if (!held) return 0;
         if constexpr (checked) {
@@ -171,31 +182,31 @@ public:
         return capacity_of(regions_.space().allocation_for(bare(held)));
     }
 
-    /// Whether exactly this block is live. When it is not, the misuse is reported.
+    /// Returns true if exactly this block is live. Otherwise reports the misuse.
     [[nodiscard]] bool check(block_type held) const noexcept
         requires checked
     {
         return known_block(held) != nullptr;
     }
 
-    /// True when the block lies in a region of this arena, live or not.
+    /// Returns true if the block is inside a region of this arena, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept {
         return held && regions_.space().contains(bare(held));
     }
 
-    /// Forgets every block at once and keeps the regions.
+    /// Frees every block and keeps the regions.
     void reset() noexcept
         requires resettable<strategy_type>
     {
         if constexpr (regions_type::one_by_one) {
-            regions_.use_region(Growth::regions);  // none: the next request starts with the first
+            regions_.use_region(Growth::regions);  // no region: the next request starts with the first one
         } else {
             regions_.strategy().reset();
         }
         if constexpr (checked) live_.clear();
     }
 
-    /// Remembers what is allocated now, for `rollback`.
+    /// Returns a mark for `rollback`.
     [[nodiscard]] auto mark() const noexcept
         requires markable<strategy_type>
     {
@@ -208,10 +219,11 @@ public:
     template <class S = strategy_type>
         requires(!markable<S>)
     void mark() const noexcept {
-        static_assert(!sizeof(S), "allot: this strategy has no marks: use bump or stack for mark and rollback, or give "
-                                  "blocks back one by one");
+        static_assert(!sizeof(S), "allot: this strategy has no marks: use bump, stack or ring for mark and "
+                                  "rollback, or free blocks one by one");
     }
-    /// Everything allocated since is free again. Precondition: no earlier mark, and no reset, was returned to before.
+    /// Frees every block that was allocated since the mark. Precondition: the mark is from this arena, and neither
+    /// `reset` nor `rollback` to an earlier mark was called since.
     template <class Mark>
     void rollback(arena_mark<Mark> mark) noexcept
         requires markable<strategy_type>
@@ -220,15 +232,15 @@ public:
             if (mark.region != regions_.current_region()) regions_.use_region(mark.region);
         }
         if (regions_type::in_place && mark.region != model::position(regions_.space().regions[0].base)) {
-            regions_.strategy().reset();  // nothing was allocated when that region was given up, or before there was one
+            regions_.strategy().reset();  // the arena had no region, or the marked region had no block and was released
         } else {
             regions_.strategy().rollback(mark.of_strategy);
         }
         if constexpr (checked) live_.clear_since(mark.count);
     }
 
-    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place. A
-    /// device that keeps regions (cached) gives back all that it keeps, too. Returns how many bytes.
+    /// Releases every region without a live block, or the free end of the region that grows in place. A device that
+    /// keeps regions (cached) releases all of them as well. Returns the number of released bytes.
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {
@@ -236,13 +248,14 @@ public:
         return regions_.trim();
     }
 
-    /// Remembers which regions are held, for `shrink_to`.
+    /// Returns the regions that are held now, for `shrink_to`.
     [[nodiscard]] auto held() const noexcept
         requires regions_type::can_trim
     {
         return regions_.space();
     }
-    /// Gives the device back what was acquired since. Precondition: nothing lives there, and nothing was trimmed since.
+    /// Releases the memory that was acquired since `held()`. Precondition: it has no live block, and `trim` was not
+    /// called since.
     void shrink_to(const decltype(std::declval<const regions_type&>().space())& held) noexcept
         requires regions_type::can_trim
     {
@@ -251,27 +264,29 @@ public:
         regions_.shrink_to(held);
     }
 
-    /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
-    /// again, and all that is larger and as aligned, until it gives as much, or `trim` gives something back.
+    /// Returns the reason for which `allocate(wanted)` would fail. Does not call the device: after a failed request to
+    /// the device, every request of at least that size and alignment counts as failing, until the device provides as
+    /// much memory or `trim` releases some.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
 
-    /// Bytes held from the device, over all regions.
+    /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t size() const noexcept { return regions_.space().size(); }
 
-    /// The regions, in the order in which they are used; one that is not held is empty. A reference to an array of
-    /// Growth::regions; but an array of one, where the region is not kept because the compiler knows it.
+    /// Returns the regions in the order of their use; a region that is not held is empty. The result is a reference to
+    /// an array of `Growth::regions`, or a range of one region by value if the region is a constant that is not stored.
     [[nodiscard]] decltype(auto) regions() const noexcept {
         if constexpr (regions_type::embedded) return detail::known_region<region_type>{regions_.space().regions[0]};
         else return (regions_.space().regions);
     }
 
+    /// Returns the device.
     [[nodiscard]] const Device& device() const noexcept { return regions_.device(); }
+    /// Returns the strategy.
     [[nodiscard]] const strategy_type& strategy() const noexcept { return regions_.strategy(); }
 
 private:
     static constexpr bool overwrites = Options.hardening == hardening::debug && where.host_pointers;
-
-    /// The block as the strategy's arena knows it.
+    /// Returns the block without the hardening's number.
     [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {
         if constexpr (checked) return typename space::block_type{held.address, held.size, held.metadata.of_strategy};
         else return (held);
@@ -282,10 +297,8 @@ private:
     [[nodiscard]] bool resize_allocation(const block_type& held, std::size_t size) noexcept {
         return regions_.resize(regions_.space().allocation_for(bare(held)), static_cast<offset>(size));
     }
-
-    static Device refused_device();  // not defined: its callers do not compile
-
-    /// An extent of the one region as the strategy counts it; empty when it does not lie inside.
+    static Device refused_device();  // not defined, because its callers do not compile
+    /// Translates an extent of the region to the strategy's offsets; empty if it is not inside the region.
     [[nodiscard]] auto in_offsets(extent wanted) const noexcept {
         basic_extent<offset> inside;
         if (!extent{0, regions_.space().regions[0].size}.contains(wanted)) return inside;
@@ -294,19 +307,14 @@ private:
             inside = {static_cast<offset>(at), static_cast<offset>(wanted.size)};
         return inside;
     }
-
     [[nodiscard]] block_type admit(allocation given) noexcept {
-        if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty, too
+        if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty as well
             if (!given) return {};
         const typename space::block_type fresh = regions_.space().block_for(given, regions_.current_region());
         if constexpr (checked) return register_block(fresh, given);
         else return fresh;
     }
-
-    // ── hardening ────────────────────────────────────────────────────────────────────────────────────────────────
-
     using plain_blocks = detail::live_blocks<block_type>;
-
     [[nodiscard]] block_type register_block(const typename space::block_type& plain, allocation given) noexcept {
         block_type fresh{plain.address, plain.size, {plain.metadata}};
         const std::size_t at = model::position(fresh.address), room = capacity_of(given);
@@ -317,8 +325,7 @@ private:
         if constexpr (overwrites) look_at_fresh(at, room, at, at + fresh.size);
         return fresh;
     }
-
-    /// Whether a block may be given back; then it is not live any more.
+    /// Returns true if a block may be freed, and records it as freed.
     [[nodiscard]] bool is_freed([[maybe_unused]] const block_type& held) noexcept {
         if constexpr (checked) {
             const auto* const known = known_block(held);
@@ -330,18 +337,15 @@ private:
         }
         return true;
     }
-
-    /// What is known of a live block; nullptr when it is none, which is reported.
+    /// Returns the record of a live block. Otherwise reports the misuse and returns nullptr.
     [[nodiscard]] auto known_block(const block_type& held) const noexcept {
         return live_.template check<OnMisuse>(held, model::position(held.address), owns(held));
     }
-
     template <class Known>
     static bool report(misuse what, const Known& known) noexcept {
         detail::report<OnMisuse>(what, known.position, known.held.size, known.history());
         return false;
     }
-
     template <class Known>
     [[nodiscard]] bool is_in_order([[maybe_unused]] const Known& known, [[maybe_unused]] allocation given) const noexcept {
         if constexpr (requires(const strategy_type strategy) { strategy.takes_back(given); })
@@ -349,8 +353,7 @@ private:
         else
             return true;
     }
-
-    /// Whether the records in band around a block are as they were written.
+    /// Returns true if the records in band around a block are intact. Otherwise reports the misuse.
     template <class Known>
     [[nodiscard]] bool is_sound([[maybe_unused]] const Known& known, [[maybe_unused]] allocation given) const noexcept {
         if constexpr (requires(const strategy_type strategy) { strategy.is_sound(given, given.where); }) {
@@ -370,11 +373,9 @@ private:
             return true;
         }
     }
-
-    // In band, a hole's record is in two words at its start, in its last word, and in the word in front of it.
+    // In band, a hole's record uses the word before the hole, its first two words and its last word.
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
-
-    /// Before some of it is elsewhere.
+    /// Checks all freed bytes and forgets them, before the device gets some of them.
     void forget_freed() noexcept {
         if constexpr (overwrites) {
             live_.freed.template look_at_all<OnMisuse>();
@@ -387,11 +388,10 @@ private:
         const std::size_t end = known.position + known.held.size, last = known.position + known.capacity - word;
         live_.freed.add(known.position + 2 * word, end < last ? end : last, known.history());
     }
-    /// A block begins at `at` and may use `room` bytes: those of [`from`, `to`) are compared.
+    /// Checks the freed bytes in [`from`, `to`) of a block that starts at `at` with `room` usable bytes.
     void look_at_fresh(std::size_t at, std::size_t room, std::size_t from, std::size_t to) noexcept {
         live_.freed.template take<OnMisuse>(at - 2 * word, at + room + 3 * word, from, to);
     }
-
     regions_type regions_;
     [[no_unique_address]] std::conditional_t<
         Options.hardening == hardening::debug,

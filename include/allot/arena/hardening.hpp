@@ -1,28 +1,42 @@
 // SPDX-License-Identifier: BSL-1.0
-// hardening: which wrong uses of blocks are caught.
+// hardening: detection of wrong uses of blocks (misuses) at run time.
 //
-//     none      nothing is stored and nothing is checked
-//     checked   every live block is known. A block that is given back, resized or measured is reported and otherwise
-//               ignored, so that nothing is corrupted, when it is foreign, freed before, of another size, or out of the
-//               order of a stack or a ring. So is one beside which a record in band is damaged.
-//     debug     the same; freed bytes are overwritten where the host can reach them, and checked when they are handed
-//               out again or the arena ends: a write to them is reported. So are blocks that are still live then,
-//               unless the strategy takes none back.
+//     allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none,
+//                  allot::arena_options{.hardening = allot::hardening::debug}> memory{{}, 1_MiB};
+//     auto block = memory.allocate({.size = 100});
+//     memory.deallocate(block);
 //
-// A block of a hardened arena carries the number of its allocation. A copy of it that is freed again is reported even
-// when another block of the same size has its address. A block that is made by hand, of an address and a size, has the
-// number 0: it stands for whichever block is live there.
+//     none      Nothing is stored and nothing is checked.
+//     checked   Every live block has a record. A call that frees, resizes or measures a block reports a misuse and
+//               otherwise does nothing, so that no state is corrupted, if the block is foreign, already freed, of
+//               another size, or out of the order of a stack or a ring, or if a record in band next to it is damaged.
+//     debug     In addition, freed bytes are overwritten where the host can access them. They are checked when they are
+//               allocated again and when the arena is destroyed; a changed byte is reported. Blocks that are live when
+//               the arena is destroyed are reported as well, unless the strategy never reuses a block.
 //
-// Not caught: reads; writes past a block's end that reach neither a record in band nor freed bytes; writes to the freed
-// bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much around a
-// block that is cut from it); writes to bytes that a reset or a rollback freed, or that the device has back; a block
-// made by hand that is freed after its address was handed out again at the same size.
+// A block of a hardened arena carries the number of its allocation. A stale copy that is freed again is therefore
+// reported, even if another block of the same size has the same address. A block that is constructed from an address
+// and a size has the number 0, which matches every live block there.
 //
-// The default handler writes one line to stderr and aborts. Without a hosted C library (-ffreestanding), it only aborts.
+// When to use: `debug` in tests and while searching for a fault; `checked` where a crash is better than corruption.
 //
-// Checked arenas take one record of about 100 bytes from the host heap per live block, for up to 64 freed ones, and in
-// `debug` one per freed block until its bytes are handed out again; a heap that gives none for a live block is a
-// refusal. O(log live) per call. Not synchronised.
+// When not to use: with pool_store::atomic_bitmap, because the records are not for concurrent calls.
+//
+// Not detected: reads; writes past the end of a block that reach neither a record in band nor freed bytes; writes to
+// freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much
+// around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, or that were released to the
+// device; a constructed block that is freed after its address was allocated again with the same size.
+//
+// The default handler writes one line to stderr and aborts. Without a hosted C library (-ffreestanding), it only
+// aborts.
+//
+// Complexity: O(log live) for every call.
+//
+// Memory: one record of about 100 bytes on the host heap for every live block and for up to 64 freed blocks. `debug`
+// adds one for every freed block until its bytes are allocated again. If the heap has no memory for the record of a new
+// block, the allocation fails.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/block.hpp>
@@ -42,43 +56,45 @@
 namespace allot {
 inline namespace v1 {
 
+/// Misuse of a block.
 enum class misuse : unsigned char {
-    foreign_block,  // the block lies in no region of this arena, and was not freed lately
-    not_live,       // no such block is live: freed before, or its address was changed
-    wrong_size,     // such a block is live, with another size or metadata
-    leaked,         // still live when the arena ended (debug), or when a storage's body did
-    killed_before,  // a tensor or storage was killed or used after it was killed
-    out_of_order,   // a stack's block that is not the newest of its end, or a ring's that is not the oldest
-    overwritten,    // the record in front of this block, or behind it, is damaged: a write past a block's end
-    written_after_free,  // a byte of this block was written after it was freed (debug)
+    foreign_block,       ///< The block is in no region of this arena, and was not freed recently.
+    not_live,            ///< No such block is live: it was freed before, or its address was changed.
+    wrong_size,          ///< A block is live at this address, with another size or other metadata.
+    leaked,              ///< The block is live at the end of its arena (debug), or of the body of a storage.
+    killed_before,       ///< A tensor or storage was killed or used after it was killed.
+    out_of_order,        ///< The block is not the newest of its end of a stack, or not the oldest of a ring.
+    overwritten,         ///< The record before or after the block is damaged: a write past the end of a block.
+    written_after_free,  ///< A byte of the block was written after the block was freed (debug).
 };
-
-/// Human-readable description.
+/// Returns a human-readable description.
 [[nodiscard]] constexpr const char* to_string(misuse what) noexcept {
     switch (what) {
-        case misuse::foreign_block: return "a block that this allocator did not hand out";
-        case misuse::not_live: return "a block that is not live: freed before, or its address was changed";
-        case misuse::wrong_size: return "a live block with another size or metadata than it was handed out with";
-        case misuse::leaked: return "still live where its memory ends";
-        case misuse::killed_before: return "a tensor or storage that was killed before";
-        case misuse::out_of_order: return "freed out of order: a stack takes its newest block back, a ring its oldest";
-        case misuse::overwritten: return "the record beside this block is damaged: a write past the end of a block";
-        case misuse::written_after_free: return "a block was written to after it was freed";
+        case misuse::foreign_block: return "a block that this allocator did not allocate";
+        case misuse::not_live: return "a block that is not live: already freed, or its address was changed";
+        case misuse::wrong_size: return "a live block whose size or metadata was changed";
+        case misuse::leaked: return "a block that is still live when its memory is destroyed";
+        case misuse::killed_before: return "a tensor or storage that is already killed";
+        case misuse::out_of_order: return "freed out of order: a stack frees its newest block first, a ring its oldest";
+        case misuse::overwritten: return "the record next to this block is damaged: a write past the end of a block";
+        case misuse::written_after_free: return "a write to a block after it was freed";
     }
     return "unknown";
 }
 
-/// What a hardened allocator knows of the block at a position: the live one, or the one that was freed there last.
+/// Record of the block at a position: the live block, or the last freed one. Calls are numbered from 1 over all
+/// allocations and deallocations.
 struct block_history {
-    std::size_t position = 0, size = 0;
-    std::uint64_t allocated = 0;  // by which call, counted from 1 over allocations and frees; 0: no block is known
-    std::uint64_t freed = 0;      // by which call; 0: it is live
+    std::size_t position = 0, size = 0;  ///< Position and size of the block.
+    std::uint64_t allocated = 0;         ///< Number of the call that allocated the block; 0: no block is recorded.
+    std::uint64_t freed = 0;             ///< Number of the call that freed the block; 0: the block is live.
 };
 
-/// The default misuse handler. A handler is a type whose objects are called for every misuse with the block's position
-/// (its address, or its offset beside a handle) and size, and with its history if they take it. When a handler returns,
-/// the misused call has changed nothing.
+/// Default misuse handler. A handler is a type whose objects are called for every misuse with the kind of misuse, the
+/// block's position (its address, or its offset for memory with handles) and its size, and with its history if they
+/// accept it. If a handler returns, the misused call has changed nothing.
 struct abort_on_misuse {
+    /// Writes the misuse to stderr and aborts.
     [[noreturn, gnu::cold]] void operator()([[maybe_unused]] misuse what, [[maybe_unused]] std::size_t position,
                                             [[maybe_unused]] std::size_t size,
                                             [[maybe_unused]] const block_history& known = {}) const noexcept {
@@ -96,22 +112,24 @@ struct abort_on_misuse {
     }
 };
 
-/// The metadata of a block of a hardened arena: the strategy's, and which allocation it was. 0 stands for any.
+/// Metadata of a block of a hardened arena.
 template <class Ticket>
 struct hardened_metadata {
-    [[no_unique_address]] Ticket of_strategy{};
-    std::uint32_t number = 0;
+    [[no_unique_address]] Ticket of_strategy{};  ///< The strategy's metadata.
+    std::uint32_t number = 0;                    ///< Number of the allocation; 0 matches every allocation.
+    /// Compares both members.
     friend constexpr bool operator==(const hardened_metadata&, const hardened_metadata&) = default;
 };
 
 namespace detail {
 
-/// Whether a block can be given back without its metadata, made of an address and a size.
+/// Whether a block that is constructed from an address and a size can be freed: its metadata is empty.
 template <class Ticket>
 inline constexpr bool is_spare_metadata = std::is_empty_v<Ticket>;
 template <class Ticket>
 inline constexpr bool is_spare_metadata<hardened_metadata<Ticket>> = std::is_empty_v<Ticket>;
 
+/// Calls the handler.
 template <class OnMisuse>
 void report(misuse what, std::size_t position, std::size_t size, const block_history& known = {}) noexcept {
     if constexpr (std::is_invocable_v<OnMisuse, misuse, std::size_t, std::size_t, const block_history&>)
@@ -120,12 +138,12 @@ void report(misuse what, std::size_t position, std::size_t size, const block_his
         OnMisuse{}(what, position, size);
 }
 
-/// The blocks that are live, by position, and the last ones that were.
+/// Records of the live blocks by position, and of the last freed ones.
 template <class Block>
 class live_blocks {
 public:
     struct record : boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
-        Block held;  // with its number
+        Block held;  // including its number
         std::size_t position;
         std::size_t capacity;
         std::uint64_t allocated, freed = 0;
@@ -137,7 +155,7 @@ public:
         : blocks_{std::move(other.blocks_)}, gone_{std::move(other.gone_)}, calls_{other.calls_} {}
     ~live_blocks() { clear(); }
 
-    /// Adds a block and gives it its number. False when the heap gives no record.
+    /// Adds a block and assigns its number. Returns false if the heap has no memory for the record.
     [[nodiscard]] bool add(Block& fresh, std::size_t position, std::size_t capacity) noexcept {
         auto* const known = new (std::nothrow) record;
         if (known == nullptr) return false;
@@ -151,8 +169,8 @@ public:
         return true;
     }
 
-    /// The record of exactly this block. When it is not live, the misuse is reported. `in_reach`: it lies in this
-    /// memory.
+    /// Returns the record of exactly this block. If it is not live, reports the misuse and returns nullptr. `in_reach`
+    /// is true if the block is inside this memory.
     template <class OnMisuse>
     [[nodiscard]] const record* check(const Block& held, std::size_t position, bool in_reach) const noexcept {
         const record* known = nullptr;
@@ -180,13 +198,13 @@ public:
         return nullptr;
     }
 
-    /// The live block that lies lowest above this one.
+    /// Returns the first live block above this one, or nullptr.
     [[nodiscard]] const record* above(const record& known) const noexcept {
         const auto next = blocks_.upper_bound(known.position);
         return next == blocks_.end() ? nullptr : &*next;
     }
 
-    /// A block is freed.
+    /// Records that a block was freed.
     void remove(const record& known) noexcept {
         auto& freed = const_cast<record&>(known);
         blocks_.erase(blocks_.iterator_to(freed));
@@ -199,16 +217,16 @@ public:
         }
         gone_.insert(freed);
     }
-    /// A block has another size now.
+    /// Records that a block was resized.
     void resize(const record& known, std::size_t size, std::size_t capacity) noexcept {
         auto& resized = const_cast<record&>(known);
         resized.held.size = size;
         resized.capacity = capacity;
     }
 
-    /// How many calls there were: what `clear_since` takes.
+    /// Returns the number of calls so far, for `clear_since`.
     [[nodiscard]] std::uint64_t count() const noexcept { return calls_; }
-    /// Forgets the blocks that were added when `count` was `since` or more.
+    /// Removes the records of blocks that were added when `count()` was `since` or more.
     void clear_since(std::uint64_t since) noexcept {
         for (auto r = blocks_.begin(); r != blocks_.end();)
             r = r->allocated <= since ? ++r : blocks_.erase_and_dispose(r, delete_record);
@@ -253,7 +271,7 @@ private:
     std::uint64_t calls_ = 0;
 };
 
-/// The bytes of freed blocks, overwritten with one value: nobody writes there before they are handed out again.
+/// Ranges of freed bytes, which are overwritten with one value until they are allocated again.
 class freed_bytes {
     struct run : boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
         std::size_t from, to;  // positions, which are addresses
@@ -272,18 +290,18 @@ public:
     freed_bytes(freed_bytes&&) noexcept = default;
     ~freed_bytes() { clear(); }
 
-    /// Remembers that all bytes from `from` to `to` have the value. They are in no run yet.
+    /// Records that all bytes in [`from`, `to`) have the value. Precondition: no recorded range contains one of them.
     void add(std::size_t from, std::size_t to, const block_history& of) noexcept {
         if (from >= to) return;
         auto* const fresh = new (std::nothrow) run;
-        if (fresh == nullptr) return;  // without a record, these bytes are not checked
+        if (fresh == nullptr) return;  // bytes without a record are not checked
         fresh->from = from;
         fresh->to = to;
         fresh->of = of;
         runs_.insert(*fresh);
     }
 
-    /// Forgets the bytes from `from` to `to`; those of [`looked_at`, `looked_to`) are compared before.
+    /// Checks the bytes in [`looked_at`, `looked_to`), then removes [`from`, `to`) from the record.
     template <class OnMisuse>
     void take(std::size_t from, std::size_t to, std::size_t looked_at, std::size_t looked_to) noexcept {
         auto i = runs_.upper_bound(from);
@@ -297,14 +315,14 @@ public:
                 in.to = from;
                 if (to < end) add(to, end, in.of);
             } else if (to < end) {
-                in.from = to;  // still before the next
+                in.from = to;  // keeps the order of the set
             } else {
                 runs_.erase_and_dispose(runs_.iterator_to(in), delete_run);
             }
         }
     }
 
-    /// Compares all of them.
+    /// Checks all recorded bytes.
     template <class OnMisuse>
     void look_at_all() const noexcept {
         for (const run& in : runs_) look<OnMisuse>(in, in.from, in.to);
@@ -328,8 +346,8 @@ private:
     set runs_;
 };
 
-/// What a debugging allocator knows besides. When it ends, it reports writes to freed bytes, and blocks that are live
-/// still where `Leaks`.
+/// Records of an allocator with `hardening::debug`. The destructor reports writes to freed bytes and, if `Leaks`,
+/// blocks that are still live.
 template <class Block, class OnMisuse, bool Leaks>
 struct debugged_blocks : live_blocks<Block> {
     debugged_blocks() noexcept = default;

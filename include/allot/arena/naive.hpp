@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// naive: one region for each block, straight from the device. What graph runtimes call the naive allocator.
+// naive: an allocator that acquires one region from the device for every block.
 //
 //     allot::naive<allot::host::heap> memory;
-//     allot::naive<allot::cached<allot::opencl::buffer>> pooled{{{context, device}}};     // released regions are kept
+//     allot::naive<allot::cached<allot::opencl::buffer>> pooled{{{context, device}}};     // keeps released regions
 //
 //     allocate ──► device.acquire          deallocate ──► device.release
 //
-// The only allocator for memory whose consumers take no offset, since an arena cannot cut it; elsewhere for the few
-// and large. Over a `cached` device it is a pooled allocator.
+// Graph runtimes call this the naive allocator. Over a `cached` device, it is a pooled allocator.
 //
-// Complexity: the device's. Memory: the region's size and alignment in every block; a record of live blocks where it is
-// hardened. Not synchronised.
+// When to use: memory whose consumers take no offset, because an arena cannot divide it; otherwise few large blocks.
+//
+// When not to use: many or small blocks, because every one is a call to the device and a region of its granularity. Use
+// an arena.
+//
+// Complexity: that of the device.
+//
+// Memory: the region's size and alignment in the metadata of every block. With hardening, one record for every live
+// block.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/arena/hardening.hpp>
@@ -22,35 +30,41 @@
 namespace allot {
 inline namespace v1 {
 
-/// What the device gave beyond what was asked for.
+/// Metadata of a block: the size and alignment of its region, which may be larger than requested.
 struct naive_metadata {
-    std::size_t size = 0, align = 1;
+    std::size_t size = 0, align = 1;  ///< Size and alignment of the region.
+    /// Compares both members.
     friend constexpr bool operator==(naive_metadata, naive_metadata) = default;
 };
 
+/// Allocator that acquires one region for every block.
 template <class Device, hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
 class naive {
     static_assert(device_requirements<Device>());
     static constexpr bool checked = Hardening != hardening::none;
 
 public:
-    using device_type = Device;
-    using address_model = typename Device::address_model;
+    using device_type = Device;                            ///< The device.
+    using address_model = typename Device::address_model;  ///< Address model of the device.
+    /// Metadata of a block.
     using metadata_type = std::conditional_t<checked, hardened_metadata<naive_metadata>, naive_metadata>;
-    using block_type = block<typename address_model::address, metadata_type>;
-    static constexpr bool host_accessible = Device::host_accessible;
-    static constexpr offset_use offsets = Device::offsets;
-    static constexpr dl_device_type dl_device = Device::dl_device;
-    static constexpr reclaim reclaims = reclaim::any;
+    using block_type = block<typename address_model::address, metadata_type>;  ///< Result of an allocation.
+    static constexpr bool host_accessible = Device::host_accessible;  ///< Whether the host may access the memory.
+    static constexpr offset_use offsets = Device::offsets;  ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = Device::dl_device;  ///< Device type for DLPack.
+    static constexpr reclaim reclaims = reclaim::any;  ///< Blocks are freed in any order.
 
+    /// Constructs an allocator over a default device.
     naive() noexcept
         requires std::default_initializable<Device>
     = default;
+    /// Constructs an allocator over this device.
     explicit naive(Device device) noexcept : device_{std::move(device)} {}
+    /// Moves the device and the records. Blocks stay in place.
     naive(naive&&) noexcept = default;
     naive& operator=(naive&&) = delete;
 
-    /// Regions that are still out when it ends are released with it where it is hardened, and lost where it is not.
+    /// With hardening, releases the regions of live blocks. Without hardening, these regions are leaked.
     ~naive() {
         if constexpr (checked) {
             live_.for_each([this](const auto& known) {
@@ -61,6 +75,7 @@ public:
         }
     }
 
+    /// Allocates a block in a new region. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!wanted.is_valid()) return {};
         layout whole = wanted;
@@ -82,7 +97,8 @@ public:
         }
     }
 
-    /// Takes a block back, as it was handed out. An empty block is fine.
+    /// Releases a block's region. Precondition: the block is empty or is an unchanged result of this allocator that is
+    /// not yet freed.
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if constexpr (checked) {
@@ -94,20 +110,20 @@ public:
         device_.release(region_of_block(held));
     }
 
-    /// What the holder of a block may use, in bytes: at least its size.
+    /// Returns the usable bytes of a block: the size of its region; with hardening, 0 for a misused block.
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
         if constexpr (checked) return check(held) ? held.metadata.of_strategy.size : 0;
         else return held.metadata.size;
     }
 
-    /// Whether exactly this block is live. When it is not, the misuse is reported.
+    /// Returns true if exactly this block is live. Otherwise reports the misuse.
     [[nodiscard]] bool check(block_type held) const noexcept
         requires checked
     {
         return held && known_block(held) != nullptr;
     }
 
-    /// Gives the device's spare regions back to where they came from. Returns how many bytes.
+    /// Releases the device's spare regions. Returns the number of released bytes.
     std::size_t trim() noexcept
         requires requires(Device device) { device.trim(); }
     {
@@ -116,8 +132,9 @@ public:
         return released;
     }
 
-    /// Why `allocate` would refuse. Only the device knows: what it refused, it is taken to refuse again, and all that is
-    /// larger and as aligned, until a block is given back.
+    /// Returns the reason for which `allocate(wanted)` would fail. Does not call the device: after a failed request,
+    /// every request of at least that size and alignment counts as failing, until the device provides as much memory, a
+    /// block is freed or `trim` releases memory.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
         if (!round_up(wanted)) return {refusal::over_limit};
@@ -125,6 +142,7 @@ public:
         return {refusal::device_refused, 0, static_cast<long>(refused_with_)};
     }
 
+    /// Returns the device.
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 private:
@@ -135,7 +153,7 @@ private:
     [[nodiscard]] auto known_block(const block_type& held) const noexcept {
         return live_.template check<OnMisuse>(held, address_model::position(held.address), false);
     }
-    /// To a region of the device; false when that wraps.
+    /// Rounds a layout up to a region of the device. Returns false if the size wraps.
     [[nodiscard]] static bool round_up(layout& wanted) noexcept {
         if (wanted.align < Device::min_align) wanted.align = Device::min_align;
         return checked_align_up(wanted.size, Device::granularity, wanted.size);
@@ -147,7 +165,7 @@ private:
 
     [[no_unique_address]] Device device_{};
     [[no_unique_address]] typename Device::error refused_with_{};
-    layout refused_{};  // of size 0 for none
+    layout refused_{};  // the last failed request; size 0: no request failed
     [[no_unique_address]] std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
 };
 

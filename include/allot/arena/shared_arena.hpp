@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: BSL-1.0
-// shared_arena: one arena in memory that several processes map, in which all of them allocate and free (Linux).
+// shared_arena: an arena in shared memory, in which several processes allocate and free (Linux).
 //
 //     auto memory = allot::host::shared_memory::create(64_MiB);
-//     auto arena = allot::shared_arena<>::create(std::move(*memory));              // here, once
+//     auto arena = allot::shared_arena<>::create(std::move(*memory));              // in one process
 //     auto block = arena->allocate({.size = 4096, .align = 64});
 //     send(arena->offset_of(block));
 //
 //     auto arena = allot::shared_arena<>::attach(std::move(*same));                // in every other process
-//     auto block = arena->block_at(receive(), 4096);                               // the same bytes, elsewhere
+//     auto block = arena->block_at(receive(), 4096);                               // the same bytes at another address
 //     arena->deallocate(block);
 //
 //     mapping   │ magic │ lock │ journal │ best_fit: bins │ copy of the bins │ block │ hole │ block │  hole  │
 //               0 ◄───────────────────── offsets count from here ──────────────┘
 //
-// Everything that changes is in the memory itself, and no pointer is: records lie in band and are linked by offsets
-// from the mapping's base, which the strategy finds as a fixed distance from itself.
+// All state is in the shared memory, and it contains no pointer. Records are in band and linked by offsets from the
+// base of the mapping. The strategy computes the base from its own address, at a fixed distance.
 //
-// A process may die at any instruction, also inside of a call and with the lock held. Before a call changes anything,
-// the bins are copied; before it writes a word in band, the journal gets what was there. The next process to take the
-// lock is told by the kernel that its owner died (a robust mutex), and puts both back: a call either happened or it did
-// not. It may die over that, too. What a dead process had allocated stays allocated, since others may use it.
-// Sources: pthread_mutexattr_setrobust(3), pthread_mutex_consistent(3); undo logging is textbook material.
+// A process may die at any instruction, also during a call and while it holds the lock. Before a call changes anything,
+// it copies the bins. Before it writes a word in band, it saves the old value in the journal. When the next process
+// takes the lock, the kernel reports the death of the owner (a robust mutex), and that process restores both. A call is
+// therefore either complete or has no effect. A process may also die during this recovery. The blocks of a dead process
+// stay allocated, because other processes may use them.
 //
-// Alignments are honoured up to a page, since mappings differ beyond that. Every process is built with the same ABI,
-// runs in the same PID namespace (the mutex knows its owner by thread ID) and is trusted: what one scribbles all
-// suffer, and while one is stopped in the middle of a call, the others wait.
+// When to use: processes that exchange many blocks, such as frames or tensors, without copies.
 //
-// Complexity: that of best_fit, a lock, and a copy of the bins for each call that changes something. Memory:
-// about 9 KiB and a word a block; with `Offset` = std::uint32_t, for up to 4 GiB, about 3 KiB and 4 bytes a block.
-// Thread safety: threads and processes may call at the same time.
+// When not to use: processes that do not trust each other, because every process can write to all records; or code with
+// a deadline, because other processes wait while one is stopped during a call.
+//
+// Alignments are supported up to a page, because mappings differ beyond that. All processes must have the same ABI and
+// run in the same PID namespace, because the mutex identifies its owner by thread ID.
+//
+// Complexity: that of best_fit, a lock, and a copy of the bins for every call that changes state.
+//
+// Memory: about 9 KiB, and one word for every block. With `Offset` = std::uint32_t, for up to 4 GiB: about 3 KiB, and
+// 4 bytes for every block.
+//
+// Thread safety: threads and processes may call concurrently.
+//
+// Sources: pthread_mutexattr_setrobust(3), pthread_mutex_consistent(3). Undo logging is a textbook technique.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -46,26 +55,27 @@ inline namespace v1 {
 
 namespace detail {
 
-/// What lies in front of the strategy.
+/// State before the strategy in the shared memory.
 template <class Offset>
 struct shared_head {
-    static constexpr unsigned most_words = 64;  // that one call writes; it is 22
+    static constexpr unsigned most_words = 64;  // bound on the words that one call writes; the actual number is 22
 
-    std::atomic<std::uint64_t> magic;  // written last, when everything else is there
+    std::atomic<std::uint64_t> magic;  // written last, after all other state
     std::uint64_t size;                // bytes of the mapping
     pthread_mutex_t lock;
-    std::uint32_t is_open;  // a call is under way, and what follows undoes it
-    std::uint32_t words;
+    std::uint32_t is_open;  // 1 during a call, which the following entries undo
+    std::uint32_t words;    // number of entries
     struct {
         Offset at, was;
     } written[most_words];
 };
 
-/// Nothing moves over this: neither what is before nor what is behind, as another process would see this one killed.
+/// Compiler barrier. The order of memory accesses around it is the order that other processes observe if this process
+/// is killed here.
 inline void settle() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-/// The memory of a strategy that lies in it, a fixed distance behind its first byte. Words that are about to be written
-/// are remembered in the journal.
+/// Memory access for a strategy that is inside the memory, at a fixed distance from its first byte. Saves every word in
+/// the journal before it is written.
 template <class Offset>
 class journaled_memory {
 public:
@@ -77,7 +87,7 @@ public:
     [[nodiscard]] std::byte* at(Offset offset) noexcept {
         auto& head = *reinterpret_cast<shared_head<Offset>*>(first());
         auto* const bytes = reinterpret_cast<std::byte*>(first() + static_cast<std::uintptr_t>(offset));
-        if (head.words == head.most_words) std::abort();  // a word that cannot be put back would be worse
+        if (head.words == head.most_words) std::abort();  // a word that cannot be restored would corrupt the arena
         auto& entry = head.written[head.words];
         entry.at = offset;
         std::memcpy(&entry.was, bytes, sizeof entry.was);
@@ -98,7 +108,7 @@ struct shared_state {
 
     shared_head<Offset> head;
     alignas(64) strategy_type strategy;
-    alignas(64) std::byte copy[sizeof(strategy_type)];  // of the strategy, from before the call that is under way
+    alignas(64) std::byte copy[sizeof(strategy_type)];  // copy of the strategy from before the current call
 
     void begin() noexcept {
         std::memcpy(copy, static_cast<const void*>(&strategy), sizeof copy);
@@ -112,7 +122,7 @@ struct shared_state {
         head.is_open = 0;
         settle();
     }
-    /// Undoes what a dead process had begun. Can be done again and again.
+    /// Undoes the incomplete call of a dead process. Idempotent, so that a process may die during recovery.
     void recover() noexcept {
         if (head.is_open == 0) return;
         auto* const bytes = reinterpret_cast<std::byte*>(this);
@@ -125,35 +135,43 @@ struct shared_state {
 
 }  // namespace detail
 
+/// Allocator in memory that several processes map.
 template <std::unsigned_integral Offset = std::uint64_t>
 class shared_arena {
     using state = detail::shared_state<Offset>;
     using allocation = allocation_of<typename state::strategy_type>;
-    // The strategy's first member is its node store, whose first member is the memory: all have one address.
+    // The strategy's first member is its node store, and the first member of that is the memory access. All three have
+    // the same address.
     static_assert(std::is_standard_layout_v<typename state::strategy_type>);
-    static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "allot: the magic number is read across processes");
-    // Names the layout of what is in the memory: the version of this format, and what an ABI may change.
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+                  "allot: shared_arena needs a lock-free std::atomic<std::uint64_t>, because processes share one");
+    // Identifies the layout of the shared state: the version of the format and the sizes that depend on the ABI.
     static constexpr std::uint64_t magic =
         0x616C'6C6F'7400'0001 ^ (std::uint64_t{sizeof(state)} << 8) ^ (std::uint64_t{sizeof(Offset)} << 32);
 
 public:
-    using strategy_type = typename state::strategy_type;
-    using address_model = raw_pointer;
-    using metadata_type = typename strategy_type::metadata_type;
-    using block_type = block<void*, metadata_type>;
-    using offset_type = Offset;
-    using error = int;  // errno
-    using made = result<shared_arena, error>;
+    using strategy_type = typename state::strategy_type;      ///< The strategy.
+    using address_model = raw_pointer;                        ///< Blocks are addressed by pointers.
+    using metadata_type = typename strategy_type::metadata_type;  ///< Metadata of a block: empty.
+    using block_type = block<void*, metadata_type>;             ///< Result of an allocation.
+    using offset_type = Offset;                               ///< Unsigned integer type of offsets in the memory.
+    using error = int;                                        ///< An errno value.
+    using made = result<shared_arena, error>;                 ///< Result of `create` and `attach`.
+    /// Whether the host may access the memory.
     static constexpr bool host_accessible = host::shared_memory::host_accessible;
+    /// How consumers of the memory use offsets.
     static constexpr offset_use offsets = host::shared_memory::offsets;
+    /// Device type for DLPack.
     static constexpr dl_device_type dl_device = host::shared_memory::dl_device;
+    /// Blocks are freed in any order.
     static constexpr reclaim reclaims = strategy_type::reclaims;
+    /// The largest supported alignment: a page.
     static constexpr std::size_t max_align = host::shared_memory::min_align;
 
-    /// An arena without memory: every request is refused.
+    /// Constructs an arena without memory. Every request fails.
     shared_arena() noexcept = default;
-    /// Makes the arena, in zeroed memory. Refused with errno: EEXIST when there is one in it, ENOSPC when it is too
-    /// small, EFBIG when offsets do not reach its end, EINVAL when there is none.
+    /// Creates the arena in zeroed memory. Errors: EEXIST if the memory contains an arena, ENOSPC if it is too small,
+    /// EFBIG if its size exceeds the offset type, EINVAL if `memory` is empty, or the error of a pthread function.
     [[nodiscard]] static made create(host::shared_memory memory) noexcept {
         const std::size_t size = memory.capacity();
         if (size == 0) return made::failure(EINVAL);
@@ -168,8 +186,8 @@ public:
         fresh->head.magic.store(magic, std::memory_order_release);
         return shared_arena{std::move(memory), fresh};
     }
-    /// The arena that another process made in this memory. Refused with errno: EAGAIN when it is not made yet, EPROTO
-    /// when what is there is something else, or of another format, EINVAL when there is no memory.
+    /// Attaches to the arena that another process created in this memory. Errors: EAGAIN if the arena is not yet
+    /// created, EPROTO if the memory has other contents, another format or another size, EINVAL if `memory` is empty.
     [[nodiscard]] static made attach(host::shared_memory memory) noexcept {
         const std::size_t size = memory.capacity();
         if (size == 0) return made::failure(EINVAL);
@@ -181,10 +199,12 @@ public:
         return shared_arena{std::move(memory), there};
     }
 
+    /// Moves the mapping. A moved-from arena has no memory.
     shared_arena(shared_arena&& other) noexcept
         : memory_{std::move(other.memory_)}, state_{std::exchange(other.state_, nullptr)} {}
     shared_arena& operator=(shared_arena&&) = delete;
 
+    /// Allocates a block. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!is_in_reach(wanted)) return {};
         const guard held{state_};
@@ -197,7 +217,7 @@ public:
         return {at(given.where.offset), wanted.size, given.metadata};
     }
 
-    /// Takes a block back, whichever process allocated it. An empty block is fine.
+    /// Frees a block that any process allocated. Precondition: the block is empty or is live.
     void deallocate(block_type freed) noexcept {
         if (!freed || state_ == nullptr) return;
         const guard held{state_};
@@ -207,33 +227,34 @@ public:
         state_->commit();
     }
 
-    /// What the holder of a block may use, in bytes: at least its size.
+    /// Returns the usable bytes of a block: at least its size; 0 if the block is empty or the lock is unusable.
     [[nodiscard]] std::size_t capacity(block_type of) const noexcept {
         if (!of || state_ == nullptr) return 0;
         const guard held{state_};
         return held ? static_cast<std::size_t>(state_->strategy.capacity(allocation_for(of))) : 0;
     }
 
-    /// True when the block lies in this memory, live or not.
+    /// Returns true if the block is inside this memory, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept {
         if (!held || state_ == nullptr) return false;
         const std::size_t from = raw_pointer::position(state_), at = raw_pointer::position(held.address);
         return at >= from && extent{sizeof(state), memory_.capacity() - sizeof(state)}.contains({at - from, held.size});
     }
 
-    /// What every process knows a block by. Precondition: the block is this arena's.
+    /// Returns the offset that identifies a block in every process. Precondition: the block is from this arena.
     [[nodiscard]] Offset offset_of(block_type held) const noexcept {
         return static_cast<Offset>(raw_pointer::position(held.address) - raw_pointer::position(state_));
     }
-    /// The block that another process knows by this offset, of the size that it was allocated with; empty when no block
-    /// can lie there.
+    /// Returns the block at an offset that another process sent. `size` is the size of its allocation. Returns an empty
+    /// block if the offset and size are not inside the managed memory.
     [[nodiscard]] block_type block_at(Offset offset, std::size_t size) const noexcept {
         if (size == 0 || state_ == nullptr || offset > memory_.capacity()) return {};
         const block_type there{at(offset), size, {}};
         return owns(there) ? there : block_type{};
     }
 
-    /// Why `allocate` would refuse. A lock that nobody can take any more is the device's refusal, with its errno.
+    /// Returns the reason for which `allocate(wanted)` would fail. An unusable lock is reported as `device_refused`
+    /// with its errno value.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
         if (state_ == nullptr) return {refusal::exhausted};
@@ -244,15 +265,17 @@ public:
         return state_->strategy.diagnose({static_cast<Offset>(wanted.size), static_cast<Offset>(wanted.align)});
     }
 
-    /// Bytes of the memory, and how many of its first ones are the arena's own.
+    /// Returns the size of the memory in bytes.
     [[nodiscard]] std::size_t size() const noexcept { return memory_.capacity(); }
+    /// Number of bytes at the start of the memory that the arena uses for its state.
     static constexpr std::size_t overhead = sizeof(state);
+    /// Returns the shared memory.
     [[nodiscard]] const host::shared_memory& memory() const noexcept { return memory_; }
 
 private:
     shared_arena(host::shared_memory memory, state* where) noexcept : memory_{std::move(memory)}, state_{where} {}
 
-    /// Holds the lock, and has put right what a dead holder left behind.
+    /// Holds the lock. If the previous owner died, undoes its incomplete call first.
     class guard {
     public:
         explicit guard(state* of) noexcept : of_{of}, error_{::pthread_mutex_lock(&of->head.lock)} {

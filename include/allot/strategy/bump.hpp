@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// bump: blocks one after the other, given back all at once.
+// bump: a strategy that allocates blocks one after the other and frees them all together.
+//
+//     allot::arena<allot::host::static_storage<64_KiB>, allot::bump<>> scratch;
+//     const auto before = scratch.mark();
+//     auto block = scratch.allocate({.size = 256, .align = 32});
+//     scratch.rollback(before);  // frees the block
 //
 //     up     │ block │ block │ block │►  free        │
 //     down   │         free      ◄│ block │ block │
 //
-// `reset` forgets every block; a mark remembers where the cursor stands, and `rollback` returns to it. `deallocate`
-// does nothing.
+// `deallocate` does nothing. `reset` frees every block. A mark records the position of the cursor, and `rollback` frees
+// all blocks that were allocated since the mark.
 //
-// What is kept is the room before the limit, the end that blocks approach. Where the limit is known to be as aligned as the
-// request, the room is aligned in the offset's stead: one comparison refuses all that does not fit, and nothing can wrap.
-// An arena knows it from its device (`min_align`, `granularity`). Every operation is O(1), downward eight instructions then,
-// upward ten. Measured on a Cortex-M4, -Os, in an arena: at most 17 instructions (./dev size). Memory: three offsets, and what
-// alignment skips. Not synchronised.
+// When to use: scratch memory of blocks that die together, such as those of a frame, a request or an inference step.
+//
+// When not to use: blocks that must be reusable one by one. Use stack, ring, pool or best_fit for these.
+//
+// Complexity: O(1) for every operation. An allocation takes eight instructions downward and ten upward where
+// `limit_align` is at least the alignment of the request. Measured on a Cortex-M4 at -Os in an arena: at most 17
+// instructions (./dev size).
+//
+// Memory: three offsets, and the bytes that alignment skips.
+//
+// Thread safety: not synchronized.
+//
+// Implementation: the strategy stores the room between the cursor and the limit, which is the end that blocks approach.
+// Where the limit is a multiple of the requested alignment, rounding the room down aligns the block. One comparison
+// then rejects every request that does not fit, and no sum can wrap. An arena derives `limit_align` from its device's
+// `min_align` and `granularity`.
 #pragma once
 
 #include <allot/core/detail/inlining.hpp>
@@ -23,40 +39,43 @@
 namespace allot {
 inline namespace v1 {
 
+/// Strategy that allocates by moving a cursor through one extent. All blocks are freed together.
 template <bump_options Options = bump_options{}, std::unsigned_integral Offset = std::size_t>
 class bump {
-    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align is a power of two");
+    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align must be a power of two");
     static constexpr bool up = Options.direction == direction::up;
 
 public:
-    using offset_type = Offset;
-    using metadata_type = no_metadata<bump>;
-    using memory_type = no_memory;
-    using layout_type = basic_layout<Offset>;
-    using extent_type = basic_extent<Offset>;
-    using allocation_type = basic_allocation<Offset, metadata_type>;
-    static constexpr bool in_band = false;
-    static constexpr reclaim reclaims = reclaim::never;
-    static constexpr bool exact = false;  // what alignment skipped is not looked at again
-    static constexpr bool several_extents = false;
-    static constexpr std::size_t extent_align = Options.limit_align;
+    using offset_type = Offset;                           ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = no_metadata<bump>;                  ///< Metadata of a block: none.
+    using memory_type = no_memory;                        ///< The managed memory is not accessed.
+    using layout_type = basic_layout<Offset>;             ///< Size and alignment of a request.
+    using extent_type = basic_extent<Offset>;             ///< Range of offsets.
+    using allocation_type = basic_allocation<Offset, metadata_type>;  ///< Result of an allocation: its extent.
+    static constexpr bool in_band = false;                ///< No records are kept in free memory.
+    static constexpr reclaim reclaims = reclaim::never;   ///< `deallocate` makes no block reusable.
+    static constexpr bool exact = false;                  ///< Bytes that alignment skipped are not used again.
+    static constexpr bool several_extents = false;        ///< One extent is managed.
+    static constexpr std::size_t extent_align = Options.limit_align;  ///< Extent alignment that `bytes_for` assumes.
 
-    /// Remembers what is allocated now. Valid until an earlier mark, or none, is returned to.
+    /// Position of the cursor. A mark is valid until `reset`, or until `rollback` to an earlier mark.
     class mark_type {
         friend bump;
         Offset cursor = 0;
     };
 
+    /// Constructs a strategy without offsets. Every request fails until `insert`.
     constexpr bump() noexcept = default;
-    /// A moved-from bump has no offsets.
+    /// Moves the state. A moved-from bump has no offsets.
     constexpr bump(bump&& other) noexcept : bump{std::as_const(other)} { other.size_ = other.room_ = 0; }
+    /// Moves the state. A moved-from bump has no offsets.
     constexpr bump& operator=(bump&& other) noexcept {
         const bump taken{std::move(other)};
         return *this = taken;
     }
 
-    /// The offsets to manage; bytes beyond the last multiple of `limit_align` are not used. False when there are some
-    /// already, and for an extent that wraps or has nothing to use.
+    /// Sets the extent to manage. Upward, bytes after the last multiple of `limit_align` are not used; downward, bytes
+    /// before the first one. Returns false if an extent is already managed, or if `where` wraps or has no usable byte.
     constexpr bool insert(extent_type where, no_memory = {}) noexcept {
         const extent_type used = usable(where);
         if (size_ != 0 || !used) return false;
@@ -66,7 +85,8 @@ public:
         return true;
     }
 
-    /// Moves the end of the extent. False when that would wrap, or would leave out what is allocated.
+    /// Moves the end of the extent. Returns false if `inserted` is not the managed extent, if the new extent wraps, or
+    /// if it does not contain all allocated blocks.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept
         requires up
     {
@@ -78,11 +98,13 @@ public:
         limit_ = now.end();
         return true;
     }
+    /// Returns the smallest size that `resize_extent` accepts now.
     [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept
         requires up
     {
         return size_up_to(inserted, static_cast<Offset>(limit_ - room_));
     }
+    /// Returns the smallest size of the extent with which `allocate(wanted)` succeeds; 0 if no size suffices.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept
         requires up
     {
@@ -93,9 +115,10 @@ public:
         return size_up_to(inserted, end);
     }
 
+    /// Allocates the next block. Returns an empty allocation if the layout is invalid or does not fit.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
         if (!is_alignment(wanted.align)) return {};
-        const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps, and is refused with the too large
+        const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps and fails as too large
         Offset room = room_;
         if constexpr (up) {
             if (!align_cursor(room, wanted.align) || all_but_one >= room) [[unlikely]] return {};
@@ -110,30 +133,35 @@ public:
         }
     }
 
-    /// Nothing: `reset` and `rollback` give back.
+    /// Does nothing. Only `reset` and `rollback` free blocks.
     constexpr void deallocate(allocation_type) noexcept {}
 
+    /// Frees every block. The extent stays.
     constexpr void reset() noexcept { room_ = size_; }
 
+    /// Returns a mark for `rollback`.
     [[nodiscard]] constexpr mark_type mark() const noexcept {
         mark_type here;
         here.cursor = static_cast<Offset>(up ? limit_ - room_ : limit_ + room_);
         return here;
     }
-    /// Everything allocated since `mark` is free again. Precondition: the mark is this bump's and still valid.
+    /// Frees every block that was allocated since `mark`. Precondition: the mark is from this bump and is valid.
     constexpr void rollback(mark_type mark) noexcept {
         room_ = static_cast<Offset>(up ? limit_ - mark.cursor : mark.cursor - limit_);
     }
 
+    /// Returns the usable bytes of a block: exactly its size.
     [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept { return allocation.where.size; }
 
+    /// Returns the reason for which `allocate(wanted)` would fail.
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, room_};
         if (bump trial = *this; trial.allocate(wanted)) return {refusal::none, room_};
         return {room_ < wanted.size ? refusal::exhausted : refusal::fragmented, room_};
     }
 
-    /// The size of the smallest extent, aligned as the layout and `extent_align`, that holds `count` such allocations; 0 when none does.
+    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
+    /// Precondition: the extent's offset is a multiple of `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         Offset stride = 0, total = 0;
         if (!each.is_valid() || count == 0 || !checked_align_up(each.size, each.align, stride)) return 0;
@@ -143,22 +171,23 @@ public:
     }
 
 private:
-    constexpr bump(const bump&) noexcept = default;  // for a trial
+    constexpr bump(const bump&) noexcept = default;  // `diagnose` allocates from a copy
     constexpr bump& operator=(const bump&) noexcept = default;
 
-    /// The part of an extent whose limit is a multiple of `limit_align`; empty when it wraps, or there is none.
+    /// Returns the part of an extent whose limit is a multiple of `limit_align`; empty if there is no such part or if
+    /// the extent wraps.
     [[nodiscard]] static constexpr extent_type usable(extent_type where) noexcept {
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return {};
         const auto beyond = static_cast<Offset>((up ? where.end() : 0 - where.offset) & (Options.limit_align - 1));
         if (beyond >= where.size) return {};
         return {up ? where.offset : static_cast<Offset>(where.offset + beyond), static_cast<Offset>(where.size - beyond)};
     }
-    /// The least size of an extent in which offsets below `end` are used; 0 when there is none.
+    /// Returns the smallest size of an extent of which all offsets below `end` are usable; 0 if that wraps.
     [[nodiscard]] static constexpr Offset size_up_to(extent_type where, Offset end) noexcept {
         if (!checked_align_up<Offset>(end, static_cast<Offset>(Options.limit_align), end)) return 0;
         return static_cast<Offset>(end - where.offset);
     }
-    /// Reduces the room by what alignment skips; false when there is less.
+    /// Subtracts the bytes that alignment skips from `room`. Returns false if `room` is smaller.
     template <bool Small = detail::small_code>
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
         if (!Small && align <= Options.limit_align) {
@@ -175,24 +204,26 @@ private:
         return {static_cast<Offset>(up ? limit_ - size_ : limit_), size_};
     }
 
-    Offset limit_ = 0;  // the end that blocks approach
-    Offset room_ = 0;   // from there to the cursor
-    Offset size_ = 0;
+    Offset limit_ = 0;  // the end of the extent that blocks approach
+    Offset room_ = 0;   // bytes between the limit and the cursor
+    Offset size_ = 0;   // usable bytes of the extent
 };
 
-/// In an arena, the limit is as aligned as the device's regions are.
+/// Selects the bump of an arena: `limit_align` is raised to the alignment of the device's regions.
 template <bump_options Options, class Offset, memory_traits Where>
 struct strategy_in<bump<Options, Offset>, Where> {
-    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align is a power of two");
+    static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align must be a power of two");
     static_assert(Options.limit_align <= Where.largest ||
                       (Options.direction == direction::down && Options.limit_align <= Where.base_align),
-                  "allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a smaller one");
+                  "allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a "
+                  "smaller value");
+    /// Returns the options with the alignment that the arena's memory guarantees.
     static constexpr bump_options settle(bump_options options) noexcept {
         const std::size_t align = options.direction == direction::up ? Where.end_align : Where.base_align;
         if (is_alignment(options.limit_align) && options.limit_align < align) options.limit_align = align;
         return options;
     }
-    using type = bump<settle(Options), Offset>;
+    using type = bump<settle(Options), Offset>;  ///< The strategy with these options.
 };
 
 static_assert(strategy<bump<>> && markable<bump<>>);

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// deferred: a strategy in band whose small blocks join later: what is given back waits as it is for the next of its size.
+// deferred: an adapter that defers the joining of small blocks of a strategy with records in band.
 //
 //     using fast = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>>;
 //
-//     lists by size     24   40   56   72 …                    given back: in front of its list
-//                        │         │                            allocated: the first of the list
+//     lists by size     24   40   56   72 …                    deallocate: adds to the front of the list of that size
+//                        │         │                            allocate: takes the first block of the list
 //                        ▼         ▼
-//                      block     block ─► block                 all go to the strategy when that refuses, once
+//                      block     block ─► block                 a failing request frees all of them in the strategy
 //
-// Programs ask again for the sizes that they gave back, so that most calls cut and join nothing. Nothing is lost by
-// waiting: before a request is refused, all that waits has joined, and the strategy was asked again; `exact` stays true.
-// So do functions that ask what is free: they join first. A `resize` joins the blocks that wait right above, one by one
-// until it succeeds, and no other; with offsets of 16 bits, whose records in band have no bit for it, none.
+// A freed block of at most `deferred_options::largest` bytes waits in a list of its size. The next request for that
+// size takes it unchanged, so that most calls neither split a hole nor join holes. Before a request fails, all waiting
+// blocks join and the strategy is asked again, so that `exact` stays true. Functions that report free memory join the
+// blocks first. `resize` joins the waiting blocks directly above, one after the other until it succeeds, and no others.
+// With offsets of 16 bits, whose records in band have no bit for the mark, `resize` joins no block.
 //
-// Complexity: O(1) where a block of the size waits, otherwise the strategy's; a refusal gives back what waits, each block
-// once. Which is why its worst call has no bound: not for an interrupt. Memory: one offset for each multiple of two words
-// up to `largest`. Not synchronised, const functions neither.
+// When to use: programs that allocate and free the same few small sizes repeatedly.
+//
+// When not to use: interrupts and other code that needs a bounded time, because the worst case has no bound. Also not
+// for memory that the host cannot access, because the lists are linked through the blocks.
+//
+// Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first frees
+// all waiting blocks in the strategy, each one once.
+//
+// Memory: one offset for every multiple of two words up to `largest`.
+//
+// Thread safety: not synchronized. This includes const functions, which may join blocks.
+//
 // Source: C. Weinstock, W. Wulf, "An Efficient Algorithm for Heap Storage Allocation", SIGPLAN Notices 23 (10), 1988
 // ("Quick Fit").
 #pragma once
@@ -30,23 +40,27 @@
 namespace allot {
 inline namespace v1 {
 
+/// Strategy that keeps small freed blocks in lists by size before it frees them in `Strategy`.
 template <class Strategy, deferred_options Options = deferred_options{}>
 class deferred {
 public:
-    using offset_type = typename Strategy::offset_type;
-    using metadata_type = typename Strategy::metadata_type;
-    using memory_type = typename Strategy::memory_type;
-    using layout_type = layout_for<Strategy>;
-    using extent_type = extent_of<Strategy>;
-    using allocation_type = allocation_of<Strategy>;
-    static constexpr bool in_band = Strategy::in_band;
-    static constexpr reclaim reclaims = reclaim::any;
-    static constexpr bool exact = Strategy::exact;
-    static constexpr bool several_extents = Strategy::several_extents;
+    using offset_type = typename Strategy::offset_type;      ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = typename Strategy::metadata_type;      ///< Metadata of a block.
+    using memory_type = typename Strategy::memory_type;      ///< Access to the managed memory.
+    using layout_type = layout_for<Strategy>;                ///< Size and alignment of a request.
+    using extent_type = extent_of<Strategy>;                 ///< Range of offsets.
+    using allocation_type = allocation_of<Strategy>;                   ///< Result of an allocation: its extent and metadata.
+    static constexpr bool in_band = Strategy::in_band;       ///< Whether records are kept in the memory.
+    static constexpr reclaim reclaims = reclaim::any;        ///< Blocks are freed in any order.
+    static constexpr bool exact = Strategy::exact;           ///< Whether a request fails only if no hole fits.
+    static constexpr bool several_extents = Strategy::several_extents;  ///< Whether several extents are managed.
 
+    /// Constructs a strategy without offsets. Every request fails until `insert`.
     deferred() noexcept = default;
+    /// Moves the state. A moved-from object has no offsets and no waiting blocks.
     deferred(deferred&& other) noexcept
         : strategy_{std::move(other.strategy_)}, waiting_{std::exchange(other.waiting_, {})}, memory_{other.memory_} {}
+    /// Moves the state. A moved-from object has no offsets and no waiting blocks.
     deferred& operator=(deferred&& other) noexcept {
         strategy_ = std::move(other.strategy_);
         waiting_ = std::exchange(other.waiting_, {});
@@ -54,52 +68,61 @@ public:
         return *this;
     }
 
+    /// Adds an extent, as `Strategy::insert` does.
     bool insert(extent_type where, memory_type memory = {}) noexcept {
         require_in_band();
         memory_ = memory;
         return strategy_.insert(where, memory);
     }
+    /// Returns true if `insert` accepts another extent.
     [[nodiscard]] bool can_insert() const noexcept
         requires several_extents
     {
         return strategy_.can_insert();
     }
+    /// Joins all waiting blocks, then removes an extent.
     bool remove(extent_type inserted) noexcept
         requires removable<Strategy>
     {
         join_all();
         return strategy_.remove(inserted);
     }
+    /// Joins all waiting blocks, then moves the end of the extent.
     bool resize_extent(extent_type inserted, offset_type size) noexcept
         requires extendable<Strategy>
     {
         join_all();
         return strategy_.resize_extent(inserted, size);
     }
+    /// Joins all waiting blocks, then returns the smallest size for `resize_extent`.
     [[nodiscard]] offset_type least_size(extent_type inserted) const noexcept
         requires extendable<Strategy>
     {
         join_all();
         return strategy_.least_size(inserted);
     }
-
+    /// Joins all waiting blocks, then returns the extent's smallest size with which a request fits at its end.
     [[nodiscard]] offset_type size_for(extent_type inserted, layout_type wanted) const noexcept
         requires extendable<Strategy>
     {
         join_all();
         return strategy_.size_for(inserted, wanted);
     }
+    /// Returns true if records are available for an extension by `size_for(inserted, wanted)`.
     [[nodiscard]] bool can_extend(extent_type inserted, layout_type wanted) const noexcept
         requires extendable<Strategy> && several_extents
     {
         return strategy_.can_extend(inserted, wanted);
     }
+    /// Returns the extent's smallest size with which the last block can be resized to `size`.
     [[nodiscard]] offset_type size_for(extent_type inserted, allocation_type allocation, offset_type size) const noexcept
         requires extendable<Strategy> && resizable<Strategy>
     {
         return strategy_.size_for(inserted, allocation, size);
     }
 
+    /// Allocates a waiting block of the size, or a block of the strategy. If the strategy fails, joins all waiting
+    /// blocks and tries again.
     allocation_type allocate(layout_type wanted) noexcept {
         if (wanted.is_valid() && wanted.align <= granule && wanted.size <= largest) {
             offset_type& first = waiting_.first[list_for(wanted.size)];
@@ -111,6 +134,7 @@ public:
         }
         return or_joined([&] { return strategy_.allocate(wanted); });
     }
+    /// Adds the block to the list of its size. A block larger than `largest` is freed in the strategy.
     void deallocate(allocation_type allocation) noexcept {
         const offset_type size = strategy_.capacity(allocation);
         if (size > largest) return strategy_.deallocate(allocation);
@@ -120,17 +144,20 @@ public:
         first = allocation.where.offset;
     }
 
+    /// Allocates exactly this extent. If the strategy fails, joins all waiting blocks and tries again.
     allocation_type allocate_at(extent_type wanted) noexcept
         requires positional<Strategy>
     {
         return or_joined([&] { return strategy_.allocate_at(wanted); });
     }
+    /// Joins all waiting blocks, then returns the reason for which `allocate_at(wanted)` would fail.
     [[nodiscard]] diagnosis diagnose_at(extent_type wanted) const noexcept
         requires positional<Strategy>
     {
         join_all();
         return strategy_.diagnose_at(wanted);
     }
+    /// Resizes a block in place. Joins waiting blocks directly above it until that succeeds.
     bool resize(allocation_type allocation, offset_type size) noexcept
         requires resizable<Strategy>
     {
@@ -141,33 +168,40 @@ public:
         }
         return done;
     }
+    /// Returns the usable bytes of a block: at least its size.
     [[nodiscard]] offset_type capacity(allocation_type allocation) const noexcept { return strategy_.capacity(allocation); }
+    /// Returns true if the records around a block are intact. `inside` is the extent that contains the block.
     [[nodiscard]] bool is_sound(allocation_type allocation, extent_type inside) const noexcept
         requires requires(const Strategy strategy) { strategy.is_sound(allocation, inside); }
     {
         return strategy_.is_sound(allocation, inside);
     }
+    /// Joins all waiting blocks, then returns the reason for which `allocate(wanted)` would fail.
     [[nodiscard]] diagnosis diagnose(layout_type wanted) const noexcept {
         join_all();
         return strategy_.diagnose(wanted);
     }
+    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     [[nodiscard]] static constexpr offset_type bytes_for(offset_type count, layout_type each) noexcept {
         return Strategy::bytes_for(count, each);
     }
 
 private:
-    // A block in band begins one word behind a multiple of two, and ends there: sizes are told apart no finer.
+    // The header of a block in band precedes it by one word, and nodes are multiples of two words. A list therefore
+    // holds blocks whose capacities are equal.
     static constexpr offset_type word = sizeof(offset_type), granule = 2 * word;
     static constexpr offset_type none = std::numeric_limits<offset_type>::max();
-    static_assert(Options.largest <= none / 2, "allot: deferred_options::largest is more than half of all offsets");
+    static_assert(Options.largest <= none / 2,
+                  "allot: deferred_options::largest must be at most half of the offset type's range");
     static constexpr auto largest = static_cast<offset_type>(Options.largest);
 
-    /// Called before every access to the memory, so that its error is the first.
+    /// Called before every access to the memory, so that this assertion is reported first.
     ALLOT_INLINE static constexpr void require_in_band() noexcept {
-        // Not in the class: it must be nameable before an arena settles where the strategy keeps its records.
+        // Checked here and not in the class, because `deferred<Strategy>` must be nameable before an arena selects the
+        // strategy's node store.
         static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
-                      "allot: deferred links waiting blocks through their bytes, and so needs a strategy in band, whose "
-                      "blocks come back in any order: best_fit, where the host can reach the memory");
+                      "allot: deferred needs a strategy with records in band whose blocks are freed in any order: use "
+                      "best_fit, in memory that the host can access");
     }
     [[nodiscard]] ALLOT_INLINE std::byte* at(offset_type offset) const noexcept {
         require_in_band();
@@ -175,17 +209,18 @@ private:
         else return nullptr;
     }
 
-    /// The list whose blocks all serve `size`. Where a strategy's smallest blocks are larger, the first lists stay empty.
+    /// Returns the list whose blocks all have a capacity of at least `size`. If the smallest blocks of a strategy are
+    /// larger, the first lists stay empty.
     [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
         return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
     }
 
-    /// Whether a block above that waits is told from one in use.
+    /// Whether a waiting block is distinguishable from a block in use.
     static constexpr bool marks = resizable<Strategy> && requires(const Strategy strategy, allocation_type allocation) {
         { strategy.waiting_above(allocation) } -> std::same_as<allocation_type>;
     };
 
-    /// Takes the block out of a list that follows another one there.
+    /// Removes the block that follows `before` in its list.
     offset_type take_after(offset_type before) noexcept {
         offset_type next;
         std::memcpy(&next, at(before), sizeof next);
@@ -193,15 +228,15 @@ private:
         std::memcpy(at(before), &next, sizeof next);
         return taken;
     }
-    /// Takes the first block out of a list that has one.
+    /// Removes the first block of a list. Precondition: the list is not empty.
     offset_type take(offset_type& first) const noexcept {
         const offset_type taken = first;
         std::memcpy(&first, at(taken), sizeof first);
         return taken;
     }
 
-    /// Gives one block that waits to the strategy. It is soon found among the last that came back; those in front of one
-    /// that lies deeper in its list join with it, so that no block is passed again and again.
+    /// Frees one waiting block in the strategy. Its list is searched up to 32 blocks deep. If the block is deeper, all
+    /// blocks before it are freed as well, so that repeated calls do not visit the same blocks again.
     void join(allocation_type waits) noexcept {
         offset_type& first = waiting_.first[(waits.where.size + word) / granule];
         offset_type before = none, each = first;
@@ -216,14 +251,15 @@ private:
         strategy_.deallocate({{take(first), 0}, {}});
     }
 
-    /// What `ask` answers; when it refuses, once more with all joined.
+    /// Returns the result of `ask`. If it fails and blocks wait, joins them and calls `ask` again.
     template <class Ask>
     auto or_joined(Ask ask) noexcept {
         auto answer = ask();
         if (!answer && join_all()) answer = ask();
         return answer;
     }
-    /// Gives all that waits to the strategy. Whether anything did. In band, a block's record tells its size.
+    /// Frees all waiting blocks in the strategy. Returns true if a block waited. Sizes are not passed, because a record
+    /// in band contains the size.
     bool join_all() const noexcept {
         bool any = false;
         for (offset_type& first : waiting_.first) {
@@ -242,15 +278,16 @@ private:
         }
     };
 
-    // What waits is free already: to join it changes nothing that is told.
+    // Mutable, because joining waiting blocks, which are free already, changes no result of a const function.
     mutable Strategy strategy_;
     mutable lists waiting_;
     [[no_unique_address]] memory_type memory_{};
 };
 
-/// What defers is what the strategy becomes in such memory.
+/// Selects the strategy of a deferred one in an arena.
 template <class Strategy, deferred_options Options, memory_traits Where>
 struct strategy_in<deferred<Strategy, Options>, Where> {
+    /// The deferred strategy.
     using type = deferred<typename strategy_in<Strategy, Where>::type, Options>;
 };
 

@@ -1,5 +1,4 @@
-// What an arena does beside allocating: host devices, claim, resize, capacity, moving, marks, trim, and the sizes that
-// nobody pays for.
+// Arenas beyond allocation: host devices, allocate_at, resize, capacity, moves, marks, trim, and the sizes of arenas.
 #include "helpers.hpp"
 
 #include <doctest/doctest.h>
@@ -25,10 +24,10 @@ static_assert(
     sizeof(allot::arena<allot::host::heap, automatic_fit::strategy_type, allot::growth::fixed<>>::block_type) ==
     2 * sizeof(void*));
 static_assert(std::is_trivially_copyable_v<bumps::block_type>);
-// An arena is its strategy, its region and nothing else: not a byte for a growth or for checks that are not asked for.
+// An arena consists of its strategy and its region. It stores no byte for growth or for checks that are off.
 static_assert(sizeof(bumps) <= sizeof(allot::bump<>) + sizeof(allot::region<void*>) + sizeof(void*));
 static_assert(!std::is_copy_constructible_v<bumps> && !std::is_copy_assignable_v<bumps>);
-// An arena moves when its device does.
+// An arena is movable if its device is.
 static_assert(std::is_nothrow_move_constructible_v<bumps>);
 static_assert(!std::is_move_constructible_v<allot::arena<allot::host::static_storage<1000>, allot::bump<>>>);
 
@@ -41,7 +40,7 @@ std::size_t position(const Block& block) {
 
 // ── host devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("host heap gives aligned regions of the size asked for, and refuses what is no layout") {
+TEST_CASE("host heap: regions have the requested size and alignment, and invalid layouts fail") {
     allot::host::heap heap;
     for (std::size_t align = 1; align <= 4096; align *= 2) {
         const auto region = heap.acquire({100, align});
@@ -59,7 +58,7 @@ TEST_CASE("host heap gives aligned regions of the size asked for, and refuses wh
     }
 }
 
-TEST_CASE("host heap refuses nearly SIZE_MAX bytes at every alignment") {
+TEST_CASE("host heap: nearly SIZE_MAX bytes fail at every alignment") {
     allot::host::heap heap;
     for (std::size_t align = 1; align <= 4096; align *= 2) {
         for (const std::size_t size : {most, most - 1, most - 15, most - 4096, most / 2 + 1}) {
@@ -71,7 +70,7 @@ TEST_CASE("host heap refuses nearly SIZE_MAX bytes at every alignment") {
     CHECK_FALSE(heap.acquire({1, most / 2 + 1}));
 }
 
-TEST_CASE("host buffer gives all of the caller's bytes, from an odd base too, and finds out the alignment") {
+TEST_CASE("host buffer: all bytes are provided from any base with their alignment") {
     alignas(64) std::byte bytes[256];
     for (std::size_t skip = 0; skip != 64; ++skip) {
         allot::host::buffer device{bytes + skip, 100};
@@ -85,7 +84,7 @@ TEST_CASE("host buffer gives all of the caller's bytes, from an odd base too, an
     }
 }
 
-TEST_CASE("host buffer gives itself once at a time") {
+TEST_CASE("host buffer: the buffer is acquired once at a time") {
     std::byte bytes[64];
     allot::host::buffer device{bytes};
     const auto first = device.acquire({64, 1});
@@ -97,7 +96,7 @@ TEST_CASE("host buffer gives itself once at a time") {
     CHECK(device.acquire({64, 1}));
 }
 
-TEST_CASE("host buffer refuses what does not fit, and no region is smaller than asked for") {
+TEST_CASE("host buffer: a request that does not fit fails and no region is smaller than requested") {
     alignas(64) std::byte bytes[128];
     for (const allot::layout bad : {allot::layout{101, 1}, allot::layout{most, 1}, allot::layout{0, 1},
                                     allot::layout{1, 0}, allot::layout{1, 3}, allot::layout{1, most / 2 + 1},
@@ -120,7 +119,7 @@ TEST_CASE("host buffer refuses what does not fit, and no region is smaller than 
     CHECK_FALSE(none.acquire({1, 1}));
 }
 
-TEST_CASE("an arena over an odd buffer of any size stays inside it") {
+TEST_CASE("host buffer: an arena over an odd buffer of any size stays inside it") {
     alignas(64) std::byte bytes[512];
     for (std::size_t skip = 0; skip != 17; ++skip) {
         for (std::size_t size = 0; size != 130; ++size) {
@@ -139,7 +138,7 @@ TEST_CASE("an arena over an odd buffer of any size stays inside it") {
     }
 }
 
-TEST_CASE("static storage is inside the arena, once, at its alignment") {
+TEST_CASE("static storage: the bytes are inside the arena, once, at their alignment") {
     allot::arena<allot::host::static_storage<1_KiB, 256>, up> arena;
     const auto block = arena.allocate({1_KiB, 256});
     REQUIRE(block);
@@ -157,14 +156,14 @@ TEST_CASE("static storage is inside the arena, once, at its alignment") {
     CHECK(small.acquire({1, 32}).error() == allot::host::window_error::too_small);
 }
 
-TEST_CASE("static storage refuses what is no layout") {
+TEST_CASE("static storage: invalid layouts fail") {
     for (const allot::layout bad : {allot::layout{0, 1}, allot::layout{1, 0}, allot::layout{1, 3}}) {
         allot::host::static_storage<64> device;
         CHECK_FALSE(device.acquire(bad));
     }
 }
 
-TEST_CASE("a tightly coupled window is one arena's alone, from its address on") {
+TEST_CASE("tightly coupled: a window belongs to one arena and starts at its address") {
     alignas(2048) static std::byte window[8192];
     allot::host::tightly_coupled device{window, sizeof window};
     const auto first = device.acquire({sizeof window, 2048});
@@ -185,12 +184,12 @@ TEST_CASE("a tightly coupled window is one arena's alone, from its address on") 
     const auto rest = arena.allocate({6144, 128});
     CHECK((row && rest && is_aligned(row.address, 2048) && is_aligned(rest.address, 128)));
     arena.deallocate(row);
-    CHECK(all_bytes(window, sizeof window, 0x5A));  // a side table touches nothing
+    CHECK(all_bytes(window, sizeof window, 0x5A));  // a side table does not access the memory
 }
 
 // ── one region ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("claim gives exactly the bytes that are asked for, counted from the region's base") {
+TEST_CASE("allocate_at: exactly the given bytes from the region's base are allocated") {
     alignas(64) std::byte bytes[1024];
     allot::arena<allot::host::buffer, allot::best_fit<side_table>> arena{allot::host::buffer{bytes}};
     const auto claimed = arena.allocate_at({100, 50});
@@ -209,7 +208,7 @@ TEST_CASE("claim gives exactly the bytes that are asked for, counted from the re
     CHECK(arena.allocate({50, 1}).address == bytes + 100);
 }
 
-TEST_CASE("claim refuses what is empty, outside or wraps") {
+TEST_CASE("allocate_at: empty, outside and wrapping extents fail") {
     alignas(64) std::byte bytes[1024];
     allot::arena<allot::host::buffer, allot::best_fit<side_table>> arena{allot::host::buffer{bytes}};
     CHECK_FALSE(arena.allocate_at({0, 0}));
@@ -224,14 +223,14 @@ TEST_CASE("claim refuses what is empty, outside or wraps") {
     CHECK(arena.allocate_at({0, 1024}));
 
     allot::arena<allot::host::buffer, allot::best_fit<in_band>> with_records{allot::host::buffer{bytes}};
-    CHECK_FALSE(with_records.allocate_at({0, 16}));  // its record would lie outside
+    CHECK_FALSE(with_records.allocate_at({0, 16}));  // its record would be outside
     CHECK_FALSE(with_records.allocate_at({most - 15, 16}));
     const auto claimed = with_records.allocate_at({512, 100});
     REQUIRE(claimed);
     CHECK(claimed.address == bytes + 512);
 }
 
-TEST_CASE("claim never gives other bytes than asked for where offsets are narrower than the region") {
+TEST_CASE("allocate_at: no other bytes are allocated if offsets are narrower than the region") {
     supply from;
     allot::arena<handles<>, allot::best_fit<side_table, std::uint16_t>> arena{handles<>{from}, 80_KiB};
     const auto beyond = arena.allocate_at({64_KiB, 16});
@@ -241,7 +240,7 @@ TEST_CASE("claim never gives other bytes than asked for where offsets are narrow
     CHECK_FALSE(arena.allocate_at({0, 64_KiB + 16}));
 }
 
-TEST_CASE("a region larger than its offsets is used as far as they reach, or not at all") {
+TEST_CASE("arena: a region larger than its offsets is used up to their reach or not at all") {
     supply from;
     allot::arena<handles<>, allot::bump<allot::bump_options{}, std::uint16_t>> arena{handles<>{from}, 80_KiB};
     CHECK(static_cast<bool>(arena.allocate({48_KiB, 16})) == (arena.size() != 0));
@@ -251,7 +250,7 @@ TEST_CASE("a region larger than its offsets is used as far as they reach, or not
     CHECK(arena.diagnose({64_KiB, 16}).reason != refusal::none);
 }
 
-TEST_CASE_TEMPLATE("resize grows and shrinks where it stands, or changes nothing", Strategy, allot::best_fit<in_band>,
+TEST_CASE_TEMPLATE("resize: a block is resized in place or unchanged", Strategy, allot::best_fit<in_band>,
                    allot::best_fit<side_table>) {
     allot::arena<allot::host::heap, Strategy> arena{{}, 4096};
     auto a = arena.allocate({256, 16}), b = arena.allocate({256, 16});
@@ -281,7 +280,7 @@ TEST_CASE_TEMPLATE("resize grows and shrinks where it stands, or changes nothing
     CHECK(arena.diagnose({3900, 16}).reason == refusal::none);
 }
 
-TEST_CASE("capacity is what may be used") {
+TEST_CASE("capacity: all of its bytes are usable") {
     allot::arena<allot::host::heap, allot::best_fit<in_band>> arena{{}, 4096};
     std::vector<decltype(arena)::block_type> blocks;
     for (std::size_t size = 1; size != 60; ++size) blocks.push_back(arena.allocate({size, 1}));
@@ -299,7 +298,7 @@ TEST_CASE("capacity is what may be used") {
     CHECK(slots.capacity(slots.allocate({33, 1})) == 96);
 }
 
-TEST_CASE("owns tells blocks of this arena from others") {
+TEST_CASE("owns: only blocks of this arena are owned") {
     allot::arena<allot::host::heap, up> one{{}, 256}, two{{}, 256};
     const auto a = one.allocate({16, 1}), b = two.allocate({16, 1});
     CHECK(one.owns(a));
@@ -316,7 +315,7 @@ TEST_CASE("owns tells blocks of this arena from others") {
     CHECK_FALSE(in_buffer.owns(block));
 }
 
-TEST_CASE("two arenas that make the same calls give the same offsets") {
+TEST_CASE("arena: the same calls yield the same offsets") {
     allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none, allot::arena_options{.align = 4096}>
         one{{}, 8192}, two{{}, 8192};
     const std::size_t base_one = allot::raw_pointer::position(one.regions()[0].base);
@@ -336,7 +335,7 @@ TEST_CASE("two arenas that make the same calls give the same offsets") {
 
 // ── moving ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE_TEMPLATE("a moved arena goes on, and what it was moved from holds nothing and refuses", Strategy, up, down,
+TEST_CASE_TEMPLATE("arena: a moved arena continues and the moved-from arena is empty", Strategy, up, down,
                    allot::stack<>, allot::ring<>, allot::best_fit<in_band>, allot::best_fit<side_table>,
                    allot::pool<allot::pool_options{.slot = 128, .count = 16, .align = 16}>) {
     using arena = allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted>;
@@ -366,7 +365,7 @@ TEST_CASE_TEMPLATE("a moved arena goes on, and what it was moved from holds noth
     CHECK(again.allocate({100, 16}));
 }
 
-TEST_CASE_TEMPLATE("an arena that grows is moved with all of its regions, and what is left can grow again", Strategy,
+TEST_CASE_TEMPLATE("arena: a move transfers all regions and the moved-from arena can grow again", Strategy,
                    up, down, allot::best_fit<>) {
     supply from_supply;
     {
@@ -390,7 +389,7 @@ TEST_CASE_TEMPLATE("an arena that grows is moved with all of its regions, and wh
     CHECK(from_supply.held == 0);
 }
 
-TEST_CASE("debug: a moved arena's leaks are reported once") {
+TEST_CASE("hardening debug: leaks of a moved arena are reported once") {
     noted::take();
     {
         using arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, debug, noted>;
@@ -402,7 +401,7 @@ TEST_CASE("debug: a moved arena's leaks are reported once") {
     CHECK(noted::take().size() == 1);
 }
 
-TEST_CASE("resize to more than narrow offsets count is refused, not taken for what is left of it") {
+TEST_CASE("resize: a size that does not fit narrow offsets fails and is not truncated") {
     helpers::supply from;
     allot::arena<helpers::handles<>, allot::best_fit<allot::best_fit_options{}, std::uint16_t>> arena{
         helpers::handles<>{from}, 10'000};

@@ -1,5 +1,5 @@
-// Requests that cannot be served, each by name, of every kind of arena: the block is empty, `diagnose` says why, and
-// the arena is as it was.
+// Requests that must fail, for every kind of arena: the block is empty, `diagnose` returns the reason, and the arena is
+// unchanged.
 #include "helpers.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ constexpr std::size_t capacity = 4096;
 using some_growth = allot::growth::fixed<allot::growth_options{.step = 1024, .limit = capacity, .regions = 4}>;
 using few_slots = allot::pool<allot::pool_options{.slot = 64, .count = 16, .align = 16}>;
 
-/// An arena of `capacity` bytes at most, of host memory aligned to 64 or of handles.
+/// An arena of at most `capacity` bytes, in host memory aligned to 64 or in handles.
 template <class Strategy, class Growth = allot::growth::none>
 struct on_host {
     static constexpr bool has_pointers = true;
@@ -51,7 +51,7 @@ struct on_handles {
         on_host<allot::best_fit<side_table>, some_growth>, on_handles<up, some_growth>,                                \
         on_handles<down, some_growth>, on_handles<allot::best_fit<>, some_growth>
 
-/// Refused for this reason, also when something is allocated, and nothing changes by it.
+/// Checks that the request fails for this reason, also after another allocation, and changes nothing.
 template <class Kind>
 void refuses(allot::layout wanted, refusal reason) {
     Kind kind;
@@ -69,7 +69,7 @@ void refuses(allot::layout wanted, refusal reason) {
     REQUIRE(second);
     CHECK(second.address != first.address);
 
-    // Where the next block lies is where it would lie had nobody asked.
+    // The next block is where it would be without the failed request.
     Kind untouched;
     const auto expected_first = untouched.arena.allocate({48, 8});
     const auto expected_second = untouched.arena.allocate({48, 8});
@@ -82,26 +82,26 @@ void refuses(allot::layout wanted, refusal reason) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("size 0 is refused", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: size 0 is rejected", Kind, ALL_ARENAS) {
     refuses<Kind>({0, 1}, refusal::empty_layout);
     refuses<Kind>({0, 16}, refusal::empty_layout);
     refuses<Kind>({0, 0}, refusal::empty_layout);
     refuses<Kind>({0, most}, refusal::empty_layout);
 }
 
-TEST_CASE_TEMPLATE("alignment 0 is refused", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: alignment 0 is rejected", Kind, ALL_ARENAS) {
     refuses<Kind>({1, 0}, refusal::bad_alignment);
     refuses<Kind>({most, 0}, refusal::bad_alignment);
 }
 
-TEST_CASE_TEMPLATE("alignment 3 is refused", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: alignment 3 is rejected", Kind, ALL_ARENAS) {
     refuses<Kind>({1, 3}, refusal::bad_alignment);
     refuses<Kind>({most, 3}, refusal::bad_alignment);
     refuses<Kind>({1, most}, refusal::bad_alignment);
     refuses<Kind>({1, most / 2 + 2}, refusal::bad_alignment);
 }
 
-TEST_CASE_TEMPLATE("size SIZE_MAX is refused", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: size SIZE_MAX is rejected", Kind, ALL_ARENAS) {
     for (const std::size_t align : {std::size_t{1}, std::size_t{16}}) {
         Kind kind;
         CHECK_FALSE(kind.arena.allocate({most, align}));
@@ -111,7 +111,7 @@ TEST_CASE_TEMPLATE("size SIZE_MAX is refused", Kind, ALL_ARENAS) {
     }
 }
 
-TEST_CASE_TEMPLATE("size SIZE_MAX - 1 with a large alignment is refused", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: size SIZE_MAX - 1 with a large alignment is rejected", Kind, ALL_ARENAS) {
     for (const std::size_t align : {std::size_t{16}, std::size_t{4096}, most / 2 + 1}) {
         for (const std::size_t size : {most - 1, most - 15, most / 2 + 1}) {
             Kind kind;
@@ -124,14 +124,14 @@ TEST_CASE_TEMPLATE("size SIZE_MAX - 1 with a large alignment is refused", Kind, 
     }
 }
 
-TEST_CASE_TEMPLATE("one byte at the largest alignment is refused or served aligned", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: one byte at the largest alignment fails or is aligned", Kind, ALL_ARENAS) {
     Kind kind;
     CHECK_FALSE(kind.arena.allocate({1, most / 2 + 1}));
     CHECK(kind.arena.diagnose({1, most / 2 + 1}).reason != refusal::none);
     CHECK(kind.arena.allocate({48, 8}));
 }
 
-TEST_CASE_TEMPLATE("an alignment larger than the base's is never answered with less", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: a block is never less aligned than requested", Kind, ALL_ARENAS) {
     for (std::size_t align = 1; align <= 2 * capacity; align *= 2) {
         Kind kind;
         for (int i = 0; i != 3; ++i) {
@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("an alignment larger than the base's is never answered with l
     }
 }
 
-TEST_CASE("an alignment that a handle's base cannot honour is misaligned, whatever the strategy") {
+TEST_CASE("arena: an alignment above that of a handle's base is misaligned for every strategy") {
     const auto ask = [](auto kind) {
         CHECK_FALSE(kind.arena.allocate({1, 128}));
         CHECK(kind.arena.diagnose({1, 128}).reason == refusal::misaligned);
@@ -164,7 +164,7 @@ TEST_CASE("an alignment that a handle's base cannot honour is misaligned, whatev
     ask(on_handles<allot::best_fit<>>{});
 }
 
-TEST_CASE("an alignment larger than a pointer's base is served where there is room to skip to it") {
+TEST_CASE("arena: an alignment above that of a pointer's base is satisfied if there is room") {
     alignas(512) std::byte bytes[1024];
     allot::host::buffer odd{bytes + 1, 1000};
     allot::arena<allot::host::buffer, up> room{odd};
@@ -179,7 +179,7 @@ TEST_CASE("an alignment larger than a pointer's base is served where there is ro
     CHECK(no_room.diagnose({40, 512}).largest_hole == 500);
 }
 
-TEST_CASE_TEMPLATE("giving back an empty block does nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("arena: deallocate ignores an empty block", Kind, ALL_ARENAS) {
     Kind kind;
     kind.arena.deallocate({});
     const auto block = kind.arena.allocate({48, 8});

@@ -1,4 +1,4 @@
-// diagnose: every refusal there is, and that it tells the truth.
+// diagnose: every reason, and that it is true.
 #include "helpers.hpp"
 
 #include <allot/host/virtual_memory.hpp>
@@ -15,14 +15,14 @@ using allot::refusal;
 
 }  // namespace
 
-TEST_CASE("diagnose: none, when the request would be served") {
+TEST_CASE("diagnose: none if the request would succeed") {
     allot::arena<allot::host::heap, allot::best_fit<side_table>> arena{{}, 1024};
     CHECK(arena.diagnose({1024, 1}).reason == refusal::none);
     CHECK(arena.diagnose({1024, 1}).largest_hole == 1024);
     CHECK(arena.allocate({1024, 1}));
 }
 
-TEST_CASE("diagnose: empty layouts and bad alignments come before everything else") {
+TEST_CASE("diagnose: invalid layouts take precedence") {
     supply from{.regions = 0};
     allot::arena<handles<>, up> arena{handles<>{from}, 1024};
     CHECK(arena.diagnose({0, 0}).reason == refusal::empty_layout);
@@ -31,7 +31,7 @@ TEST_CASE("diagnose: empty layouts and bad alignments come before everything els
     CHECK(arena.diagnose({1, 1}).reason == refusal::device_refused);
 }
 
-TEST_CASE("diagnose: misaligned, when the base cannot honour the alignment") {
+TEST_CASE("diagnose: misaligned if the base does not support the alignment") {
     supply from{.align = 64};
     allot::arena<handles<>, allot::best_fit<>> arena{handles<>{from}, 1024};
     CHECK(arena.diagnose({1, 64}).reason == refusal::none);
@@ -39,7 +39,7 @@ TEST_CASE("diagnose: misaligned, when the base cannot honour the alignment") {
     CHECK(arena.diagnose({4096, 128}).reason == refusal::misaligned);
 }
 
-TEST_CASE_TEMPLATE("diagnose: exhausted, when fewer bytes are free than asked for", Strategy, up, down, allot::stack<>,
+TEST_CASE_TEMPLATE("diagnose: exhausted if fewer bytes are free than requested", Strategy, up, down, allot::stack<>,
                    allot::ring<>, allot::best_fit<side_table>) {
     allot::arena<allot::host::heap, Strategy> arena{{}, 1024};
     CHECK(arena.diagnose({1025, 1}).reason == refusal::exhausted);
@@ -52,7 +52,7 @@ TEST_CASE_TEMPLATE("diagnose: exhausted, when fewer bytes are free than asked fo
     CHECK(arena.diagnose({1, 1}).largest_hole == 0);
 }
 
-TEST_CASE_TEMPLATE("diagnose: fragmented with the largest hole, when no hole fits", Strategy,
+TEST_CASE_TEMPLATE("diagnose: fragmented with the largest hole if no hole fits", Strategy,
                    allot::best_fit<side_table>, allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy> arena{handles<>{from}, 1000};
@@ -69,7 +69,7 @@ TEST_CASE_TEMPLATE("diagnose: fragmented with the largest hole, when no hole fit
     CHECK(arena.diagnose({300, 1}).reason == refusal::fragmented);
 }
 
-TEST_CASE("diagnose: fragmented, when enough bytes are free but no hole is aligned") {
+TEST_CASE("diagnose: fragmented if enough bytes are free but no hole is aligned") {
     alignas(64) std::byte bytes[128];
     allot::arena<allot::host::buffer, up> arena{allot::host::buffer{bytes + 1, 63}};
     CHECK(arena.diagnose({1, 64}).reason == refusal::fragmented);
@@ -77,7 +77,7 @@ TEST_CASE("diagnose: fragmented, when enough bytes are free but no hole is align
     CHECK_FALSE(arena.allocate({1, 64}));
 }
 
-TEST_CASE("diagnose: out of records, when a hole fits but no record is left to cut it") {
+TEST_CASE("diagnose: out of records if a hole fits but no record is left for the rest") {
     using few_records = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .records = 4}>;
     allot::arena<allot::host::heap, few_records> arena{{}, 1024};
     std::vector<decltype(arena)::block_type> blocks;
@@ -91,7 +91,7 @@ TEST_CASE("diagnose: out of records, when a hole fits but no record is left to c
     CHECK(arena.allocate({16, 1}));
 }
 
-TEST_CASE("diagnose: over the limit of a slot, of an offset type") {
+TEST_CASE("diagnose: over the limit of a slot or of an offset type") {
     allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 64}>> slots{{}, 1024};
     CHECK(slots.diagnose({64, 1}).reason == refusal::none);
     CHECK(slots.diagnose({65, 1}).reason == refusal::over_limit);
@@ -107,7 +107,7 @@ TEST_CASE("diagnose: over the limit of a slot, of an offset type") {
     CHECK(narrow.allocate({1000, 16}));
 }
 
-TEST_CASE("diagnose: the device refused, with its own code") {
+TEST_CASE("diagnose: device_refused with the device's code") {
     supply small{.largest = 100};
     allot::arena<handles<>, up> too_large{handles<>{small}, 101};
     CHECK(too_large.size() == 0);
@@ -127,7 +127,7 @@ TEST_CASE("diagnose: the device refused, with its own code") {
     CHECK(std::string_view{window.diagnose({1, 1}).what()} == allot::to_string(refusal::device_refused));
 }
 
-TEST_CASE_TEMPLATE("diagnose: what a device refused does not stand for smaller requests, in an arena that grows", Growth,
+TEST_CASE_TEMPLATE("diagnose: a failed device request does not affect smaller requests in a growing arena", Growth,
                    allot::growth::fixed<>, allot::growth::geometric<>, allot::growth::contiguous<>) {
     supply from{.largest = 2_MiB};
     auto arena = [&] {
@@ -156,14 +156,14 @@ TEST_CASE_TEMPLATE("diagnose: what a device refused does not stand for smaller r
     CHECK(arena.diagnose(much).reason == refusal::device_refused);
 }
 
-TEST_CASE("diagnose: an alignment that no slot of a pool has is misaligned, also where more slots can be had") {
+TEST_CASE("diagnose: an alignment above a pool's is misaligned, also if the pool can grow") {
     allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 128}>, allot::growth::geometric<>> arena;
     CHECK(arena.diagnose({16, 4096}).reason == refusal::misaligned);
     CHECK_FALSE(arena.allocate({16, 4096}));
     CHECK(arena.diagnose({129, 1}).reason == refusal::over_limit);
 }
 
-TEST_CASE("diagnose: the device refused, also a size that its granularity rounds beyond SIZE_MAX") {
+TEST_CASE("diagnose: a reason is reported if the granularity rounds the first region beyond SIZE_MAX") {
     supply from;
     allot::arena<handles<4096>, up> arena{handles<4096>{from}, most};
     CHECK(arena.size() == 0);
@@ -172,7 +172,7 @@ TEST_CASE("diagnose: the device refused, also a size that its granularity rounds
     CHECK(arena.diagnose({1, 1}).reason != refusal::none);
 }
 
-TEST_CASE("diagnose changes nothing") {
+TEST_CASE("diagnose: no state changes") {
     allot::arena<allot::host::heap, allot::best_fit<in_band>> arena{{}, 4096}, unasked{{}, 4096};
     for (std::size_t i = 1; i != 20; ++i) {
         for (std::size_t size = 1; size < 8192; size *= 3) static_cast<void>(arena.diagnose({size, 16}));
@@ -186,7 +186,7 @@ TEST_CASE("diagnose changes nothing") {
     }
 }
 
-TEST_CASE("an arena's first region is as aligned as its strategy counts, so that all of it can be used") {
+TEST_CASE("arena: the first region has the strategy's alignment, so that all of it is usable") {
     using whole_pages = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 4096}>;
     using arena_type = allot::arena<allot::host::heap, whole_pages>;
     arena_type all[]{{{}, 8192}, {{}, 8192}, {{}, 8192}};

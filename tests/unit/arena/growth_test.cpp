@@ -1,4 +1,4 @@
-// Arenas that grow: how much they ask for and when, what they give back, marks over several regions, and limits.
+// Arenas that grow: the size and time of device requests, released regions, marks over several regions, and limits.
 #include "helpers.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ std::vector<std::size_t> region_sizes(const Arena& arena) {
 }
 using sizes = std::vector<std::size_t>;
 
-/// Regions at one address, which nobody touches.
+/// Regions at one address, which is never accessed.
 struct invented_addresses : allot::traits_of<allot::host::heap> {
     static constexpr bool host_accessible = false;
     using error = int;
@@ -31,7 +31,7 @@ struct invented_addresses : allot::traits_of<allot::host::heap> {
     void* base;
 };
 
-/// A heap that gives twice what it is asked for.
+/// A heap that returns twice the requested size.
 struct generous_heap : allot::traits_of<allot::host::heap> {
     using error = allot::host::heap::error;
     [[nodiscard]] allot::acquired<generous_heap> acquire(allot::layout wanted) noexcept {
@@ -54,7 +54,7 @@ struct growing_handles : handles<> {
     }
 };
 
-/// Handles whose regions begin inside a buffer.
+/// Handles whose regions start inside a buffer.
 struct inner_handles : handles<> {
     using handles<>::handles;
     allot::acquired<inner_handles> acquire(allot::layout wanted) noexcept {
@@ -71,7 +71,7 @@ using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
 }  // namespace
 
-TEST_CASE("growth: steps are as stated") {
+TEST_CASE("growth: every policy has its documented steps") {
     static_assert(growth::none::next(5) == 0);
     static_assert(growth::fixed<growth_options{.step = 7}>::next(0) == 7 &&
                   growth::fixed<growth_options{.step = 7}>::next(99) == 7);
@@ -81,7 +81,7 @@ TEST_CASE("growth: steps are as stated") {
     static_assert(geometric::next(most) == most);
 }
 
-TEST_CASE_TEMPLATE("growth: nothing is acquired before it is needed", Strategy, up, down, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("growth: no region is acquired before a request needs it", Strategy, up, down, allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
     CHECK(from.acquired == 0);
@@ -91,7 +91,7 @@ TEST_CASE_TEMPLATE("growth: nothing is acquired before it is needed", Strategy, 
     CHECK(arena.trim() == 0);
 }
 
-TEST_CASE_TEMPLATE("growth: regions are as large as the policy says, or as one request needs", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: a region has the policy's size or that of the request", Strategy, up, down,
                    allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy, growth::geometric<growth_options{.step = 1024, .regions = 8}>> arena{
@@ -103,7 +103,7 @@ TEST_CASE_TEMPLATE("growth: regions are as large as the policy says, or as one r
     CHECK(arena.size() == from.bytes_held);
 }
 
-TEST_CASE_TEMPLATE("growth: the number of regions is a limit, and diagnose says so", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: the number of regions is a limit that diagnose reports", Strategy, up, down,
                    allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -113,13 +113,14 @@ TEST_CASE_TEMPLATE("growth: the number of regions is a limit, and diagnose says 
     CHECK(arena.diagnose({1000, 16}).reason == refusal::over_limit);
 }
 
-TEST_CASE_TEMPLATE("growth: the limit in bytes is kept, and diagnose says so", Strategy, up, down, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("growth: the limit in bytes is kept and reported by diagnose", Strategy, up, down,
+                   allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy, growth::fixed<growth_options{.step = 1000, .limit = 2500, .regions = 8}>> arena{
         handles<>{from}};
     REQUIRE(arena.allocate({1000, 16}));
     REQUIRE(arena.allocate({1000, 16}));
-    REQUIRE(arena.allocate({400, 16}));  // of the 500 that are left
+    REQUIRE(arena.allocate({400, 16}));  // of the remaining 500
     CHECK(region_sizes(arena) == sizes{1000, 1000, 500});
     CHECK_FALSE(arena.allocate({101, 1}));
     CHECK(arena.diagnose({101, 1}).reason == refusal::over_limit);
@@ -127,7 +128,7 @@ TEST_CASE_TEMPLATE("growth: the limit in bytes is kept, and diagnose says so", S
     CHECK(from.bytes_held == 2500);
 }
 
-TEST_CASE_TEMPLATE("growth: the limit in bytes is kept by a device of large granularity", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: the limit in bytes is kept with a device of large granularity", Strategy, up, down,
                    allot::best_fit<>) {
     supply from;
     allot::arena<handles<4096>, Strategy, growth::fixed<growth_options{.step = 4096, .limit = 6000, .regions = 8}>>
@@ -138,7 +139,7 @@ TEST_CASE_TEMPLATE("growth: the limit in bytes is kept by a device of large gran
     CHECK(from.bytes_held <= 6000);
 }
 
-TEST_CASE_TEMPLATE("growth: what the device refuses is told by its own code", Strategy, up, down, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("growth: diagnose reports the device's code", Strategy, up, down, allot::best_fit<>) {
     for (std::size_t refused_from = 0; refused_from != 4; ++refused_from) {
         supply from{.regions = refused_from};
         allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -147,12 +148,12 @@ TEST_CASE_TEMPLATE("growth: what the device refuses is told by its own code", St
         CHECK(arena.diagnose({1000, 16}).reason == refusal::device_refused);
         CHECK(arena.diagnose({1000, 16}).device_error == supply::used_up);
         CHECK(arena.size() == refused_from * 1000);
-        from.regions = 1;  // and when there is memory again, it goes on
+        from.regions = 1;  // the arena grows again once memory is available
         CHECK(arena.allocate({1000, 16}));
     }
 }
 
-TEST_CASE_TEMPLATE("growth: a refusal of something else does not make diagnose refuse what fits", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: diagnose reports none for a request that fits after another one failed", Strategy, up, down,
                    allot::best_fit<>) {
     supply from{.largest = 2000};
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -163,11 +164,11 @@ TEST_CASE_TEMPLATE("growth: a refusal of something else does not make diagnose r
     CHECK(arena.allocate({100, 16}));
 }
 
-TEST_CASE_TEMPLATE("growth: an alignment beyond the first base's is misaligned", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: an alignment above that of the first base is misaligned", Strategy, up, down,
                    allot::best_fit<>) {
     supply from{.align = 64};
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
-    CHECK_FALSE(arena.allocate({100, 128}));  // nothing is held: the device is asked, and says no
+    CHECK_FALSE(arena.allocate({100, 128}));  // the arena has no region: the device is called and fails
     CHECK(arena.diagnose({100, 128}).reason == refusal::device_refused);
     CHECK(arena.diagnose({100, 128}).device_error == supply::unaligned);
     REQUIRE(arena.allocate({100, 64}));
@@ -176,11 +177,11 @@ TEST_CASE_TEMPLATE("growth: an alignment beyond the first base's is misaligned",
     CHECK(from.acquired == 1);
 }
 
-TEST_CASE("growth: regions of unequal alignment keep every block aligned") {
+TEST_CASE("growth: every block is aligned in regions of different alignment") {
     supply from{.align = 64};
     allot::arena<handles<>, allot::best_fit<>, four_by_1000> arena{handles<>{from}};
     REQUIRE(arena.allocate({900, 64}));
-    from.align = 32;  // the next buffer would be worse than the blocks may be asked for
+    from.align = 32;  // the next buffer would have a smaller alignment than the blocks may request
     CHECK_FALSE(arena.allocate({900, 64}));
     CHECK(arena.diagnose({900, 64}).reason == refusal::device_refused);
     from.align = 4096;
@@ -189,7 +190,7 @@ TEST_CASE("growth: regions of unequal alignment keep every block aligned") {
     CHECK(block.address.offset % 64 == 0);
 }
 
-TEST_CASE("growth: a full side table is out of records, and no region is acquired for nothing") {
+TEST_CASE("growth: no region is acquired if the side table is full") {
     supply from;
     using few_records = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .records = 4}>;
     allot::arena<handles<>, few_records, growth::fixed<growth_options{.step = 1024, .regions = 8}>> arena{
@@ -205,7 +206,7 @@ TEST_CASE("growth: a full side table is out of records, and no region is acquire
     CHECK(from.held == 1);
 }
 
-TEST_CASE("growth: a request larger than a segment is refused with a reason") {
+TEST_CASE("growth: a request larger than a segment fails with a reason") {
     supply from;
     allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>,
                  growth::fixed<growth_options{.step = 1024, .regions = 64}>>
@@ -217,22 +218,23 @@ TEST_CASE("growth: a request larger than a segment is refused with a reason") {
     CHECK(arena.allocate({1000, 16}));
 }
 
-// ── giving back ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── released regions
+// ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("growth: an alignment beyond half a segment is misaligned, as offsets tell no more of an address") {
+TEST_CASE("growth: an alignment above half a segment is misaligned") {
     constexpr std::size_t half = most / 128 + 1;  // with 64 regions
     using fixed = growth::fixed<growth_options{.step = 4096, .regions = 64}>;
     allot::arena<invented_addresses, allot::best_fit<>, fixed> arena{invented_addresses{half}};
     const auto block = arena.allocate({100, half});
     REQUIRE(block);
-    CHECK(allot::raw_pointer::position(block.address) == half);  // and so not a multiple of 2 * half
+    CHECK(allot::raw_pointer::position(block.address) == half);  // and therefore not a multiple of 2 * half
     arena.deallocate(block);
     CHECK_FALSE(arena.allocate({100, 2 * half}));
     CHECK(arena.diagnose({100, 2 * half}).reason == refusal::misaligned);
     CHECK(arena.size() == 4096);
 }
 
-TEST_CASE_TEMPLATE("trim gives back the regions in which nothing is live, and only those", Strategy,
+TEST_CASE_TEMPLATE("trim: exactly the regions without a live block are released", Strategy,
                    allot::best_fit<side_table>, allot::best_fit<>) {
     supply from;
     {
@@ -262,7 +264,7 @@ TEST_CASE_TEMPLATE("trim gives back the regions in which nothing is live, and on
     CHECK(from.held == 0);
 }
 
-TEST_CASE("trim: in-band regions of the host heap come and go") {
+TEST_CASE("trim: in-band regions of the host heap are released and acquired again") {
     allot::arena<allot::host::heap, allot::best_fit<in_band>, growth::fixed<growth_options{.step = 512, .regions = 8}>>
         arena;
     for (int round = 0; round != 50; ++round) {
@@ -277,7 +279,7 @@ TEST_CASE("trim: in-band regions of the host heap come and go") {
     }
 }
 
-TEST_CASE_TEMPLATE("trim after reset gives back every region of a bump arena", Strategy, up, down) {
+TEST_CASE_TEMPLATE("trim: after reset every region of a bump arena is released", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
     for (int i = 0; i != 4; ++i) REQUIRE(arena.allocate({1000, 16}));
@@ -289,7 +291,7 @@ TEST_CASE_TEMPLATE("trim after reset gives back every region of a bump arena", S
     CHECK(arena.allocate({1000, 16}));
 }
 
-TEST_CASE_TEMPLATE("reset makes every region of a bump arena usable again, in the same order", Strategy, up, down) {
+TEST_CASE_TEMPLATE("reset: every region of a bump arena is usable again in the same order", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
     for (int round = 0; round != 5; ++round) {
@@ -304,7 +306,7 @@ TEST_CASE_TEMPLATE("reset makes every region of a bump arena usable again, in th
     CHECK(from.acquired == 4);
 }
 
-TEST_CASE_TEMPLATE("reset makes every region usable again when the limit in bytes is reached", Strategy, up, down) {
+TEST_CASE_TEMPLATE("reset: every region is usable again at the limit in bytes", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, growth::fixed<growth_options{.step = 1000, .limit = 4000, .regions = 8}>> arena{
         handles<>{from}};
@@ -319,7 +321,7 @@ TEST_CASE_TEMPLATE("reset makes every region usable again when the limit in byte
     CHECK(from.acquired == 4);
 }
 
-TEST_CASE_TEMPLATE("rollback returns to a mark in an earlier region", Strategy, up, down) {
+TEST_CASE_TEMPLATE("rollback: a mark in an earlier region is valid", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
     REQUIRE(arena.allocate({500, 4}));
@@ -340,7 +342,7 @@ TEST_CASE_TEMPLATE("rollback returns to a mark in an earlier region", Strategy, 
     CHECK(arena.allocate({400, 4}).address == addresses[0]);
 }
 
-TEST_CASE_TEMPLATE("rollback to a mark of an arena that held nothing yet", Strategy, up, down) {
+TEST_CASE_TEMPLATE("rollback: a mark of an arena without regions is valid", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
     const auto mark = arena.mark();
@@ -354,7 +356,7 @@ TEST_CASE_TEMPLATE("rollback to a mark of an arena that held nothing yet", Strat
     CHECK(arena.allocate({1000, 16}));
 }
 
-TEST_CASE_TEMPLATE("a bump arena skips a held region that is too small, and uses it again after reset", Strategy, up,
+TEST_CASE_TEMPLATE("growth: a bump arena skips a spare region that is too small and uses it after reset", Strategy, up,
                    down) {
     supply from;
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -365,12 +367,12 @@ TEST_CASE_TEMPLATE("a bump arena skips a held region that is too small, and uses
     REQUIRE(large);
     CHECK(large.address.handle == 4);
     arena.reset();
-    for (int i = 0; i != 8; ++i) REQUIRE(arena.allocate({1000, 8}));  // three regions of one, and one of five
+    for (int i = 0; i != 8; ++i) REQUIRE(arena.allocate({1000, 8}));  // one, one, one and five
     CHECK_FALSE(arena.allocate({1000, 16}));
     CHECK(from.acquired == 4);
 }
 
-TEST_CASE("every region goes back to the device in the end, whatever is live") {
+TEST_CASE("arena: the destructor releases every region") {
     supply from;
     {
         allot::arena<handles<>, up, four_by_1000> one{handles<>{from}};
@@ -386,7 +388,8 @@ TEST_CASE("every region goes back to the device in the end, whatever is live") {
     CHECK(from.bytes_held == 0);
 }
 
-TEST_CASE_TEMPLATE("growth: a device that gives more than it was asked for serves, up to the limit", strategy, allot::best_fit<>,
+TEST_CASE_TEMPLATE("growth: a region that is larger than requested is used up to the limit", strategy,
+                   allot::best_fit<>,
                    allot::best_fit<allot::best_fit_options{.records = 8}>, allot::bump<>) {
     using limited = growth::fixed<growth_options{.step = 8192, .limit = 8192}>;
     allot::arena<generous_heap, strategy, limited> arena;
@@ -396,11 +399,11 @@ TEST_CASE_TEMPLATE("growth: a device that gives more than it was asked for serve
     CHECK(arena.diagnose({.size = 1000}).reason == refusal::over_limit);
 }
 
-// ── what a refusal leaves, and what the last hole lacks ──────────────────────────────────────────────────────────────
+// ── after a failure, and records for the last hole ───────────────────────────────────────────────────────────────────
 
 namespace {
 
-/// A heap of so many bytes in all.
+/// A heap with a limited total size.
 struct scarce_heap : allot::traits_of<allot::host::heap> {
     using error = allot::host::heap::error;
     explicit scarce_heap(std::size_t& bytes_left) : left{&bytes_left} {}
@@ -422,7 +425,7 @@ struct scarce_heap : allot::traits_of<allot::host::heap> {
 
 }  // namespace
 
-TEST_CASE("growth: a region is as aligned as the strategy needs, whatever is asked for") {
+TEST_CASE("growth: a region has the strategy's alignment for every request") {
     using up_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>;
     using down_to_lines = allot::bump<allot::bump_options{.limit_align = 256}>;
     using in_pages = allot::best_fit<allot::best_fit_options{.granule = 4096}>;
@@ -443,13 +446,13 @@ TEST_CASE("growth: a region is as aligned as the strategy needs, whatever is ask
     three(allot::arena<allot::host::heap, slots, fixed>{}, 69'999);
 }
 
-TEST_CASE("growth: an upward bump in a region that is no multiple of its alignment uses the rest") {
+TEST_CASE("growth: an upward bump uses all multiples of its alignment in a region") {
     using up_to_lines = allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>;
     allot::arena<allot::host::heap, up_to_lines> arena{{}, 1001};
     CHECK(arena.allocate({900, 8}));
 }
 
-TEST_CASE("growth: a device that refuses a step is asked for a half, a quarter and an eighth, and for what is needed") {
+TEST_CASE("growth: after a failed step a half, a quarter, an eighth and the least size are requested") {
     constexpr std::size_t room = 40'000;
     using fixed = growth::fixed<growth_options{.step = 64'000, .regions = 8}>;
     std::size_t left = room;
@@ -476,7 +479,7 @@ TEST_CASE("growth: a device that refuses a step is asked for a half, a quarter a
 
 constexpr bool wide = sizeof(std::size_t) > 4;
 
-TEST_CASE("growth: on handles, an alignment beyond half a segment is refused before a device is asked") {
+TEST_CASE("growth: on handles, an alignment above half a segment fails without a device call") {
     supply from{.align = std::size_t{1} << (wide ? 40 : 30)};
     using fixed = growth::fixed<growth_options{.step = 1000, .regions = 64}>;
     allot::arena<handles<>, allot::best_fit<side_table, std::uint32_t>, fixed> arena{handles<>{from}};
@@ -487,7 +490,7 @@ TEST_CASE("growth: on handles, an alignment beyond half a segment is refused bef
     for (int i = 0; i != 20; ++i) CHECK(arena.allocate({16, half}));
 }
 
-TEST_CASE("growth: an alignment that narrow offsets cannot tell is misaligned") {
+TEST_CASE("growth: an alignment that does not fit narrow offsets is misaligned") {
     supply from{.align = std::size_t{1} << (wide ? 40 : 30)};
     allot::arena<handles<>, allot::best_fit<side_table, std::uint16_t>> arena{handles<>{from}, 1000};
     allot::arena<handles<>, down_narrow, growth::fixed<growth_options{.step = 1000}>> grows{handles<>{from}};
@@ -501,7 +504,7 @@ TEST_CASE("growth: an alignment that narrow offsets cannot tell is misaligned") 
     CHECK(grows.allocate({16, 1 << 15}));
 }
 
-TEST_CASE_TEMPLATE("growth: after all regions went back, the next first base decides which alignments there are", Strategy, up,
+TEST_CASE_TEMPLATE("growth: after all regions are released the next base sets the supported alignment", Strategy, up,
                    allot::best_fit<>) {
     supply from{.align = 64};
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -518,7 +521,7 @@ TEST_CASE_TEMPLATE("growth: after all regions went back, the next first base dec
     CHECK(arena.allocate({100, 256}));
 }
 
-TEST_CASE("growth: what the offsets of a region cannot hold is over the limit before a device is asked") {
+TEST_CASE("growth: a size that does not fit the offsets is over the limit without a device call") {
     supply from;
     allot::arena<handles<4>, down_narrow, growth::geometric<growth_options{.step = 777}>> arena{handles<4>{from}};
     for (int i = 0; i != 3; ++i) {
@@ -530,12 +533,12 @@ TEST_CASE("growth: what the offsets of a region cannot hold is over the limit be
     CHECK(arena.allocate({65'532, 1}));
 }
 
-TEST_CASE("growth: a device is asked for no more than the offsets of a region reach, unless one request needs it") {
+TEST_CASE("growth: a device request exceeds the reach of the offsets only if one block needs it") {
     supply from;
     using narrow = allot::best_fit<allot::best_fit_options{}, std::uint8_t>;
     allot::arena<handles<4>, narrow, growth::fixed<growth_options{.step = 4097, .regions = 8}>> arena{handles<4>{from}};
     CHECK(arena.allocate({3, 1}));
-    CHECK(arena.size() == 16);  // 15 can be told
+    CHECK(arena.size() == 16);  // offsets reach 15
     CHECK(arena.allocate({15, 1}));
     CHECK(arena.size() == 32);
     supply other;
@@ -544,7 +547,7 @@ TEST_CASE("growth: a device is asked for no more than the offsets of a region re
     for (const std::size_t size : region_sizes(doubled)) CHECK(size <= 65'532);
 }
 
-TEST_CASE_TEMPLATE("growth: a region that is acquired for an alignment serves it, however few holes are probed", Store,
+TEST_CASE_TEMPLATE("growth: a region acquired for an alignment satisfies it with any number of probes", Store,
                    std::integral_constant<allot::node_store, allot::node_store::side_table>,
                    std::integral_constant<allot::node_store, allot::node_store::in_band>) {
     using few = allot::best_fit<allot::best_fit_options{.store = Store::value, .candidates = 1, .probes = 2}>;
@@ -563,7 +566,7 @@ TEST_CASE_TEMPLATE("growth: a region that is acquired for an alignment serves it
     }
 }
 
-TEST_CASE("growth: where few holes are probed, a region is larger than its request by less than a quarter") {
+TEST_CASE("growth: with few probes a region exceeds its request by less than a quarter") {
     supply from;
     allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}>,
                  growth::fixed<growth_options{.step = 64, .regions = 4}>> arena{handles<>{from}};
@@ -575,7 +578,7 @@ TEST_CASE("growth: where few holes are probed, a region is larger than its reque
     }
 }
 
-TEST_CASE("growth: the base of a region that grows in place is as aligned as the first request asks") {
+TEST_CASE("growth: a region that grows in place has the alignment of the first request") {
     supply from;
     allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000, .regions = 1}>> arena{
         growing_handles{from}};
@@ -587,7 +590,7 @@ TEST_CASE("growth: the base of a region that grows in place is as aligned as the
     CHECK(arena.diagnose({100, 128}).reason == refusal::misaligned);
 }
 
-TEST_CASE("growth: where few holes are probed, no region is acquired for what narrow offsets cannot tell") {
+TEST_CASE("growth: with few probes no region is acquired for a size that does not fit narrow offsets") {
     supply from;
     allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}, std::uint16_t>,
                  growth::fixed<growth_options{.step = 64, .regions = 2}>> arena{handles<>{from}};
@@ -598,7 +601,7 @@ TEST_CASE("growth: where few holes are probed, no region is acquired for what na
     CHECK(from.acquired == 0);
 }
 
-TEST_CASE_TEMPLATE("growth: what the device refused once is not told after it has given again", Strategy, up, down,
+TEST_CASE_TEMPLATE("growth: a device error is not reported after a later success", Strategy, up, down,
                    allot::best_fit<>) {
     supply from{.regions = 0};
     allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -610,7 +613,7 @@ TEST_CASE_TEMPLATE("growth: what the device refused once is not told after it ha
     CHECK(arena.allocate({1000, 16}));
 }
 
-TEST_CASE("a region that begins inside a buffer: blocks come back to where they lie") {
+TEST_CASE("growth: blocks are translated correctly in a region that starts inside a buffer") {
     supply from;
     allot::arena<inner_handles, allot::pool<allot::pool_options{.slot = 64, .count = 8, .align = 16}>> arena{inner_handles{from}, 512};
     for (int round = 0; round != 2; ++round) {

@@ -1,5 +1,5 @@
-// What the tests of arenas share: memory that is only a handle, a device that refuses on demand, and a misuse handler
-// that writes down what it is called with.
+// Helpers for the tests of arenas: memory that is only a handle, a device that fails on demand, and a misuse handler
+// that records its calls.
 #pragma once
 
 #include <allot/allot.hpp>
@@ -10,19 +10,19 @@ namespace helpers {
 
 inline constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
-/// What a `handles` device gives and when it refuses; outlives the device and every arena over it.
+/// Properties of a `handles` device and its state. Outlives the device and every arena over it.
 struct supply {
     static constexpr int unaligned = -13, too_large = -61, used_up = -4;
 
-    std::size_t align = 64;        // of every base
-    std::size_t largest = most;    // bytes of a region
-    std::size_t regions = most;    // that may still be acquired
-    std::size_t acquired = 0;      // so far
-    std::size_t held = 0;          // now
+    std::size_t align = 64;  // of every base
+    std::size_t largest = most;  // bytes of a region
+    std::size_t regions = most;  // that can still be acquired
+    std::size_t acquired = 0;  // so far
+    std::size_t held = 0;  // now
     std::size_t bytes_held = 0;
 };
 
-/// Memory without addresses: every region is a number of its own, and there are no bytes behind it.
+/// Memory without addresses: every region is a distinct number, without any bytes.
 template <std::size_t Granularity = 1>
 class handles {
 public:
@@ -56,7 +56,7 @@ private:
     supply* from_;
 };
 
-/// The host heap, but it refuses at once what no heap has: a sanitizer would stop the program at the question.
+/// The host heap, except that it rejects impossible sizes immediately. A sanitizer would stop the program at the call.
 struct modest_heap : allot::host::heap {
     using base = allot::host::heap;
     static constexpr std::size_t enough = std::size_t{1} << 24;
@@ -66,7 +66,7 @@ struct modest_heap : allot::host::heap {
     }
 };
 
-/// A misuse handler that only writes down: the misused call is to have no other effect.
+/// A misuse handler that only records its calls. The misused call must have no other effect.
 struct noted {
     struct call {
         allot::misuse what;
@@ -78,9 +78,9 @@ struct noted {
     void operator()(allot::misuse what, std::size_t position, std::size_t size) const noexcept {
         calls.push_back({what, position, size});
     }
-    /// What was written down since the last time.
+    /// Returns the calls since the last query.
     static std::vector<call> take() { return std::exchange(calls, {}); }
-    /// True when there was exactly one call since the last time, and it was this.
+    /// Returns true if there was exactly one call since the last query, with these arguments.
     static bool only(allot::misuse what, std::size_t position, std::size_t size) {
         return take() == std::vector<call>{{what, position, size}};
     }
@@ -94,7 +94,7 @@ inline constexpr allot::best_fit_options side_table{.store = allot::node_store::
 using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
 using down = allot::bump<allot::bump_options{.direction = allot::direction::down}>;
 
-/// How many such blocks are to be had from now on; gives them back.
+/// Returns the number of such blocks that can still be allocated, and frees them.
 template <class Arena>
 std::size_t room_for(Arena& arena, allot::layout each) {
     std::vector<typename Arena::block_type> blocks;
@@ -103,7 +103,7 @@ std::size_t room_for(Arena& arena, allot::layout each) {
     return blocks.size();
 }
 
-/// True when each of these bytes has this value.
+/// Returns true if all bytes have this value.
 [[nodiscard]] inline bool all_bytes(const void* from, std::size_t size, std::size_t value) {
     const auto* const bytes = static_cast<const unsigned char*>(from);
     for (std::size_t i = 0; i != size; ++i)

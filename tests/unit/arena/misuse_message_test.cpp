@@ -1,4 +1,4 @@
-// The message of the default misuse handler, on stderr before the program is aborted.
+// The message that the default misuse handler writes to stderr before it aborts the program.
 #include "../../in_child.hpp"
 
 #include <allot/allot.hpp>
@@ -14,7 +14,7 @@ namespace {
 constexpr allot::arena_options checked{.hardening = allot::hardening::checked};
 using memory = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, checked>;
 
-/// What a process that is aborted over `misuse` writes to stderr; a note when it ends in another way.
+/// Returns the stderr output of a process that `misuse` aborts; a note if the process ends in another way.
 template <class Misuse>
 std::string last_words(Misuse misuse) {
     int ends[2];
@@ -46,32 +46,32 @@ std::string hex(std::size_t value) {
 
 }  // namespace
 
-TEST_CASE("misuse: the default handler says what happened, where, and which block lies there, before it aborts") {
+TEST_CASE("misuse: the default handler writes the misuse, the position and the block's history and aborts") {
     memory arena{{}, 4096};
     const auto first = arena.allocate({.size = 77}), second = arena.allocate({.size = 33});
     REQUIRE((first && second));
     const std::string at = hex(allot::raw_pointer::position(first.address));
     arena.deallocate(first);
     CHECK(last_words([&] { arena.deallocate(first); }) ==
-          "allot: misuse: a block that is not live: freed before, or its address was changed (at " + at +
+          "allot: misuse: a block that is not live: already freed, or its address was changed (at " + at +
               ", size 77); known there: size 77 at " + at + ", allocated by call 1, freed by call 3\n");
 
     auto longer = second;
     longer.size = 35;
     const std::string there = hex(allot::raw_pointer::position(second.address));
     CHECK(last_words([&] { arena.deallocate(longer); }) ==
-          "allot: misuse: a live block with another size or metadata than it was handed out with (at " + there +
+          "allot: misuse: a live block whose size or metadata was changed (at " + there +
               ", size 35); known there: size 33 at " + there + ", allocated by call 2\n");
 
     int elsewhere = 0;
     memory::block_type foreign = second;
     foreign.address = &elsewhere;
     CHECK(last_words([&] { arena.deallocate(foreign); }) ==
-          "allot: misuse: a block that this allocator did not hand out (at " +
+          "allot: misuse: a block that this allocator did not allocate (at " +
               hex(allot::raw_pointer::position(&elsewhere)) + ", size 33)\n");
 }
 
-TEST_CASE("misuse: each has a text of its own") {
+TEST_CASE("misuse: every value has its own text") {
     using allot::misuse;
     const misuse all[] = {misuse::foreign_block, misuse::not_live,     misuse::wrong_size,  misuse::leaked,
                           misuse::killed_before, misuse::out_of_order, misuse::overwritten, misuse::written_after_free};
@@ -81,7 +81,7 @@ TEST_CASE("misuse: each has a text of its own") {
     }
 }
 
-TEST_CASE("misuse: a handler may take the block's history, or not") {
+TEST_CASE("misuse: a handler may accept the block's history") {
     struct with_history {
         void operator()(allot::misuse, std::size_t, std::size_t, const allot::block_history& known) const noexcept {
             seen() = known;
@@ -98,13 +98,13 @@ TEST_CASE("misuse: a handler may take the block's history, or not") {
     CHECK(with_history::seen().size == 13);
     CHECK(with_history::seen().allocated == 1);
     CHECK(with_history::seen().freed == 2);
-    // Its bytes were handed out again meanwhile: known is the one that was freed there last.
+    // The bytes were allocated again meanwhile. The history is that of the last freed block there.
     for (int i = 0; i != 3; ++i) {
         const auto again = arena.allocate({.size = 13});
         REQUIRE(again.address == block.address);
         arena.deallocate(again);
     }
-    arena.deallocate(decltype(block){block.address, block.size, {}});  // made of an address and a size
+    arena.deallocate(decltype(block){block.address, block.size, {}});  // constructed from an address and a size
     CHECK(with_history::seen().allocated == 7);
     CHECK(with_history::seen().freed == 8);
     arena.deallocate(block);
@@ -113,7 +113,7 @@ TEST_CASE("misuse: a handler may take the block's history, or not") {
     const auto live = arena.allocate({.size = 13});
     REQUIRE(live.address == block.address);
     with_history::seen() = {};
-    arena.deallocate(block);  // freed before, whoever lives there now
+    arena.deallocate(block);  // already freed, although another block is live there now
     CHECK(with_history::seen().allocated == 1);
     CHECK(with_history::seen().freed == 2);
 }

@@ -1,5 +1,5 @@
-// Blocks that are given back wrongly, of checked arenas: the handler is called with what happened, nothing else
-// happens, and the arena still works.
+// Misused blocks of checked arenas: the handler is called with the kind of misuse, no state changes, and the arena
+// still works.
 #include "helpers.hpp"
 
 #include <doctest/doctest.h>
@@ -49,8 +49,8 @@ struct on_handles {
     }
 };
 
-// Each strategy and node store once, each address model, one region and several: not every combination, as the checks
-// do not depend on it and each costs a second of compiling.
+// Every strategy and node store once, every address model, one region and several. Not every combination, because the
+// checks do not depend on it and every combination takes a second to compile.
 #define ALL_ARENAS                                                                                                     \
     on_host<down>, on_host<allot::stack<>>, on_host<allot::ring<>>, on_host<few_slots>,                                \
         on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>,        \
@@ -62,8 +62,8 @@ std::size_t position(const typename Arena::block_type& block) {
     return Arena::address_model::position(block.address);
 }
 
-/// Twelve live blocks, filled where that is possible; `still_works` checks that all of them are as they were, gives
-/// them back properly and finds the arena whole.
+/// Twelve live blocks, filled where possible. `still_works` checks that all of them are unchanged, frees them and
+/// checks that the whole arena is free.
 template <class Kind>
 struct in_use {
     using arena_type = typename Kind::arena_type;
@@ -122,7 +122,7 @@ struct in_use {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("freeing a block of another arena is reported and changes nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: freeing a block of another arena is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used, other;
     if constexpr (Kind::has_pointers) {
         const auto foreign = other.blocks[3];
@@ -130,7 +130,7 @@ TEST_CASE_TEMPLATE("freeing a block of another arena is reported and changes not
         CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(foreign), foreign.size));
     } else {
         auto foreign = other.blocks[3];
-        foreign.address.handle = 77;  // a buffer that this arena does not have, at an offset that it has
+        foreign.address.handle = 77;  // a buffer that is not in this arena, at an offset that is
         used.kind.arena.deallocate(foreign);
         CHECK(noted::only(misuse::foreign_block, position<typename Kind::arena_type>(foreign), foreign.size));
     }
@@ -138,7 +138,7 @@ TEST_CASE_TEMPLATE("freeing a block of another arena is reported and changes not
     other.still_works();
 }
 
-TEST_CASE_TEMPLATE("freeing memory that no arena gave is reported and changes nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: freeing foreign memory is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used;
     typename Kind::arena_type::block_type made_up{};
     made_up.size = 64;  // at a null address, with a null handle
@@ -157,7 +157,7 @@ TEST_CASE_TEMPLATE("freeing memory that no arena gave is reported and changes no
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("freeing a block twice is reported and changes nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: freeing a block twice is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used;
     const std::size_t which = Kind::order == allot::reclaim::lifo ? 11 : Kind::order == allot::reclaim::fifo ? 0 : 5;
     const auto twice = used.blocks[which];
@@ -173,7 +173,7 @@ TEST_CASE_TEMPLATE("freeing a block twice is reported and changes nothing", Kind
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("freeing a block with a wrong size is reported and changes nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: freeing a block with a wrong size is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used;
     for (const std::size_t size : {std::size_t{1}, small.size - 1, small.size + 1, 2 * small.size, most}) {
         auto wrong = used.blocks[2];
@@ -184,7 +184,7 @@ TEST_CASE_TEMPLATE("freeing a block with a wrong size is reported and changes no
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("freeing an address inside a block is reported and changes nothing", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: freeing an address inside a block is reported and changes nothing", Kind, ALL_ARENAS) {
     in_use<Kind> used;
     auto inside = used.blocks[2];
     inside.address = Kind::arena_type::address_model::locate(inside.address, 16);
@@ -194,7 +194,7 @@ TEST_CASE_TEMPLATE("freeing an address inside a block is reported and changes no
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("freeing a block of a region that was given back is reported", Kind,
+TEST_CASE_TEMPLATE("hardening: freeing a block of a released region is reported", Kind,
                    on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
                    on_handles<allot::best_fit<>, some_growth>) {
     in_use<Kind> used;
@@ -207,7 +207,7 @@ TEST_CASE_TEMPLATE("freeing a block of a region that was given back is reported"
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("a resized block is live with its new size only", Kind, on_host<allot::best_fit<in_band>>,
+TEST_CASE_TEMPLATE("hardening: a resized block is live only with its new size", Kind, on_host<allot::best_fit<in_band>>,
                    on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>,
                    on_host<allot::best_fit<in_band>, some_growth>, on_handles<allot::best_fit<>, some_growth>) {
     in_use<Kind> used;
@@ -230,7 +230,7 @@ TEST_CASE_TEMPLATE("a resized block is live with its new size only", Kind, on_ho
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("resizing a foreign or freed block is reported and changes nothing", Kind,
+TEST_CASE_TEMPLATE("hardening: resizing a foreign or freed block is reported and changes nothing", Kind,
                    on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
                    on_handles<allot::best_fit<>>, on_host<allot::best_fit<in_band>, some_growth>,
                    on_handles<allot::best_fit<>, some_growth>) {
@@ -250,7 +250,7 @@ TEST_CASE_TEMPLATE("resizing a foreign or freed block is reported and changes no
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("a block with the metadata of another is reported and changes nothing", Kind,
+TEST_CASE_TEMPLATE("hardening: a block with the metadata of another is reported and changes nothing", Kind,
                    on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>, on_host<allot::stack<>>,
                    on_host<allot::ring<>>, on_host<allot::best_fit<side_table>, some_growth>,
                    on_handles<allot::best_fit<>, some_growth>) {
@@ -262,7 +262,8 @@ TEST_CASE_TEMPLATE("a block with the metadata of another is reported and changes
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("after reset no earlier block is live", Kind, on_host<up>, on_host<down>, on_host<allot::stack<>>,
+TEST_CASE_TEMPLATE("hardening: after reset no earlier block is live", Kind, on_host<up>, on_host<down>,
+                   on_host<allot::stack<>>,
                    on_host<allot::ring<>>, on_host<up, some_growth>, on_handles<up, some_growth>) {
     in_use<Kind> used;
     used.kind.arena.reset();
@@ -276,7 +277,7 @@ TEST_CASE_TEMPLATE("after reset no earlier block is live", Kind, on_host<up>, on
     CHECK(noted::take().empty());
 }
 
-TEST_CASE_TEMPLATE("after rollback only earlier blocks are live", Kind, on_host<up>, on_host<down>,
+TEST_CASE_TEMPLATE("hardening: after rollback only earlier blocks are live", Kind, on_host<up>, on_host<down>,
                    on_host<allot::stack<>>, on_host<up, some_growth>, on_handles<up, some_growth>) {
     in_use<Kind> used;
     const auto mark = used.kind.arena.mark();
@@ -290,7 +291,7 @@ TEST_CASE_TEMPLATE("after rollback only earlier blocks are live", Kind, on_host<
     used.still_works();
 }
 
-TEST_CASE("an unchecked arena stores nothing for the checks") {
+TEST_CASE("hardening: an unchecked arena stores no records") {
     using plain = allot::arena<allot::host::heap, up>;
     using with_handler = allot::arena<allot::host::heap, up, allot::growth::none, allot::arena_options{}, noted>;
     using with_checks = allot::arena<allot::host::heap, up, allot::growth::none, checked, noted>;
@@ -298,7 +299,7 @@ TEST_CASE("an unchecked arena stores nothing for the checks") {
     CHECK(sizeof(plain) < sizeof(with_checks));
 }
 
-TEST_CASE_TEMPLATE("out of order: what a stack or a ring would not take back is reported and stays live", Strategy,
+TEST_CASE_TEMPLATE("hardening: a block freed out of order is reported and stays live", Strategy,
                    allot::stack<>, allot::stack<allot::stack_options{.large = 100}>, allot::ring<>) {
     noted::take();
     allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 1000};
@@ -315,7 +316,7 @@ TEST_CASE_TEMPLATE("out of order: what a stack or a ring would not take back is 
     CHECK(arena.allocate({1000, 1}));
 }
 
-TEST_CASE_TEMPLATE("a block that is freed again after its address was handed out at the same size is reported", Kind,
+TEST_CASE_TEMPLATE("hardening: a stale block is reported after its address was allocated again at the same size", Kind,
                    on_host<few_slots>, on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
                    on_host<allot::deferred<allot::best_fit<in_band>>>, on_handles<allot::best_fit<>>,
                    on_host<allot::best_fit<in_band>, some_growth>, on_handles<allot::best_fit<>, some_growth>) {
@@ -330,12 +331,12 @@ TEST_CASE_TEMPLATE("a block that is freed again after its address was handed out
     CHECK(used.kind.arena.capacity(stale) == 0);
     CHECK(noted::only(misuse::not_live, position<typename Kind::arena_type>(stale), stale.size));
     auto by_hand = fresh;
-    by_hand.metadata.number = 0;  // an address and a size: whichever block is live there
+    by_hand.metadata.number = 0;  // constructed from an address and a size: matches the live block there
     used.kind.arena.deallocate(by_hand);
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("the capacity of a block that is not live is 0, and reported", Kind, ALL_ARENAS) {
+TEST_CASE_TEMPLATE("hardening: the capacity of a block that is not live is 0 and is reported", Kind, ALL_ARENAS) {
     in_use<Kind> used;
     auto inside = used.blocks[2];
     inside.address = Kind::arena_type::address_model::locate(inside.address, 16);
@@ -346,7 +347,8 @@ TEST_CASE_TEMPLATE("the capacity of a block that is not live is 0, and reported"
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("a write past a block's end into the next record in band is reported before the record is used", Strategy,
+TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is reported before the record is used",
+                   Strategy,
                    allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
     noted::take();
     const auto reported = [](std::size_t size, unsigned char value, bool next_is_live, bool next_is_freed) {
@@ -383,7 +385,8 @@ TEST_CASE_TEMPLATE("a write past a block's end into the next record in band is r
 
 // ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others", Strategy, up, down, allot::stack<>,
+TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are overwritten", Strategy, up, down,
+                   allot::stack<>,
                    allot::ring<>, allot::best_fit<side_table>) {
     noted::take();
     alignas(64) std::byte bytes[1024];
@@ -407,7 +410,7 @@ TEST_CASE_TEMPLATE("debug: a freed block's bytes are overwritten, and no others"
     CHECK(noted::take().empty());
 }
 
-TEST_CASE("debug: a freed block's bytes are overwritten but for the records of an in-band store") {
+TEST_CASE("hardening debug: freed bytes are overwritten except for records in band") {
     noted::take();
     allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none, debug, noted> arena{{}, 4096};
     const auto guard = arena.allocate({64, 16});
@@ -426,7 +429,8 @@ TEST_CASE("debug: a freed block's bytes are overwritten but for the records of a
     CHECK(noted::take().empty());
 }
 
-TEST_CASE_TEMPLATE("debug: what is still live when the arena ends is reported, each once", Strategy, allot::stack<>,
+TEST_CASE_TEMPLATE("hardening debug: every block that is live at destruction is reported once", Strategy,
+                   allot::stack<>,
                    allot::ring<>, few_slots, allot::best_fit<in_band>, allot::best_fit<side_table>) {
     noted::take();
     noted::call leaked[2] = {};
@@ -450,7 +454,7 @@ TEST_CASE_TEMPLATE("debug: what is still live when the arena ends is reported, e
     CHECK(calls[1] == leaked[1]);
 }
 
-TEST_CASE_TEMPLATE("debug: blocks of a bump, which takes none back, are no leaks", Strategy, up, down) {
+TEST_CASE_TEMPLATE("hardening debug: blocks of a bump are not reported as leaks", Strategy, up, down) {
     noted::take();
     {
         allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
@@ -470,7 +474,8 @@ struct debugged {
 };
 }  // namespace
 
-TEST_CASE_TEMPLATE("debug: a write after free is reported when the bytes are handed out again", Kind, debugged<down>,
+TEST_CASE_TEMPLATE("hardening debug: a write after free is reported when the bytes are allocated again", Kind,
+                   debugged<down>,
                    debugged<up>, debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<few_slots>,
                    debugged<allot::best_fit<in_band>>, debugged<allot::best_fit<side_table>>,
                    debugged<allot::deferred<allot::best_fit<in_band>>>, debugged<allot::best_fit<in_band>, some_growth>) {
@@ -491,7 +496,7 @@ TEST_CASE_TEMPLATE("debug: a write after free is reported when the bytes are han
     CHECK(noted::take().empty());
 }
 
-TEST_CASE_TEMPLATE("debug: a write after free is reported when a block grows over the bytes", Kind,
+TEST_CASE_TEMPLATE("hardening debug: a write after free is reported when a block grows over the bytes", Kind,
                    debugged<allot::best_fit<in_band>>, debugged<allot::best_fit<side_table>>) {
     noted::take();
     auto arena = Kind::make();
@@ -508,7 +513,7 @@ TEST_CASE_TEMPLATE("debug: a write after free is reported when a block grows ove
     CHECK(noted::take().empty());
 }
 
-TEST_CASE_TEMPLATE("debug: a write after free is reported when the arena ends or is trimmed", Kind,
+TEST_CASE_TEMPLATE("hardening debug: a write after free is reported at destruction and by trim", Kind,
                    debugged<allot::best_fit<side_table>>, debugged<allot::best_fit<in_band>, some_growth>) {
     noted::take();
     for (const bool trimmed : {false, true}) {
@@ -531,7 +536,8 @@ TEST_CASE_TEMPLATE("debug: a write after free is reported when the arena ends or
     }
 }
 
-TEST_CASE_TEMPLATE("debug: what the arena itself writes into freed blocks is no misuse", Kind, debugged<few_slots>,
+TEST_CASE_TEMPLATE("hardening debug: the arena's own writes to freed blocks are not reported", Kind,
+                   debugged<few_slots>,
                    debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<allot::best_fit<in_band>>,
                    debugged<allot::best_fit<side_table>>, debugged<allot::deferred<allot::best_fit<in_band>>>,
                    debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band, .large = 200}>>,
@@ -578,7 +584,7 @@ TEST_CASE_TEMPLATE("debug: what the arena itself writes into freed blocks is no 
     CHECK(noted::take().empty());
 }
 
-TEST_CASE("debug: leaks beside a handle and in several regions are reported by their offsets") {
+TEST_CASE("hardening debug: leaks in handles and in several regions are reported by offset") {
     noted::take();
     supply from;
     {
@@ -590,7 +596,7 @@ TEST_CASE("debug: leaks beside a handle and in several regions are reported by t
     CHECK(from.held == 0);
 }
 
-TEST_CASE("debug: nothing leaks after reset, and a checked arena reports no leaks") {
+TEST_CASE("hardening debug: no leak is reported after reset or by a checked arena") {
     noted::take();
     {
         allot::arena<allot::host::heap, up, allot::growth::none, debug, noted> arena{{}, 4096};

@@ -1,4 +1,4 @@
-// naive, and cached under it: one region for each block, kept or not, and what is given back wrongly.
+// naive, also over cached: one region for every block, kept regions, and misused blocks.
 #include <allot/allot.hpp>
 #include <allot/host/pages.hpp>
 #include <allot/tensor.hpp>
@@ -34,7 +34,7 @@ struct told {
 
 }  // namespace
 
-TEST_CASE("naive: a region each, given back as it was acquired") {
+TEST_CASE("naive: every block has a region, which is released unchanged") {
     watched_device under;
     allot::naive<device> memory{under.make()};
     const auto a = memory.allocate({100, 64}), b = memory.allocate({200, 16});
@@ -49,7 +49,7 @@ TEST_CASE("naive: a region each, given back as it was acquired") {
     CHECK(under.journal->attempts == 2);
 }
 
-TEST_CASE("naive: bad layouts never reach the device, and its refusal is told with its code") {
+TEST_CASE("naive: invalid layouts do not reach the device and its errors are reported") {
     watched_device under;
     allot::naive<device> memory{under.make()};
     for (const layout bad : {layout{0, 16}, layout{16, 0}, layout{16, 3}}) CHECK_FALSE(memory.allocate(bad));
@@ -67,7 +67,7 @@ TEST_CASE("naive: bad layouts never reach the device, and its refusal is told wi
     memory.deallocate(block);
 }
 
-TEST_CASE("naive: diagnose refuses what is at least as large and as aligned as what was refused, until a block goes back") {
+TEST_CASE("naive: diagnose reports device_refused for larger requests until a block is freed") {
     const auto left = std::make_shared<laws::supply<int>>();
     allot::naive<laws::limited<allot::host::pages<>>> memory{laws::limited<allot::host::pages<>>{{}, left}};
     left->regions = 1;
@@ -85,7 +85,7 @@ TEST_CASE("naive: diagnose refuses what is at least as large and as aligned as w
     memory.deallocate(block);
 }
 
-TEST_CASE("naive: a size that the device's granularity rounds beyond SIZE_MAX is over the limit, whatever was asked before") {
+TEST_CASE("naive: a size that the granularity rounds beyond SIZE_MAX is over the limit") {
     constexpr laws::page_options whole{.min_align = 64, .granularity = 4096};
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     allot::naive<laws::pages<whole>> memory{laws::pages<whole>{false}};
@@ -99,7 +99,7 @@ TEST_CASE("naive: a size that the device's granularity rounds beyond SIZE_MAX is
     memory.deallocate(block);
 }
 
-TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change nothing") {
+TEST_CASE("naive: double frees, foreign frees and wrong sizes are reported and change nothing") {
     told::all.clear();
     watched_device under;
     using checked = allot::naive<device, allot::hardening::debug, told>;
@@ -107,7 +107,7 @@ TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change 
         checked memory{under.make()}, other{under.make()};
         auto a = memory.allocate({100, 64});
         const auto b = other.allocate({100, 64});
-        CHECK_FALSE(memory.check({}));  // no block, which is no misuse
+        CHECK_FALSE(memory.check({}));  // an empty block is not a misuse
         auto longer = a;
         longer.size = 101;
         memory.deallocate(longer);
@@ -127,7 +127,7 @@ TEST_CASE("naive: double and foreign frees and wrong sizes are told, and change 
     CHECK(under.journal->bytes_out == 0);
 }
 
-TEST_CASE("naive: a stale free of a region that a cache handed out again is told, and so is its capacity") {
+TEST_CASE("naive: a stale block is reported after a cache reused its region") {
     told::all.clear();
     watched_device under;
     {
@@ -148,7 +148,7 @@ TEST_CASE("naive: a stale free of a region that a cache handed out again is told
     CHECK_FALSE(under.journal->wrong);
 }
 
-TEST_CASE("cached: the smallest kept region that is large and aligned enough is handed out again") {
+TEST_CASE("cached: the smallest suitable kept region is reused") {
     watched_device under;
     allot::naive<kept> memory{kept{under.make()}};
     const auto large = memory.allocate({1000, 16}), small = memory.allocate({600, 16}), tiny = memory.allocate({100, 16});
@@ -162,7 +162,7 @@ TEST_CASE("cached: the smallest kept region that is large and aligned enough is 
     CHECK(again.size == 500);
     CHECK(memory.capacity(again) == 600);
     CHECK(under.journal->attempts == 3);
-    const auto little = memory.allocate({300, 16});  // 1000 bytes would be wasted on it
+    const auto little = memory.allocate({300, 16});  // would waste 1000 bytes
     CHECK(under.journal->attempts == 4);
     memory.deallocate(little);
     memory.deallocate(again);
@@ -170,7 +170,7 @@ TEST_CASE("cached: the smallest kept region that is large and aligned enough is 
     CHECK(under.journal->bytes_out == 0);
 }
 
-TEST_CASE("cached: a region of more than twice the size asked for is not handed out, by one byte") {
+TEST_CASE("cached: a region of more than twice the requested size is not reused") {
     watched_device under;
     allot::naive<kept> memory{kept{under.make()}};
     memory.deallocate(memory.allocate({203, 16}));
@@ -182,7 +182,7 @@ TEST_CASE("cached: a region of more than twice the size asked for is not handed 
     memory.deallocate(same);
 }
 
-TEST_CASE("cached: the trim of an arena over it gives back what it keeps, and counts each byte once") {
+TEST_CASE("cached: trim of an arena releases the kept regions and counts every byte once") {
     watched_device under;
     allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>> memory{
         kept{under.make()}};
@@ -200,18 +200,18 @@ TEST_CASE("cached: the trim of an arena over it gives back what it keeps, and co
     CHECK(under.journal->bytes_out == 0);
 }
 
-TEST_CASE("a cached block is never handed to another device or at a lesser alignment") {
+TEST_CASE("cached: a kept region is reused only by its device and for its alignment") {
     watched_device under, elsewhere;
     allot::naive<kept> memory{kept{under.make()}}, other{kept{elsewhere.make()}};
-    const auto first = memory.allocate({512, 64});   // whose region is aligned to 4096
-    const auto second = memory.allocate({512, 64});  // and this one's to 64
+    const auto first = memory.allocate({512, 64});  // its region is aligned to 4096
+    const auto second = memory.allocate({512, 64});  // its region is aligned to 64
     const auto aligned = first.address.handle;
     memory.deallocate(second);
     CHECK(memory.allocate({512, 128}).address.handle != second.address.handle);
     memory.deallocate(first);
     CHECK(memory.device().size() == 1024);
 
-    // What is kept for one device is nothing to the other, whose own device is asked.
+    // The regions that one device keeps are not available to the other one, which calls its own device.
     CHECK(other.allocate({512, 64}));
     CHECK(elsewhere.journal->attempts == 1);
     CHECK(memory.device().size() == 1024);
@@ -224,8 +224,8 @@ TEST_CASE("a cached block is never handed to another device or at a lesser align
     CHECK_FALSE(elsewhere.journal->wrong);
 }
 
-TEST_CASE("a retry meets a failure of another type: that one is told, and nothing is lost") {
-    constexpr int full = -4, lost = -36;  // out of memory, and then the queue is gone
+TEST_CASE("cached: a different error of the retry is reported and no region is lost") {
+    constexpr int full = -4, lost = -36;  // out of memory, and then a lost queue
     using limited = laws::limited<allot::host::pages<>>;
     const auto left = std::make_shared<laws::supply<int>>();
     left->regions = 8;
@@ -239,7 +239,7 @@ TEST_CASE("a retry meets a failure of another type: that one is told, and nothin
         CHECK_FALSE(memory.allocate({20'000, 64}));
         CHECK(left->attempts == 4);
         CHECK(memory.diagnose({20'000, 64}) == allot::diagnosis{refusal::device_refused, 0, lost});
-        CHECK(left->out == 1);  // what was kept went back, what is live did not
+        CHECK(left->out == 1);  // the kept region was released, the live one was not
         CHECK(std::count(static_cast<unsigned char*>(live.address), static_cast<unsigned char*>(live.address) + 4096, 7) ==
               4096);
         const auto later = memory.allocate({20'000, 64});
@@ -250,7 +250,7 @@ TEST_CASE("a retry meets a failure of another type: that one is told, and nothin
     }
     CHECK(left->out == 0);
 
-    // The same where a storage is asked for: its allocator trims, asks again, and the second answer is in the error.
+    // The same for a storage: its allocator trims and tries again, and the error contains the second result.
     using growing = allot::arena<limited, allot::best_fit<>,
                                  allot::growth::fixed<allot::growth_options{.step = 4096, .regions = 8}>>;
     {
@@ -274,7 +274,7 @@ TEST_CASE("a retry meets a failure of another type: that one is told, and nothin
     CHECK(left->out == 0);
 }
 
-TEST_CASE("cached: when the device refuses, everything kept goes back and it is asked once more") {
+TEST_CASE("cached: after a device error all kept regions are released and the request is repeated") {
     watched_device under;
     allot::naive<kept> memory{kept{under.make()}};
     const auto a = memory.allocate({512, 16});
@@ -285,15 +285,15 @@ TEST_CASE("cached: when the device refuses, everything kept goes back and it is 
     CHECK(under.journal->attempts == 3);
     CHECK(under.journal->bytes_out == 2000);
     under.journal->fail_on = 4;
-    CHECK_FALSE(memory.allocate({3000, 16}));  // nothing was kept: asked once
+    CHECK_FALSE(memory.allocate({3000, 16}));  // no region was kept: one call
     CHECK(under.journal->attempts == 4);
     CHECK(memory.diagnose({3000, 16}).device_error == laws::journal::injected);
-    CHECK(memory.trim() == 0);  // which changes nothing for the device
+    CHECK(memory.trim() == 0);  // does not change the device
     CHECK(memory.diagnose({3000, 16}).reason == refusal::device_refused);
     memory.deallocate(b);
 }
 
-TEST_CASE("naive: a trim that gave something back makes it forget what the device refused") {
+TEST_CASE("naive: a trim that released memory clears the device error") {
     struct hoarder : device {
         std::size_t spare = 4096;
         std::size_t trim() noexcept { return std::exchange(spare, 0); }
@@ -307,7 +307,7 @@ TEST_CASE("naive: a trim that gave something back makes it forget what the devic
     CHECK(memory.diagnose({3000, 16}).reason == refusal::none);
 }
 
-TEST_CASE("cached: no more is kept than there are places, and all of it goes back in the end") {
+TEST_CASE("cached: the number of kept regions is bounded and all are released at destruction") {
     watched_device under;
     {
         allot::naive<kept> memory{kept{under.make()}};
@@ -320,6 +320,6 @@ TEST_CASE("cached: no more is kept than there are places, and all of it goes bac
         CHECK(moved.allocate({100, 16}));
         CHECK(under.journal->attempts == 6);
     }
-    CHECK(under.journal->bytes_out == 100);  // what was never given back to the naive allocator
+    CHECK(under.journal->bytes_out == 100);  // the block that was never freed
     CHECK_FALSE(under.journal->wrong);
 }

@@ -1,7 +1,8 @@
-// Random calls of best_fit and deferred, held against a map of what lives. What is expected follows from what the headers say:
-// blocks are aligned, inside and apart; a request is refused only when no hole fits or no record is left; `diagnose`, `allocate_at`,
-// `resize` and the functions of extents answer what the map says. Offsets of every width, extents of odd sizes, at odd places
-// and at the end of all offsets. ALLOT_LONG=1 plays a hundred times as many.
+// Random calls of best_fit and deferred, compared with a map of the live blocks. The expectations follow from the
+// headers: blocks are aligned, inside an extent and disjoint; a request fails only if no hole fits or no record is
+// left; `diagnose`, `allocate_at`, `resize` and the functions of extents agree with the map. Covers offsets of every
+// width, and extents of odd sizes, at odd offsets and at the end of the offset range. ALLOT_LONG=1 runs a hundred times
+// as many calls.
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/deferred.hpp>
 
@@ -22,13 +23,13 @@ using allot::best_fit_options;
 using allot::node_store;
 using allot::refusal;
 
-/// Bytes of an address space of their own, for records in band with offsets of any width.
+/// Bytes with their own address space, for records in band with offsets of any width.
 struct own_memory {
     static inline std::array<std::byte, 1 << 14> bytes{};
     [[nodiscard]] static std::byte* at(std::uint64_t offset) noexcept { return &bytes.at(static_cast<std::size_t>(offset)); }
 };
 
-/// Which expectation was not met. (doctest's own take five times as long to compile here.)
+/// Records the expectation that failed. doctest's macros take five times as long to compile here.
 struct unmet {
     int line;
 };
@@ -41,9 +42,9 @@ class match {
     using offset = typename Strategy::offset_type;
     using extent = allot::basic_extent<offset>;
     using allocation = allot::allocation_of<Strategy>;
-    using number = std::uint64_t;  // wide enough for every sum of the oracle's: its offsets count from `base_`
+    using number = std::uint64_t;  // wide enough for every sum of the oracle; offsets count from `base_`
 
-    // What the headers say of a node.
+    // Properties of nodes, from the headers.
     static constexpr bool in_band = Strategy::in_band;
     static constexpr number word = sizeof(offset), header = in_band ? word : 0, tail = in_band ? word : 0;
     static constexpr number granule = in_band ? 2 * word : Options.granule, min_hole = in_band ? 4 * word : granule;
@@ -52,7 +53,7 @@ class match {
 
     struct live_block {
         allocation held;
-        number begin, end;  // of its node
+        number begin, end;  // of the node
         unsigned char mark;
     };
 
@@ -107,7 +108,7 @@ private:
         return whole < min_hole ? min_hole : whole;
     }
 
-    /// The part of an extent that nodes can take. `base_` is a multiple of every granule.
+    /// Returns the part of an extent that nodes can fill. `base_` is a multiple of every granule.
     struct part {
         number begin = 0, end = 0;
     };
@@ -189,7 +190,7 @@ private:
             free += bytes;
         }
         allot::diagnosis said;
-        const bool asked = !Deferred || one_in(3);  // it joins what waits
+        const bool asked = !Deferred || one_in(3);  // joins the waiting blocks
         if (asked) said = strategy_.diagnose(wanted);
         const allocation given = strategy_.allocate(wanted);
         if (asked) {
@@ -261,7 +262,7 @@ private:
         number end = held.end;
         for (const part& hole : holes())
             if (hole.begin == held.end) end = hole.end;
-        for (const extent& where : extents_)  // nothing joins across the end of an extent, even where two touch
+        for (const extent& where : extents_)  // no hole joins across the end of an extent, even if two extents are adjacent
             if (held.end == usable(where).end) end = held.end;
         const number had = held.end - held.begin;
         const bool fits = need <= end - held.begin;
@@ -285,7 +286,7 @@ private:
         if (several_ || extents_.empty()) return;
         extent& where = extents_[0];
         const part had = usable(where);
-        number last = had.begin;  // where the last block ends
+        number last = had.begin;  // end of the last block
         if (!live_.empty()) last = live_.rbegin()->second.end;
         const number first = from_offset(where.offset), least = live_.empty() ? 0 : last + tail - first;
         expect(strategy_.least_size(where) == least);
@@ -370,29 +371,29 @@ void play() {
 
 }  // namespace
 
-TEST_CASE("best_fit: random calls over offsets of 8 bits, with records beside") {
+TEST_CASE("best_fit: random calls agree with the oracle for 8-bit offsets and a side table") {
     play<best_fit_options{.records = 9, .granule = 4, .candidates = 1, .large = 50}, std::uint8_t>();
     play<best_fit_options{.granule = 16, .probes = 2, .largest_extent = 201}, std::uint8_t>();
 }
 
-TEST_CASE("best_fit: random calls over offsets of 16 bits") {
+TEST_CASE("best_fit: random calls agree with the oracle for 16-bit offsets") {
     play<best_fit_options{.candidates = 1, .large = 300, .largest_extent = 1999}, std::uint16_t>();
     play<best_fit_options{.store = node_store::in_band, .large = 77, .largest_extent = 2003}, std::uint16_t>();
 }
 
-TEST_CASE("best_fit: random calls over offsets of 32 bits") {
+TEST_CASE("best_fit: random calls agree with the oracle for 32-bit offsets") {
     play<best_fit_options{.granule = 64, .large = 200}, std::uint32_t>();
     play<best_fit_options{.records = 17, .candidates = 3, .probes = 5, .large = 111, .largest_extent = 1234}, std::uint32_t>();
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t>();
 }
 
-TEST_CASE("best_fit: random calls over offsets of 64 bits") {
+TEST_CASE("best_fit: random calls agree with the oracle for 64-bit offsets") {
     play<best_fit_options{}, std::uint64_t>();
     play<best_fit_options{.records = 12, .granule = 16, .largest_extent = 1000}, std::uint64_t>();
     play<best_fit_options{.store = node_store::in_band, .probes = 3, .large = 250}, std::uint64_t>();
 }
 
-TEST_CASE("deferred: random calls over offsets of 32 and 64 bits") {
+TEST_CASE("deferred: random calls agree with the oracle for 32-bit and 64-bit offsets") {
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t, true>();
     play<best_fit_options{.store = node_store::in_band, .large = 250, .largest_extent = 2477}, std::uint64_t, true>();
 }

@@ -19,7 +19,7 @@ constexpr bool joins_both_ways() {
     strategy.deallocate(a);
     strategy.deallocate(c);
     if (strategy.allocate({41, 1}) || strategy.remove({0, 100})) return false;
-    strategy.deallocate(b);  // joins with a and with c
+    strategy.deallocate(b);  // joins with a and c
     return strategy.allocate({100, 1}).where == extent{0, 100};
 }
 static_assert(joins_both_ways());
@@ -39,7 +39,7 @@ static_assert(claims_and_resizes());
 
 constexpr bool keeps_extents_apart() {
     allot::best_fit<best_fit_options{.records = 8}, std::uint32_t> strategy;
-    if (!strategy.insert({0, 100}) || !strategy.insert({100, 100})) return false;  // they touch
+    if (!strategy.insert({0, 100}) || !strategy.insert({100, 100})) return false;  // adjacent extents
     if (strategy.allocate({101, 1})) return false;
     const auto a = strategy.allocate({100, 1}), b = strategy.allocate({100, 1});
     strategy.deallocate(a);
@@ -50,14 +50,14 @@ static_assert(keeps_extents_apart());
 
 }  // namespace
 
-TEST_CASE("best_fit refuses when its fixed table is full, says so, and has changed nothing") {
+TEST_CASE("best_fit: a full side table fails a request, is diagnosed and changes nothing") {
     allot::best_fit<best_fit_options{.records = 4}> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto a = strategy.allocate({10, 1}), b = strategy.allocate({10, 1});  // and one record for the rest
     REQUIRE(b);
     CHECK_FALSE(strategy.allocate({10, 1}));
     CHECK(strategy.diagnose({10, 1}).reason == allot::refusal::out_of_records);
-    const auto rest = strategy.allocate({80, 1});  // takes a hole as it is, and no record
+    const auto rest = strategy.allocate({80, 1});  // takes a whole hole and no record
     REQUIRE(rest);
     strategy.deallocate(a);
     strategy.deallocate(rest);
@@ -65,7 +65,7 @@ TEST_CASE("best_fit refuses when its fixed table is full, says so, and has chang
     CHECK(strategy.remove({0, 100}));
 }
 
-TEST_CASE("best_fit tells fragmented from exhausted, with the largest hole") {
+TEST_CASE("best_fit: diagnose distinguishes fragmented from exhausted and reports the largest hole") {
     allot::best_fit<> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto a = strategy.allocate({40, 1});
@@ -76,7 +76,7 @@ TEST_CASE("best_fit tells fragmented from exhausted, with the largest hole") {
     CHECK(strategy.diagnose({40, 1}) == allot::diagnosis{allot::refusal::none, 40});
 }
 
-TEST_CASE("bins are no more than the largest extent needs, and a larger extent or request is refused") {
+TEST_CASE("best_fit: largest_extent bounds the bins, the extents and the requests") {
     constexpr std::size_t most = 4000;
     constexpr best_fit_options bounded{.records = 64, .largest_extent = most};
     static_assert(sizeof(allot::best_fit<bounded>) < sizeof(allot::best_fit<best_fit_options{.records = 64}>));
@@ -96,7 +96,7 @@ TEST_CASE("bins are no more than the largest extent needs, and a larger extent o
     CHECK_FALSE(strategy.resize(all, most + 1));
     CHECK_FALSE(strategy.resize_extent({100'000, most}, most + 1));
     REQUIRE(strategy.resize(all, 1));
-    for (const std::size_t size : {most - 1, std::size_t{63}, std::size_t{64}, std::size_t{1}}) {  // a hole of each kind
+    for (const std::size_t size : {most - 1, std::size_t{63}, std::size_t{64}, std::size_t{1}}) {  // of each kind
         const auto block = strategy.allocate({size, 1});
         REQUIRE(block);
         strategy.deallocate(block);
@@ -105,7 +105,7 @@ TEST_CASE("bins are no more than the largest extent needs, and a larger extent o
 
 namespace {
 
-/// Bins are checked by constant evaluation: whatever is written beside them does not compile.
+/// Checks the bins in constant evaluation, where a write outside of them does not compile.
 template <std::size_t Extent, std::size_t Granule, class Offset = std::uint32_t>
 constexpr bool serves_all_of_it() {
     constexpr best_fit_options options{.records = 16, .granule = Granule, .largest_extent = Extent};
@@ -133,7 +133,7 @@ static_assert(serves_all_of_it<10'000'000'000'001, 4096, std::uint64_t>());
 
 }  // namespace
 
-TEST_CASE("best_fit: a granule that does not divide the largest extent leaves the rest of it out") {
+TEST_CASE("best_fit: bytes after the last multiple of the granule are not used") {
     using namespace allot::literals;
     constexpr best_fit_options granules{.records = 16, .granule = 16};
     static_assert(1000 % 16 != 0 && 100'009 % 16 != 0);
@@ -147,7 +147,7 @@ TEST_CASE("best_fit: a granule that does not divide the largest extent leaves th
     for (const std::size_t size : {1000U, 64U, 50001U, 3U}) CHECK(growing.allocate({.size = size, .align = 1}));
 }
 
-TEST_CASE("best_fit: in band, an extent may be any number of bytes, and the largest block fills it") {
+TEST_CASE("best_fit: in band, the largest block fills an extent of any size") {
     alignas(16) static std::byte memory[1024];
     const auto at = reinterpret_cast<std::uintptr_t>(memory);
     const auto check = [&]<std::size_t Extent>(std::integral_constant<std::size_t, Extent>) {
@@ -174,13 +174,13 @@ TEST_CASE("best_fit: in band, an extent may be any number of bytes, and the larg
     check(std::integral_constant<std::size_t, 6 * sizeof(std::uintptr_t) + 1>{});
 }
 
-TEST_CASE("best_fit: a bound of more than half of all offsets is kept as well") {
+TEST_CASE("best_fit: a largest_extent above half of the offset range is a bound as well") {
     allot::best_fit<best_fit_options{.records = 8, .largest_extent = 200}, std::uint8_t> strategy;
     CHECK_FALSE(strategy.insert({0, 201}));
     CHECK(strategy.insert({0, 200}));
 }
 
-TEST_CASE("best_fit: an extent shrinks to the end of its last block, and no less is taken") {
+TEST_CASE("best_fit: resize_extent shrinks to the end of the last block and no further") {
     alignas(16) static std::byte memory[1024];
     const auto at = reinterpret_cast<std::uintptr_t>(memory);
     const auto check = [](auto strategy, std::size_t offset, std::size_t last_size) {
@@ -190,7 +190,7 @@ TEST_CASE("best_fit: an extent shrinks to the end of its last block, and no less
         const auto kept = strategy.allocate({100, 1}), last = strategy.allocate({last_size, 1});
         REQUIRE(last);
         const std::size_t least = strategy.least_size(whole);
-        std::size_t taken = 0;  // the least that is taken
+        std::size_t taken = 0;  // the smallest accepted size
         for (std::size_t size = 1; taken == 0; ++size)
             if (strategy.resize_extent(whole, size)) taken = size;
         CHECK(taken == least);
@@ -210,7 +210,7 @@ TEST_CASE("best_fit: an extent shrinks to the end of its last block, and no less
     }
 }
 
-TEST_CASE("an arena's bins are bounded by what its device has, or by its growth's limit") {
+TEST_CASE("best_fit: the device's capacity or the growth's limit bounds an arena's bins") {
     using namespace allot::literals;
     allot::arena<allot::host::static_storage<4_KiB>, allot::best_fit<>> small;
     allot::arena<allot::host::static_storage<4_KiB>, allot::deferred<allot::best_fit<>>> waiting;
@@ -226,7 +226,7 @@ TEST_CASE("an arena's bins are bounded by what its device has, or by its growth'
     CHECK(limited.diagnose({.size = 5_KiB}).reason == allot::refusal::over_limit);
 }
 
-TEST_CASE("two-ended best_fit places large blocks at the top of the highest hole") {
+TEST_CASE("best_fit: large blocks are placed at the top of the highest hole") {
     allot::best_fit<best_fit_options{.large = 100}> strategy;
     REQUIRE(strategy.insert({0, 1000}));
     CHECK(strategy.allocate({10, 1}).where.offset == 0);
@@ -234,9 +234,9 @@ TEST_CASE("two-ended best_fit places large blocks at the top of the highest hole
     CHECK(strategy.allocate({10, 1}).where.offset == 10);
 }
 
-// A fixed window of 64 KiB, small blocks from one end and pages of 2 KiB from the other: in a known runtime, this
-// sequence gave offset 63360 for the page, which is no multiple of 2048.
-TEST_CASE("a page in tightly coupled memory stays aligned after its neighbours came and went") {
+// A fixed window of 64 KiB, small blocks from one end and pages of 2 KiB from the other. In a known runtime, this
+// sequence returned offset 63360 for the page, which is not a multiple of 2048.
+TEST_CASE("best_fit: a page at the top end is aligned after other blocks were freed") {
     allot::best_fit<best_fit_options{.large = 2048}> window;
     REQUIRE(window.insert({0, 65536}));
     const auto first = window.allocate({2176, 128});
@@ -247,8 +247,8 @@ TEST_CASE("a page in tightly coupled memory stays aligned after its neighbours c
     CHECK(page.where.offset % 2048 == 0);
 }
 
-// The same runtime refused 256 bytes with 63,616 free, because it tried the last hole only.
-TEST_CASE("a small block fits wherever a hole fits") {
+// The same runtime rejected 256 bytes with 63,616 bytes free, because it tried only the last hole.
+TEST_CASE("best_fit: a small block fits in any hole that is large enough") {
     allot::best_fit<best_fit_options{.large = 2048}> window;
     REQUIRE(window.insert({0, 65536}));
     const auto big = window.allocate_at({0, 63616});
@@ -258,7 +258,7 @@ TEST_CASE("a small block fits wherever a hole fits") {
     CHECK(window.allocate({256, 128}));
 }
 
-TEST_CASE("records in band: a gap in front of an aligned block is nothing or a hole of its own") {
+TEST_CASE("best_fit: in band, the gap before an aligned block is empty or a hole") {
     alignas(4096) std::byte memory[4096];
     allot::best_fit<best_fit_options{.store = node_store::in_band}> strategy;
     REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(memory), sizeof memory}));
@@ -276,7 +276,7 @@ TEST_CASE("records in band: a gap in front of an aligned block is nothing or a h
 
 namespace {
 
-/// Host memory that counts how often it is looked at.
+/// Host memory that counts its accesses.
 struct counted_memory {
     static inline std::size_t looks = 0;
     [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
@@ -285,8 +285,8 @@ struct counted_memory {
     }
 };
 
-/// Memory full of blocks of 64 bytes, header included, whose holders' bytes begin 16 bytes behind a multiple of 64; every
-/// other one is free.
+/// Memory full of blocks of 64 bytes including the header. The caller's bytes start 16 bytes after a multiple of 64.
+/// Every second block is free.
 template <allot::best_fit_options Options>
 struct misaligned_holes {
     static constexpr std::size_t blocks = 200'000;
@@ -315,17 +315,17 @@ struct misaligned_holes {
 
 }  // namespace
 
-TEST_CASE("a request among 100,000 misaligned holes is refused after so many probes, as fragmented") {
+TEST_CASE("best_fit: a request among 100,000 misaligned holes fails as fragmented after the given probes") {
     misaligned_holes<best_fit_options{.store = node_store::in_band, .probes = 64}> bounded;
     CHECK(bounded.looks_of({40, 64}) < 1000);
-    constexpr std::size_t largest = 64 - sizeof(std::uintptr_t);  // all but the header
+    constexpr std::size_t largest = 64 - sizeof(std::uintptr_t);  // without the header
     CHECK(bounded.strategy.diagnose({40, 64}) == allot::diagnosis{allot::refusal::fragmented, largest});
-    CHECK(bounded.strategy.diagnose({100, 64}).reason == allot::refusal::fragmented);  // no hole is so large
+    CHECK(bounded.strategy.diagnose({100, 64}).reason == allot::refusal::fragmented);  // no hole is that large
     CHECK(bounded.strategy.diagnose({8'000'000, 64}).reason == allot::refusal::exhausted);
-    CHECK(bounded.strategy.allocate({56, 16}));  // what any hole serves is found at once
+    CHECK(bounded.strategy.allocate({56, 16}));  // every hole satisfies this request
 }
 
-TEST_CASE("side table: an extent beside which another was inserted keeps its end, until the strategy was empty") {
+TEST_CASE("best_fit: with a side table and a second extent, resize_extent fails until the strategy is empty") {
     allot::best_fit<best_fit_options{.store = node_store::side_table, .records = 32}> strategy;
     const auto is_whole = [&](allot::extent where) {
         const auto all = strategy.allocate({where.size, 1});
@@ -353,7 +353,7 @@ TEST_CASE("side table: an extent beside which another was inserted keeps its end
     }
 }
 
-TEST_CASE("a hole that is large enough and is not looked at makes a request fragmented, whatever its alignment") {
+TEST_CASE("best_fit: a hole beyond the probes makes a request fragmented at every alignment") {
     allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .largest_extent = 100'000}> strategy;
     REQUIRE(strategy.insert({0, 8300}));
     const auto large = strategy.allocate({4200, 1}), between = strategy.allocate({1, 1}), small = strategy.allocate({4098, 1});
@@ -366,14 +366,14 @@ TEST_CASE("a hole that is large enough and is not looked at makes a request frag
     CHECK(strategy.allocate({4200, 1}));  // the only hole left
 }
 
-TEST_CASE("by default every hole is looked at before a request is refused") {
+TEST_CASE("best_fit: by default a request fails only after a search of all holes") {
     misaligned_holes<best_fit_options{.store = node_store::in_band}> exact;
     CHECK(exact.looks_of({40, 64}) > 100'000);
     CHECK(exact.strategy.diagnose({40, 64}).reason == allot::refusal::fragmented);
-    CHECK(exact.looks_of({100, 16}) < 100);  // and those that are too small, not at all
+    CHECK(exact.looks_of({100, 16}) < 100);  // holes that are too small are not visited
 }
 
-TEST_CASE("with a granule, an alignment up to it fails only when no hole is as large") {
+TEST_CASE("best_fit: an alignment up to the granule fails only if no hole is large enough") {
     allot::best_fit<best_fit_options{.granule = 256}> strategy;
     REQUIRE(strategy.insert({100, 1'000'000}));  // from 256 on
     std::vector<allot::allocation_of<decltype(strategy)>> live;
@@ -401,19 +401,19 @@ TEST_CASE("with a granule, an alignment up to it fails only when no hole is as l
     CHECK(size == 3 * 512);
 }
 
-TEST_CASE("best_fit: a resize needs a record only for a hole that was not there") {
+TEST_CASE("best_fit: resize needs a record only for a new hole") {
     allot::best_fit<best_fit_options{.records = 4}> strategy;
     REQUIRE(strategy.insert({0, 100}));
     auto first = strategy.allocate({30, 1});
     const auto second = strategy.allocate({30, 1});
-    REQUIRE(second);  // first, second, a hole and the end
+    REQUIRE(second);  // records: first, second, a hole and the end
     CHECK_FALSE(strategy.resize(first, 20));
     REQUIRE(strategy.resize(second, 50));
     REQUIRE(strategy.resize({{30, 50}, second.metadata}, 40));
     CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::out_of_records, 30});
 }
 
-TEST_CASE("best_fit: in band, a claim leaves nothing in front, or as much as a hole takes") {
+TEST_CASE("best_fit: in band, allocate_at leaves no bytes before the block or enough for a hole") {
     constexpr std::size_t word = sizeof(std::uintptr_t);
     alignas(2 * sizeof(std::uintptr_t)) static std::byte memory[1024];
     const auto at = reinterpret_cast<std::uintptr_t>(memory);
@@ -429,20 +429,20 @@ TEST_CASE("best_fit: in band, a claim leaves nothing in front, or as much as a h
     }
 }
 
-TEST_CASE("best_fit in band: a record that leads out of the extent is not sound, whatever stands behind it") {
+TEST_CASE("best_fit: in band, is_sound rejects a record that points outside of the extent") {
     using strategy_type = allot::best_fit<best_fit_options{.store = node_store::in_band}>;
     constexpr std::size_t word = sizeof(std::size_t);
     alignas(16) static std::size_t words[256]{};
     const auto base = reinterpret_cast<std::uintptr_t>(words);
-    const extent inside{base, 128 * word};  // half of what is there
+    const extent inside{base, 128 * word};  // half of the memory
     strategy_type strategy;
     REQUIRE(strategy.insert(inside));
     const auto block = strategy.allocate({60 * word, 1});
     REQUIRE(block);
     CHECK(strategy.is_sound(block, inside));
     const std::size_t above = (block.where.offset - base) / word - 1 + strategy.capacity(block) / word + 1;
-    const std::size_t whole = words[above];  // of the hole
-    for (const std::size_t more : {70U, 100U, 120U}) {  // as a hole of so many words would have it
+    const std::size_t whole = words[above];  // size of the hole
+    for (const std::size_t more : {70U, 100U, 120U}) {  // as if the hole had this many words
         words[above] = more * word | 2;
         words[above + more - 1] = more * word;
         words[above + more] = 1;
@@ -451,13 +451,13 @@ TEST_CASE("best_fit in band: a record that leads out of the extent is not sound,
     words[above] = whole;
     CHECK(strategy.is_sound(block, inside));
     const std::size_t behind = above + (whole & ~std::size_t{7}) / word;
-    words[behind] |= 2;  // as if a block, and no hole, were below it
+    words[behind] |= 2;  // as if a block were below, not a hole
     CHECK_FALSE(strategy.is_sound(block, inside));
     words[behind] &= ~std::size_t{2};
     CHECK(strategy.is_sound(block, inside));
 }
 
-TEST_CASE("best_fit: no extent is the smallest for no block at all, and none is for a size that wraps") {
+TEST_CASE("best_fit: bytes_for is 0 for no block and for a size that wraps") {
     using in_band = allot::best_fit<best_fit_options{.store = node_store::in_band}>;
     using beside = allot::best_fit<best_fit_options{.granule = 64}>;
     for (const std::size_t align : {1U, 64U, 4096U}) {

@@ -27,7 +27,7 @@ static_assert(hands_out_and_rolls_back<bump<allot::direction::down>>());
 
 }  // namespace
 
-TEST_CASE("bump starts at the end that its direction says") {
+TEST_CASE("bump: the direction selects the end of the first block") {
     bump<allot::direction::up> up;
     bump<allot::direction::down> down;
     REQUIRE(up.insert({1000, 100}));
@@ -38,7 +38,7 @@ TEST_CASE("bump starts at the end that its direction says") {
     CHECK(down.allocate({10, 16}).where == allot::extent{1072, 10});
 }
 
-TEST_CASE("bump refuses what would wrap, at the top of a 32-bit range and with the largest alignment") {
+TEST_CASE("bump: a request that would wrap fails at the top of a 32-bit range and at the largest alignment") {
     allot::bump<allot::bump_options{.direction = allot::direction::up}, std::uint32_t> up;
     allot::bump<allot::bump_options{.direction = allot::direction::down}, std::uint32_t> down;
     CHECK_FALSE(up.insert({0xFFFF'FFF0U, 0x20}));
@@ -52,7 +52,7 @@ TEST_CASE("bump refuses what would wrap, at the top of a 32-bit range and with t
     CHECK(down.allocate({0xFF, 1}));
 }
 
-TEST_CASE("bump: what lies beyond the last multiple of limit_align is not used, and any request is served") {
+TEST_CASE("bump: bytes beyond limit_align are not used and every alignment is satisfied") {
     allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 16}> up;
     allot::bump<allot::bump_options{.direction = allot::direction::down, .limit_align = 16}> down;
     CHECK_FALSE(up.insert({17, 14}));
@@ -78,14 +78,14 @@ TEST_CASE("bump: what lies beyond the last multiple of limit_align is not used, 
     }
     up.reset();
     down.reset();
-    CHECK_FALSE(up.allocate({1, 128 * 2}));   // would lie at 256, behind the end
-    CHECK_FALSE(down.allocate({1, 128}));     // would lie at 0, before the beginning
+    CHECK_FALSE(up.allocate({1, 128 * 2}));  // would be at 256, after the end
+    CHECK_FALSE(down.allocate({1, 128}));  // would be at 0, before the start
     CHECK_FALSE(up.allocate({49, 128}));
     CHECK(up.allocate({48, 128}).where == allot::extent{128, 48});
     CHECK(down.allocate({52, 64}).where == allot::extent{64, 52});
 }
 
-TEST_CASE("bump says what is left") {
+TEST_CASE("bump: diagnose reports the remaining bytes") {
     bump<allot::direction::down> strategy;
     REQUIRE(strategy.insert({0, 100}));
     REQUIRE(strategy.allocate({40, 1}));
@@ -96,7 +96,7 @@ TEST_CASE("bump says what is left") {
     CHECK(strategy.diagnose({1, 3}).reason == allot::refusal::bad_alignment);
 }
 
-TEST_CASE("bump: an extent shrinks to just what is allocated, and no further") {
+TEST_CASE("bump: resize_extent shrinks to the allocated bytes and no further") {
     bump<allot::direction::up> strategy;
     REQUIRE(strategy.insert({7, 100}));
     REQUIRE(strategy.allocate({33, 1}));

@@ -19,7 +19,7 @@ void insert_bytes(Strategy& strategy) {
 
 }  // namespace
 
-TEST_CASE("deferred gives the block that came back last to the next request of its size") {
+TEST_CASE("deferred: the next request of a size takes the block that was freed last") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     const auto first = strategy.allocate({40, 8}), second = strategy.allocate({40, 8}), third = strategy.allocate({100, 8});
@@ -27,17 +27,17 @@ TEST_CASE("deferred gives the block that came back last to the next request of i
     strategy.deallocate(second);
     CHECK(strategy.allocate({72, 8}).where.offset > third.where.offset);  // the two have not joined
     CHECK(strategy.allocate({38, 8}).where.offset == second.where.offset);
-    CHECK(strategy.allocate({40, 2 * sizeof(std::size_t)}).where.offset == first.where.offset);  // as blocks are aligned
+    CHECK(strategy.allocate({40, 2 * sizeof(std::size_t)}).where.offset == first.where.offset);  // as every block
 }
 
-TEST_CASE("deferred serves alignments of more than two words by the strategy") {
+TEST_CASE("deferred: alignments above two words are passed to the strategy") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     strategy.deallocate(strategy.allocate({40, 8}));
     CHECK(strategy.allocate({40, 256}).where.offset % 256 == 0);
 }
 
-TEST_CASE("deferred joins what waits before it refuses") {
+TEST_CASE("deferred: waiting blocks join before a request fails") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     allot::allocation_of<in_band> blocks[32]{};
@@ -47,13 +47,13 @@ TEST_CASE("deferred joins what waits before it refuses") {
     CHECK(strategy.diagnose({1, 1}).reason == allot::refusal::exhausted);
 }
 
-TEST_CASE("deferred answers what is free as if nothing waited") {
+TEST_CASE("deferred: queries join the waiting blocks first") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     const auto first = strategy.allocate({100, 8}), second = strategy.allocate({100, 8});
     const auto size = second.where.offset + 100 - first.where.offset;
     strategy.deallocate(second);
-    CHECK(strategy.resize(first, size));  // into the one that waited above
+    CHECK(strategy.resize(first, size));  // into the waiting block above
     strategy.deallocate({{first.where.offset, size}, {}});
     CHECK(strategy.diagnose({most, 8}).reason == allot::refusal::none);
     strategy.deallocate(strategy.allocate({100, 8}));
@@ -62,17 +62,17 @@ TEST_CASE("deferred answers what is free as if nothing waited") {
     CHECK(strategy.allocate_at({first.where.offset, size}).where.offset == first.where.offset);
 }
 
-TEST_CASE("deferred takes what waits along when it is moved") {
+TEST_CASE("deferred: a move transfers the waiting blocks") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     const auto block = strategy.allocate({40, 8});
     strategy.deallocate(block);
     allot::deferred<in_band> moved{std::move(strategy)};
     CHECK(moved.allocate({40, 8}).where.offset == block.where.offset);
-    CHECK_FALSE(strategy.allocate({40, 8}));  // NOLINT: empty, and says so
+    CHECK_FALSE(strategy.allocate({40, 8}));  // NOLINT: a moved-from object is empty
 }
 
-TEST_CASE("large blocks never wait") {
+TEST_CASE("deferred: large blocks do not wait") {
     allot::deferred<in_band, allot::deferred_options{.largest = 64}> strategy;
     insert_bytes(strategy);
     const auto first = strategy.allocate({80, 8}), second = strategy.allocate({80, 8});
@@ -81,18 +81,18 @@ TEST_CASE("large blocks never wait") {
     CHECK(strategy.allocate({160, 8}).where.offset == first.where.offset);
 }
 
-TEST_CASE("deferred: a resize that is refused joins no block but its neighbour") {
+TEST_CASE("deferred: a resize that fails joins only the adjacent block") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
     allot::allocation_of<in_band> blocks[16]{};
     for (auto& block : blocks) block = strategy.allocate({100, 8});
     for (const int i : {2, 4, 6, 8, 9}) strategy.deallocate(blocks[i]);
-    CHECK_FALSE(strategy.resize(blocks[10], 200));  // the next is in use
-    CHECK_FALSE(strategy.resize(blocks[5], 1000));  // the next waits, and is not enough
+    CHECK_FALSE(strategy.resize(blocks[10], 200));  // the next block is in use
+    CHECK_FALSE(strategy.resize(blocks[5], 1000));  // the next block waits and is too small
     for (const int i : {9, 8, 4, 2}) CHECK(strategy.allocate({100, 8}).where.offset == blocks[i].where.offset);
 }
 
-TEST_CASE("deferred: a resize takes in the neighbour that waits, however long ago it came back") {
+TEST_CASE("deferred: resize joins the adjacent waiting block at any depth of its list") {
     alignas(16) static std::byte many_bytes[64 * 1024];
     for (const std::size_t others : {0U, 1U, 2U, 31U, 32U, 33U, 200U}) {
         allot::deferred<in_band> strategy;
@@ -104,7 +104,7 @@ TEST_CASE("deferred: a resize takes in the neighbour that waits, however long ag
         REQUIRE(strategy.resize(blocks[0], size));
         blocks[0].where.size = size;
         CHECK_FALSE(strategy.resize(blocks[0], size + 100));
-        for (std::size_t i = 1; i <= others; ++i)  // all of the others are to be had
+        for (std::size_t i = 1; i <= others; ++i)  // all other blocks are available
             CHECK(strategy.allocate({100, 8}).where.offset <= blocks[2 * others + 1].where.offset);
         for (std::size_t i = 0; i != 402; ++i)
             if (i != 1) strategy.deallocate(blocks[i]);

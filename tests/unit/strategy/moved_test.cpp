@@ -1,4 +1,4 @@
-// Strategies without records, moved.
+// Moves of strategies without records.
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/ring.hpp>
 #include <allot/strategy/stack.hpp>
@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-TEST_CASE_TEMPLATE("bump, stack and ring: a moved-from strategy serves nothing until it is given offsets", Strategy,
+TEST_CASE_TEMPLATE("bump, stack and ring: a moved-from strategy has no offsets until insert", Strategy,
                    allot::bump<>, allot::bump<allot::bump_options{.direction = allot::direction::up}>, allot::stack<>,
                    allot::ring<>) {
     static_assert(!std::is_copy_constructible_v<Strategy> && !std::is_copy_assignable_v<Strategy>);

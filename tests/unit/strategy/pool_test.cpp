@@ -14,7 +14,7 @@ template <pool_store Store>
 constexpr bool serves_every_slot_once() {
     using pool = allot::pool<pool_options{.slot = 10, .count = 70, .align = 4, .store = Store}>;
     pool strategy;
-    if (!strategy.insert({1, 1000})) return false;  // 83 slots of 12 bytes would fit: 70 are managed
+    if (!strategy.insert({1, 1000})) return false;  // 83 slots of 12 bytes would fit; 70 are managed
     std::array<typename pool::allocation_type, 70> allocations{};
     for (auto& allocation : allocations) {
         allocation = strategy.allocate({10, 4});
@@ -27,7 +27,7 @@ constexpr bool serves_every_slot_once() {
     strategy.deallocate(allocations[40]);
     strategy.deallocate(allocations[20]);
     if (strategy.remove({1, 1000})) return false;
-    const auto again = strategy.allocate({12, 1});  // the lowest, and the newest
+    const auto again = strategy.allocate({12, 1});  // the lowest slot, which is also the newest
     if (again.where.offset != allocations[20].where.offset) return false;
     strategy.deallocate(again);
     for (std::size_t i = 0; i != 70; ++i) {
@@ -40,7 +40,7 @@ static_assert(serves_every_slot_once<pool_store::index_stack>());
 
 }  // namespace
 
-TEST_CASE("a pool says whether a request is too large, too aligned or one too many") {
+TEST_CASE("pool: diagnose distinguishes too large, misaligned and exhausted") {
     allot::pool<pool_options{.slot = 64, .count = 2, .align = 16}> strategy;
     REQUIRE(strategy.insert({0, 1000}));
     CHECK(strategy.diagnose({65, 1}) == allot::diagnosis{allot::refusal::over_limit, 64});
@@ -51,7 +51,7 @@ TEST_CASE("a pool says whether a request is too large, too aligned or one too ma
     CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::exhausted, 0});
 }
 
-TEST_CASE_TEMPLATE("a pool with a bitmap gives exactly the slot that is claimed, if it is free", store,
+TEST_CASE_TEMPLATE("pool: allocate_at returns exactly the given slot if it is free", store,
                    std::integral_constant<pool_store, pool_store::bitmap>,
                    std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
     using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = store::value}>;
@@ -82,17 +82,17 @@ TEST_CASE_TEMPLATE("a pool with a bitmap gives exactly the slot that is claimed,
     CHECK(strategy.diagnose_at({104, 12}).reason == allot::refusal::not_free);
     strategy.deallocate(taken);
     CHECK(strategy.diagnose_at(last).reason == allot::refusal::none);
-    CHECK(strategy.allocate({1, 1}).where.offset == last.offset);  // the summary knows of it again
+    CHECK(strategy.allocate({1, 1}).where.offset == last.offset);  // the summary marks the word again
 }
 
-TEST_CASE("a bitmap of more than one summary word gives the lowest free slot of all") {
+TEST_CASE("pool: a bitmap with several summary words returns the lowest free slot") {
     constexpr std::size_t count = 2 * 4096 + 65;  // the last summary word has two words, the last word one slot
     allot::pool<pool_options{.slot = 4, .count = count, .align = 4, .store = pool_store::bitmap}> strategy;
     REQUIRE(strategy.insert({0, 4 * count}));
     const auto all_in_order = [&strategy] {
         std::size_t in_order = 0;
         while (strategy.allocate({4, 4}).where.offset == 4 * in_order) ++in_order;
-        return in_order == count;  // then refused: an empty allocation's offset is 0
+        return in_order == count;  // then fails: the offset of an empty allocation is 0
     };
     CHECK(all_in_order());
     constexpr std::size_t free[] = {3, 4095, 4096 + 63, 2 * 4096 - 1};
@@ -106,7 +106,7 @@ TEST_CASE("a bitmap of more than one summary word gives the lowest free slot of 
     CHECK(all_in_order());
 }
 
-TEST_CASE_TEMPLATE("pool: what is moved from serves nothing, and what is moved to serves the rest", store,
+TEST_CASE_TEMPLATE("pool: a moved-from pool has no slots and the target has the free ones", store,
                    std::integral_constant<pool_store, pool_store::bitmap>,
                    std::integral_constant<pool_store, pool_store::index_stack>,
                    std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("pool: what is moved from serves nothing, and what is moved t
     pool second{std::move(first)};
     CHECK_FALSE(first.allocate({1, 1}));
     CHECK(first.diagnose({1, 1}).reason == allot::refusal::exhausted);
-    REQUIRE(first.insert({200'000, 24}));  // it can be used again
+    REQUIRE(first.insert({200'000, 24}));  // usable again
     pool third;
     third = std::move(second);
     CHECK_FALSE(second.allocate({1, 1}));
@@ -135,7 +135,7 @@ TEST_CASE_TEMPLATE("pool: what is moved from serves nothing, and what is moved t
     CHECK(third.remove({8, 24 * 4999 + 11}));
 }
 
-TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest slot needs") {
+TEST_CASE("pool: an index stack uses the narrowest type that fits the last slot") {
     const auto bytes = []<std::size_t Slot, std::size_t Count>() {
         using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;
         pool strategy;
@@ -146,13 +146,13 @@ TEST_CASE("where a pool keeps offsets beside, they are as wide as the farthest s
         CHECK(strategy.allocate({1, 1}).where.offset == 1000 + (Count - 1) * Slot);
         return sizeof(pool) - 3 * sizeof(std::size_t);
     };
-    CHECK(bytes.operator()<16, 16>() == 16);            // farthest 240
-    CHECK(bytes.operator()<16, 24>() == 24 * 2);        // farthest 368
-    CHECK(bytes.operator()<0x5555, 4>() == 4 * 2);      // farthest 65535
-    CHECK(bytes.operator()<0x8000, 4>() == 4 * 4);      // farthest 98304
+    CHECK(bytes.operator()<16, 16>() == 16);  // last slot at 240
+    CHECK(bytes.operator()<16, 24>() == 24 * 2);  // last slot at 368
+    CHECK(bytes.operator()<0x5555, 4>() == 4 * 2);  // last slot at 65535
+    CHECK(bytes.operator()<0x8000, 4>() == 4 * 4);  // last slot at 98304
 }
 
-TEST_CASE("an in-band pool manages several extents and gives one up when all of it is free") {
+TEST_CASE("pool: in band, several extents are managed and a free one is removable") {
     alignas(64) std::byte low[256], high[512];
     allot::pool<pool_options{.slot = 64, .align = 64, .store = pool_store::in_band}> strategy;
     const auto extent_over = [](std::byte* bytes, std::size_t size) {
@@ -174,7 +174,7 @@ TEST_CASE("an in-band pool manages several extents and gives one up when all of 
     CHECK(left == (kept_is_low ? 3 : 7));
 }
 
-TEST_CASE_TEMPLATE("pool: no extent is the smallest for what no slot serves", store,
+TEST_CASE_TEMPLATE("pool: bytes_for is 0 for a layout that no slot satisfies", store,
                    std::integral_constant<pool_store, pool_store::bitmap>,
                    std::integral_constant<pool_store, pool_store::index_stack>) {
     using pool = allot::pool<pool_options{.slot = 24, .count = 8, .align = 8, .store = store::value}>;
@@ -184,7 +184,7 @@ TEST_CASE_TEMPLATE("pool: no extent is the smallest for what no slot serves", st
     CHECK(pool::bytes_for(9, {20, 4}) == 0);
 }
 
-TEST_CASE("pool: an extent may end at the last offset, and not beyond") {
+TEST_CASE("pool: an extent may end at the last offset but not beyond") {
     allot::pool<pool_options{.slot = 24, .count = 8, .align = 8}, std::uint8_t> strategy;
     CHECK_FALSE(strategy.insert({161, 95}));
     REQUIRE(strategy.insert({161, 94}));  // slots from 168 on

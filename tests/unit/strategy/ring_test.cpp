@@ -13,17 +13,17 @@ constexpr bool goes_round() {
     auto middle = strategy.allocate({40, 1});
     if (strategy.allocate({21, 1})) return false;
     strategy.deallocate(oldest);
-    const auto wrapped = strategy.allocate({30, 1});  // 20 are left at the end: it starts again below
+    const auto wrapped = strategy.allocate({30, 1});  // 20 bytes are left at the end, so the ring wraps
     if (wrapped.where != allot::extent{10, 30} || strategy.allocate({11, 1}) || !strategy.allocate({10, 1}))
         return false;
-    strategy.deallocate(middle);  // the oldest is now the wrapped one, and the end is free again
+    strategy.deallocate(middle);  // the wrapped block is now the oldest, and the end is free again
     return strategy.allocate({60, 1}).where == allot::extent{50, 60};
 }
 static_assert(goes_round());
 
 }  // namespace
 
-TEST_CASE("ring takes only the oldest block back") {
+TEST_CASE("ring: deallocate frees only the oldest block") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({0, 30}));
     const auto first = strategy.allocate({10, 1});
@@ -38,7 +38,7 @@ TEST_CASE("ring takes only the oldest block back") {
     CHECK(strategy.allocate({30, 1}).where == allot::extent{0, 30});
 }
 
-TEST_CASE("an empty ring is whole again") {
+TEST_CASE("ring: an empty ring uses the whole extent again") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({0, 100}));
     for (int round = 0; round != 10; ++round) {
@@ -50,7 +50,7 @@ TEST_CASE("an empty ring is whole again") {
     CHECK(strategy.diagnose({1, 1}).reason == allot::refusal::exhausted);
 }
 
-TEST_CASE("ring: a rollback frees what was allocated since, also over the end and of an empty ring") {
+TEST_CASE("ring: rollback frees newer blocks, also across the end and to an empty ring") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({7, 100}));
     const auto empty = strategy.mark();
@@ -63,7 +63,7 @@ TEST_CASE("ring: a rollback frees what was allocated since, also over the end an
     strategy.rollback(two);
     strategy.deallocate(old);
     const auto one = strategy.mark();
-    CHECK(strategy.allocate({59, 1}).where.offset == 7);  // it starts again below
+    CHECK(strategy.allocate({59, 1}).where.offset == 7);  // wraps
     CHECK_FALSE(strategy.allocate({2, 1}));
     strategy.rollback(one);
     CHECK(strategy.allocate({20, 1}).where.offset == 87);
@@ -75,7 +75,7 @@ TEST_CASE("ring: a rollback frees what was allocated since, also over the end an
     CHECK(strategy.allocate({100, 1}).where.offset == 7);
 }
 
-TEST_CASE("ring: after a reset nothing is live, and the next block is the oldest") {
+TEST_CASE("ring: after reset no block is live and the next block is the oldest") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto forgotten = strategy.allocate({30, 1});
@@ -88,16 +88,16 @@ TEST_CASE("ring: after a reset nothing is live, and the next block is the oldest
     CHECK(strategy.allocate({100, 1}).where == allot::extent{0, 100});
 }
 
-TEST_CASE("ring: where it was wrapped once means nothing when it no longer is") {
+TEST_CASE("ring: an earlier wrap position has no effect on an unwrapped ring") {
     allot::ring<> strategy;
     REQUIRE(strategy.insert({0, 100}));
-    const auto a = strategy.allocate({40, 1}), b = strategy.allocate({40, 1});  // to 80
+    const auto a = strategy.allocate({40, 1}), b = strategy.allocate({40, 1});  // up to 80
     strategy.deallocate(a);
-    const auto c = strategy.allocate({30, 1});  // it starts again below
+    const auto c = strategy.allocate({30, 1});  // wraps
     REQUIRE(c.where.offset == 0);
     strategy.deallocate(b);
     const auto d = strategy.allocate({50, 1});
-    REQUIRE(d.where == allot::extent{30, 50});  // to 80 again
+    REQUIRE(d.where == allot::extent{30, 50});  // up to 80 again
     strategy.deallocate(c);
     const auto e = strategy.allocate({10, 1});
     strategy.deallocate(d);

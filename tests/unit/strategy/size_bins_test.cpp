@@ -8,14 +8,14 @@
 
 namespace {
 
-// In constant expressions, whatever lies outside an array is refused by the compiler.
+// In constant expressions, the compiler rejects every access outside of an array.
 template <class Size, Size Largest>
 constexpr bool every_size_has_a_bin() {
     using bins = allot::detail::size_bins<Size, std::uint16_t, 0xFFFF, Largest>;
     bins lists;
     if (lists.next(0) != bins::count) return false;
     unsigned last = 0;
-    // All small sizes; above, the first and the last of each bin.
+    // All small sizes; above, the first and the last size of each bin.
     for (std::uint64_t at = 1; at <= Largest; at = at < 200 ? at + 1 : at + at / 16) {
         const auto bin = bins::of(static_cast<Size>(at));
         if (bin >= bins::count || bin < last) return false;
@@ -47,7 +47,7 @@ static_assert(every_size_has_a_bin(std::integer_sequence<std::uint64_t, 1, 62, 1
 
 }  // namespace
 
-TEST_CASE("size_bins: every size up to the largest has a bin, for largest sizes of every kind") {
+TEST_CASE("size_bins: every size up to the largest has a bin") {
     CHECK(every_size_has_a_bin<std::uint32_t, 12'345>());
     CHECK(every_size_has_a_bin<std::uint64_t, 12'345'678'901>());
 }

@@ -14,7 +14,7 @@ constexpr bool gives_back_in_opposite_order() {
     const auto third = strategy.allocate({10, 1});
     strategy.deallocate(third);
     strategy.deallocate(second);
-    if (strategy.allocate({1, 1}).where.offset != first.where.end()) return false;  // what was skipped is back
+    if (strategy.allocate({1, 1}).where.offset != first.where.end()) return false;  // the skipped bytes are free again
     strategy.reset();
     return strategy.allocate({100, 1}).where == allot::extent{3, 100};
 }
@@ -24,7 +24,7 @@ using two_ended = allot::stack<allot::stack_options{.large = 50}>;
 
 }  // namespace
 
-TEST_CASE("stack leaves a block that is not the newest where it is") {
+TEST_CASE("stack: deallocate ignores a block that is not the newest") {
     allot::stack<> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto first = strategy.allocate({10, 1});
@@ -36,7 +36,7 @@ TEST_CASE("stack leaves a block that is not the newest where it is") {
     CHECK(strategy.allocate({10, 1}).where == second.where);
 }
 
-TEST_CASE("a two-ended stack puts large blocks at the top, and each end is a stack of its own") {
+TEST_CASE("stack: large blocks form an independent stack at the top") {
     two_ended strategy;
     REQUIRE(strategy.insert({0, 200}));
     const auto small = strategy.allocate({10, 1});
@@ -48,7 +48,7 @@ TEST_CASE("a two-ended stack puts large blocks at the top, and each end is a sta
     REQUIRE(strategy.allocate({118, 1}));
     CHECK(strategy.diagnose({1, 1}).reason == allot::refusal::exhausted);
     strategy.rollback(mark);
-    strategy.deallocate(small);  // the newest of the lower end, though not of both
+    strategy.deallocate(small);  // the newest of the lower end, but not of both
     strategy.deallocate(large);
     CHECK(strategy.allocate({200, 1}).where == allot::extent{0, 200});
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// offset_space: where an arena's regions lie in its strategy's space of offsets, and what an allocation there is called.
+// offset_space: the mapping between an arena's regions and its strategy's offsets.
 //
-//     one region          an offset is an address, or counts from the base where only the device knows its alignment
-//     addresses           records in band, several regions: an offset is an address
-//     segments            records beside, several regions: each lies in a segment of its own, the metadata says which
-//     one_by_one          a strategy that never takes back, several regions: the same, in the one in use
+//     one_region          An offset is an address, or counts from the base where offsets are not addresses.
+//     addresses           Several regions, records in band: an offset is an address.
+//     segments            Several regions, side table: every region has a segment; the metadata contains its index.
+//     one_by_one          Several regions, a strategy for one extent: offsets are those of the region in use.
 //
 //     segments   │ region 0 │      │  region 1  │    │         │       top bits of an offset: the region
 //                └ congruent to the region's address, so that an aligned offset is an aligned address
 //
-// Every translation is O(1): no look-up but the region's entry. Memory: 24 bytes a region. Not synchronised.
+// Complexity: O(1) for every translation, with one look-up of the region's entry. `contains`, `holds`, `free_region`
+// and `size` are O(regions).
+//
+// Memory: 24 bytes for every region.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -21,17 +26,20 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The metadata of a block in a segment: the strategy's own, and which region.
+/// Metadata of a block in a segment.
 template <class Ticket>
 struct segment_metadata {
-    [[no_unique_address]] Ticket of_strategy{};
-    std::uint32_t region = 0;
+    [[no_unique_address]] Ticket of_strategy{};  ///< The strategy's metadata.
+    std::uint32_t region = 0;                    ///< Index of the region.
+    /// Compares both members.
     friend constexpr bool operator==(const segment_metadata&, const segment_metadata&) = default;
 };
 
+/// Mapping between regions and offsets; the opening comment describes the values.
 enum class region_order : unsigned char { one_region, addresses, segments, one_by_one };
 
-/// The one region of a device whose memory is in it, or named by its type: known, and so not kept.
+/// The region of a device that contains its memory or whose type names it. The compiler knows the region, so that it is
+/// not stored.
 template <class Device>
 struct embedded_region {
     Device device{};
@@ -40,7 +48,8 @@ struct embedded_region {
     }
 };
 
-/// It, by itself, where a list of regions is asked for. Elements are values: the list may be gone before them.
+/// Presents a single region as a range of one element. Elements are returned by value, because the range may be a
+/// temporary.
 template <class Region>
 struct known_region {
     Region only;
@@ -50,7 +59,8 @@ struct known_region {
     [[nodiscard]] static constexpr std::size_t size() noexcept { return 1; }
 };
 
-/// Embedded: the device is in here, as such a region.
+/// The regions of an arena, with translations between blocks and allocations. If `Embedded`, the device is a member and
+/// its region is not stored.
 template <class Device, class Strategy, class Growth, bool Embedded = false>
 class offset_space {
     using model = typename Device::address_model;
@@ -70,25 +80,25 @@ public:
                            typename Strategy::metadata_type>;
     using block_type = block<typename model::address, metadata_type>;
     static constexpr std::size_t capacity = Growth::regions;
-    /// The one region's offsets are taken for pointers as they are: fewest bytes of code, and an empty allocation is an empty
-    /// block. (A base that is loaded goes out again, and then the compiler knows what a block may alias.)
+    /// Whether offsets of the region are converted to pointers directly. This takes the fewest bytes of code, and an
+    /// empty allocation becomes an empty block.
     static constexpr bool offset_is_pointer =
         Embedded && order == region_order::one_region && std::same_as<model, raw_pointer>;
 
-    /// The regions; one that is not held is empty.
+    /// The regions. A region that is not held is empty.
     std::conditional_t<Embedded, embedded_region<Device>, region_type[capacity]> regions{};
 
-    /// The last offset, as far as a size can count.
+    /// The largest offset that fits a `std::size_t`.
     static constexpr auto last_offset = static_cast<std::size_t>(std::numeric_limits<offset>::max());
-    /// The most bytes of one region that the strategy can have offsets for.
+    /// The largest size of a region that offsets can cover.
     static constexpr std::size_t largest_region = static_cast<std::size_t>(
         std::numeric_limits<offset>::max() >> (order == region_order::segments ? segment_bits + 1 : 0));
-    /// The same for a region that begins at offset 0 and ends where the device's regions do.
+    /// The largest size of an extent at offset 0 that ends at a multiple of the device's granularity.
     static constexpr std::size_t largest_extent =
         order == region_order::segments ? largest_region : align_down(largest_region, Device::granularity);
 
-    /// Where region `index` lies in offset space, as far as offsets reach. A device may give more than it was asked for: what
-    /// is beyond the growth's limit is not used, because strategies rely on it.
+    /// Returns the extent of region `index`, as far as offsets reach. A device may return a larger region than
+    /// requested. Bytes beyond the growth's limit are not used, because strategies rely on that limit.
     [[nodiscard]] extent_of<Strategy> extent(std::size_t index) const noexcept {
         constexpr std::size_t limit = align_down(Growth::limit, Device::granularity);
         const region_type held = regions[index];
@@ -104,7 +114,7 @@ public:
         return {static_cast<offset>(start), static_cast<offset>(size < reach ? size : reach)};
     }
 
-    /// The block of an allocation. `current` is the region in use, where they are used one by one.
+    /// Returns the block of an allocation. `current` is the index of the region in use.
     [[nodiscard]] block_type block_for(allocation given, std::size_t current) const noexcept {
         const auto at = static_cast<std::size_t>(given.where.offset);
         const auto size = static_cast<std::size_t>(given.where.size);
@@ -120,7 +130,7 @@ public:
         }
     }
 
-    /// The allocation that a block was made of.
+    /// Returns the allocation of a block.
     [[nodiscard]] allocation allocation_for(const block_type& held) const noexcept {
         const std::size_t position = model::position(held.address);
         const auto size = static_cast<offset>(held.size);
@@ -134,7 +144,7 @@ public:
         }
     }
 
-    /// True when all of the block lies in one of the regions.
+    /// Returns true if all of the block is inside one region.
     [[nodiscard]] bool contains(const block_type& held) const noexcept {
         const std::size_t at = model::position(held.address);
         for (std::size_t i = 0; i != capacity; ++i) {
@@ -147,21 +157,21 @@ public:
         return false;
     }
 
-    /// True when this is one of the regions.
+    /// Returns true if this is one of the regions.
     [[nodiscard]] bool holds(const region_type& held) const noexcept {
         for (const region_type& each : regions)
             if (each && each.base == held.base) return true;
         return false;
     }
 
-    /// The first region that is not held; `capacity` when all are.
+    /// Returns the index of the first region that is not held; `capacity` if all are held.
     [[nodiscard]] std::size_t free_region() const noexcept {
         std::size_t index = 0;
         while (index != capacity && regions[index]) ++index;
         return index;
     }
 
-    /// Bytes held in all.
+    /// Returns the total size of the regions.
     [[nodiscard]] std::size_t size() const noexcept {
         std::size_t sum = 0;
         for (std::size_t i = 0; i != capacity; ++i) sum += regions[i].size;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_regions: the regions of an arena, and the strategy over them: acquired when they are needed, grown in place or one
-// by one, given back by a trim.
+// arena_regions: the regions of an arena and the strategy that divides them.
 //
 //     a request that does not fit ─► a spare region, or a larger one, or a new one ─► the strategy is asked again
 //
-// How regions lie in the strategy's offsets, offset_space.hpp says; arena.hpp makes blocks of it.
+// Regions are acquired when a request needs them, one by one or by growth in place, and released by `trim`.
+// offset_space.hpp maps regions to the strategy's offsets. arena.hpp makes blocks of allocations.
 //
-// Complexity: O(regions) where a device is asked, nothing else. Memory: 24 bytes a region. Not synchronised.
+// Complexity: O(regions) for a call that reaches the device; otherwise that of the strategy.
+//
+// Memory: 24 bytes for every region.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/arena/detail/offset_space.hpp>
@@ -19,7 +23,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The device, and the regions that it has handed out.
+/// Base class with the device and its regions, which are not released.
 template <class Device, class Strategy, class Growth>
 struct regions_kept {
     static_assert(arena_requirements<Device, Strategy, Growth>());
@@ -31,11 +35,11 @@ struct regions_kept {
     explicit regions_kept(Device device, space_type space = {}) noexcept : space_{space}, device_{std::move(device)} {}
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
-    // A device may hold its memory, which comes last: what lies in front of it is within reach of short instructions.
+    // The device is the last member because it may contain its memory. Short instructions then reach the other members.
     space_type space_{};
     [[no_unique_address]] Device device_{};
 };
-/// A device whose one region the compiler knows, and nobody can refuse.
+/// Base class for a device whose region is a constant that needs no request.
 template <class Device, class Strategy, class Growth>
 struct regions_embedded {
     static_assert(arena_requirements<Device, Strategy, Growth>());
@@ -44,7 +48,7 @@ struct regions_embedded {
 
     space_type space_{};
 };
-/// Those of a device that wants them back.
+/// Base class with the device and its regions, which the destructor releases.
 template <class Device, class Strategy, class Growth>
 struct regions_given_back : regions_kept<Device, Strategy, Growth> {
     using regions_kept<Device, Strategy, Growth>::regions_kept;
@@ -58,7 +62,7 @@ template <class Device, class Growth, std::size_t Align>
 consteval bool is_embedded() {
     if constexpr (embedded_device<Device> && growth_policy<Growth>)
         return Growth::regions == 1 && !Growth::in_place && Device::address_model::absolute && Align <= Device::min_align;
-    return false;  // what makes no arena is refused by what follows
+    return false;  // policies that do not make an arena are rejected later
 }
 template <class Device, class Strategy, class Growth, std::size_t Align>
 using regions_kept_by =
@@ -66,13 +70,13 @@ using regions_kept_by =
                        std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
                                           regions_given_back<Device, Strategy, Growth>>>;
 
-/// In front of the regions, too.
+/// Base class, so that the strategy precedes the regions in memory.
 template <class Strategy>
 struct strategy_kept {
     Strategy strategy_{};
 };
 
-/// `Align` is what every base is asked to be aligned to, at least.
+/// The regions and the strategy of an arena. `Align` is the least alignment of every region's base.
 template <class Device, class Strategy, class Growth, std::size_t Align>
 class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth, Align> {
     using kept = regions_kept_by<Device, Strategy, Growth, Align>;
@@ -83,9 +87,9 @@ class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy,
 
     struct nothing {};
     struct growth_state {
-        std::size_t base_align = 0;             // of every base, where only the device knows it
-        std::size_t current = Growth::regions;  // the region in use, where they are used one by one
-        layout refused{};                       // what the device refused last, while `refused_with_` says so
+        std::size_t base_align = 0;             // alignment of every base, where offsets are not addresses
+        std::size_t current = Growth::regions;  // index of the region in use, where regions are used one by one
+        layout refused{};                       // the last failed request to the device, while `refused_with_` is not 0
     };
 
 public:
@@ -116,7 +120,7 @@ public:
     [[nodiscard]] const Strategy& strategy() const noexcept { return strategy_; }
     [[nodiscard]] const space_type& space() const noexcept { return space_; }
 
-    /// A device with a window gives all of it at once.
+    /// Acquires the whole window of a device that has one.
     void acquire_window() noexcept {
         static_assert(!one_region || in_place || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
@@ -126,14 +130,15 @@ public:
             static_cast<void>(acquire({1, Align}));
     }
 
-    /// A region of at least `size` bytes; when there is none, `diagnose` knows why. Where offsets are addresses, as aligned as
-    /// the strategy counts: how much of it can be used is then the same wherever it lies.
+    /// Acquires a first region of at least `size` bytes. On failure, `diagnose` returns the device's error. Where
+    /// offsets are addresses, the base has the strategy's extent alignment, so that the usable size does not depend on
+    /// the address.
     void acquire_first(std::size_t size) noexcept {
         constexpr std::size_t align = model::absolute ? extent_align<Strategy>() : 1;
         static_cast<void>(acquire({size, align < Align ? Align : align}));
     }
 
-    /// What the strategy gives, from one more region or a larger one where it has to be.
+    /// Allocates from the strategy. If that fails, grows by a region or in place and tries again.
     [[nodiscard]] allocation allocate(layout wanted) noexcept {
         if (!is_honoured(wanted.align)) return {};
         allocation given = ask(wanted);
@@ -149,7 +154,7 @@ public:
         return given;
     }
 
-    /// Changes an allocation's size where it stands. The last block's region grows with it, where it grows in place.
+    /// Resizes a block in place. A region that grows in place is extended for its last block.
     [[nodiscard]] bool resize(allocation given, offset size) noexcept
         requires resizable<Strategy>
     {
@@ -161,12 +166,13 @@ public:
         return false;
     }
 
-    /// Why `allocate` would refuse. Only the device knows whether an arena can grow: what it refused, it is taken to refuse
-    /// again, and all that is larger and as aligned, until it gives as much, or `trim` gives something back.
+    /// Returns the reason for which `allocate(wanted)` would fail. Does not call the device: after a failed request to
+    /// the device, every request of at least that size and alignment counts as failing, until the device provides as
+    /// much memory or `trim` releases some.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
         if (one_region && !in_place && !space_.regions[0]) {
-            const long code = static_cast<long>(refused_with_);  // 0 when the region was too small to be cut at all
+            const long code = static_cast<long>(refused_with_);  // 0: the region was too small for a block
             return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
         }
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
@@ -178,8 +184,8 @@ public:
         return answer;
     }
 
-    /// Gives the device back every region in which nothing is live, or the end of the one region that grows in place. A
-    /// device that keeps regions (cached) gives back all that it keeps, too. Returns how many bytes.
+    /// Releases every region without a live block, or the free end of the region that grows in place. A device that
+    /// keeps regions (cached) releases all of them as well. Returns the number of released bytes.
     std::size_t trim() noexcept
         requires can_trim
     {
@@ -195,24 +201,24 @@ public:
         return released;
     }
 
-    /// Gives the device back those regions that were not held `before`, or as much of the end of the one that grows in place.
-    /// Precondition: nothing lives there, and no region was given up in between.
+    /// Releases the regions that were acquired since `before`, or that part of a region that grows in place.
+    /// Precondition: the memory has no live block, and no region was released since.
     void shrink_to(const space_type& before) noexcept {
         if constexpr (in_place) {
             trim_end(before.regions[0].size);
         } else {
             release_unused([&](const region_type& held) { return before.holds(held); });
-            if constexpr (one_by_one) space_ = before;  // in the order that they had
+            if constexpr (one_by_one) space_ = before;  // restores the order of the regions
         }
     }
 
-    /// The region in use, where they are used one by one.
+    /// Returns the index of the region in use; 0 unless regions are used one by one.
     [[nodiscard]] std::size_t current_region() const noexcept {
         if constexpr (one_by_one) return growth_.current;
         return 0;
     }
 
-    /// Goes on in a region, from its start; with an index behind the last, in none until the next request.
+    /// Continues at the start of a region. With `Growth::regions`, no region is in use until the next request.
     void use_region(std::size_t index) noexcept {
         growth_.current = index;
         strategy_ = Strategy{};
@@ -221,10 +227,10 @@ public:
     }
 
 private:
-    /// Whether the strategy may overlook a hole that fits.
+    /// Whether the strategy may miss a hole that fits.
     static constexpr bool may_miss = !Strategy::exact && Strategy::several_extents;
 
-    /// In a region that is new: the strategy looked elsewhere.
+    /// Allocates from a new region that the strategy did not search.
     [[nodiscard]] allocation claim_in([[maybe_unused]] std::size_t slot, [[maybe_unused]] layout wanted) noexcept {
         allocation given{};
         if constexpr (positional<Strategy> && !in_place) {
@@ -232,18 +238,18 @@ private:
             const auto size = static_cast<offset>(wanted.size), align = static_cast<offset>(wanted.align);
             offset at = 0;
             if (!checked_align_up(inside.offset, align, at)) return {};
-            given = strategy_.allocate_at({at, size});  // in band, a header is in front
+            given = strategy_.allocate_at({at, size});  // in band, a header precedes the block
             if (!given && checked_add(at, align, at)) given = strategy_.allocate_at({at, size});
         }
         return given;
     }
 
-    /// What `trim` gives the device.
+    /// Releases all unused memory for `trim`. Returns the number of released bytes.
     [[nodiscard]] std::size_t release_all_unused() noexcept {
         if constexpr (in_place) return trim_end(0);
         else return release_unused([](const region_type&) { return false; });
     }
-    /// Gives the device regions in which nothing is live, but those that are to be kept.
+    /// Releases regions without a live block, except those for which `keep` returns true.
     template <class Keep>
     std::size_t release_unused(Keep keep) noexcept {
         std::size_t released = 0;
@@ -253,7 +259,7 @@ private:
             released += held.size;
             this->device_.release(std::exchange(held, {}));
         }
-        if (space_.size() == 0) growth_.base_align = 0;  // the next first base decides again
+        if (space_.size() == 0) growth_.base_align = 0;  // the next base sets it again
         return released;
     }
 
@@ -268,7 +274,7 @@ private:
         return strategy_.diagnose({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
-    /// Why the arena would not grow for a request that has no room; `none` when it would.
+    /// Sets the reason for which the arena would not grow for a request that does not fit; `none` if it would grow.
     void why_not_grown(layout wanted, diagnosis& answer) const noexcept {
         if constexpr (one_by_one) {
             if (spare_region_for(wanted) != Growth::regions) {
@@ -289,7 +295,7 @@ private:
         }
     }
 
-    /// True when more memory would not help, because the strategy could not keep records of it.
+    /// Returns true if the strategy has no records for more memory, so that growth would not help.
     [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
         if constexpr (in_place && Strategy::several_extents) {
             const layout_for<Strategy> asked{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)};
@@ -300,8 +306,9 @@ private:
         return why_not(wanted).reason == refusal::out_of_records;
     }
 
-    /// The one place where an alignment that the base cannot honour is refused. Where positions are addresses, any can
-    /// be: the strategy skips to it. Offsets have to tell it, and in a segment half of them do.
+    /// Returns false for an alignment that the base does not support. No other function checks this. Where positions
+    /// are addresses, every alignment is supported, because the strategy skips to it. The alignment must also fit the
+    /// offsets, and in a segment half of their range.
     [[nodiscard]] bool is_honoured(std::size_t align) const noexcept {
         if constexpr (space_type::order == region_order::segments) {
             if (align - 1 > space_type::largest_region) return false;
@@ -317,18 +324,18 @@ private:
         }
     }
 
-    /// What `acquire` comes to where the compiler knows the region: nothing is asked. Where it is too small to be cut, the
-    /// strategy has nothing.
+    /// `acquire` for a region that is a constant: the device is not called. If the region is too small for a block, the
+    /// strategy has no extent.
     void use_embedded() noexcept {
         const std::size_t at = model::position(device().base());
         constexpr std::size_t size = Device::capacity();
-        if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // it is an object
+        if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // an object
         static_cast<void>(strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}));
     }
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// How aligned a region's base has to be for such a request, and as aligned as those before.
+    /// Returns the base alignment for a request: at least that of the device and of the earlier regions.
     [[nodiscard]] std::size_t base_align_for(std::size_t align) const noexcept {
         if (align < Device::min_align) align = Device::min_align;
         if constexpr (grows) {
@@ -337,7 +344,7 @@ private:
         return align;
     }
 
-    /// A region for the strategy in a free slot; false, and nothing changed, when there is none to be had.
+    /// Acquires a region and adds it to the strategy. Returns false and changes nothing on failure.
     [[nodiscard]] bool acquire(layout wanted) noexcept {
         const std::size_t slot = space_.free_region();
         if (slot == Growth::regions) return false;
@@ -369,14 +376,15 @@ private:
         }
     }
 
-    /// Sizes of a region to ask for: the least that serves the request, and the growth's preferred one. 0 for none.
+    /// Sizes for a request to the device: the smallest sufficient size and the size that the growth prefers. 0 for no
+    /// request.
     struct step {
         std::size_t least = 0, best = 0, align = 1;
     };
 
-    /// A region that the request is sure to fit; size 0 when there is none.
+    /// Returns the layout of a region in which the request certainly fits; size 0 if it fits in no region.
     [[nodiscard]] static constexpr layout region_for(layout wanted) noexcept {
-        // The base as aligned as `bytes_for` has it. Offsets that are no addresses begin at 0, which is.
+        // `bytes_for` assumes this alignment of the base. Offsets that are not addresses start at 0, which has it.
         constexpr std::size_t align = extent_align<Strategy>();
         if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
         if (model::absolute && wanted.align < align) wanted.align = align;
@@ -385,7 +393,8 @@ private:
         };
         std::size_t need = bytes_for(wanted.size, wanted.align);
         if constexpr (may_miss) {
-            // A hole that not every other is compared with has to be larger to be found, but for slots, which are alike.
+            // A strategy with a limited search finds a hole only if it is larger than necessary. For slots, which are
+            // equal, no larger size is possible.
             std::size_t sure = 0;
             if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) && checked_add(sure, sure / 8 + align, sure) &&
                 sure <= space_type::last_offset && bytes_for(sure, wanted.align) != 0)
@@ -394,7 +403,7 @@ private:
         return {need <= space_type::largest_extent ? need : 0, wanted.align};
     }
 
-    /// What to acquire, or to extend the region to, so that the request fits; nothing when a limit forbids it.
+    /// Returns the sizes to acquire or to extend the region to, so that the request fits; 0 if a limit forbids that.
     [[nodiscard]] step growth_for(layout wanted) const noexcept {
         if constexpr (in_place) {
             if (space_.regions[0])
@@ -404,7 +413,7 @@ private:
         layout least = region_for(wanted);
         if (least.size == 0 || space_.free_region() == Growth::regions) return {};
         if constexpr (in_place && model::absolute) {
-            // The device maps where its pages are: an alignment beyond is reached by skipping.
+            // The device aligns to its pages. Skipped bytes provide a larger alignment.
             if (least.align > Device::min_align) {
                 if (!checked_add(least.size, least.align, least.size)) return {};
                 least.align = Device::min_align;
@@ -417,7 +426,8 @@ private:
         return more;
     }
 
-    /// A size of at least `least` bytes and `next` where there is no reason against it, as the device and a limit have it.
+    /// Returns sizes for `least` and for the preferred size `next`, rounded up to the device's granularity and at most
+    /// `limit`; 0 if `least` exceeds the limit.
     [[nodiscard]] static constexpr step within(std::size_t least, std::size_t limit, std::size_t next) noexcept {
         const std::size_t most = align_down(limit, Device::granularity);
         if (least == 0 || !checked_align_up(least, Device::granularity, least) || least > most) return {};
@@ -426,7 +436,7 @@ private:
     }
 
     [[nodiscard]] bool grow_for(layout wanted) noexcept {
-        if (wanted.size > space_type::last_offset || is_out_of_records(wanted)) return false;  // more would not help
+        if (wanted.size > space_type::last_offset || is_out_of_records(wanted)) return false;  // growth would not help
         if constexpr (one_by_one) {
             if (const std::size_t spare = spare_region_for(wanted); spare != Growth::regions) {
                 use_next(spare);
@@ -437,7 +447,8 @@ private:
         return more.least != 0 && take(more);
     }
 
-    /// Asks the device for the best, then for a half, a quarter and an eighth of it, and at last for the least.
+    /// Requests the preferred size from the device, then a half, a quarter and an eighth of it, and finally the least
+    /// size.
     [[nodiscard]] bool take(step more) noexcept {
         const std::size_t held = in_place ? space_.regions[0].size : 0, least = more.least - held;
         std::size_t size = more.best - held;
@@ -470,7 +481,7 @@ private:
 
     // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
 
-    /// How far to extend the region for `least` bytes of its extent, which are 0 when no size would do.
+    /// Returns the sizes to extend the region to for an extent of `least` bytes; 0 if no size suffices.
     [[nodiscard]] step extension_to(std::size_t least) const noexcept {
         constexpr std::size_t reach = space_type::largest_region;
         const std::size_t held = space_.regions[0].size;
@@ -478,7 +489,7 @@ private:
         return to.least > held ? to : step{};
     }
 
-    /// Moves the region's end up; false, and nothing changed, when the device or the strategy refuses.
+    /// Moves the region's end up. Returns false and changes nothing if the device or the strategy fails.
     [[nodiscard]] bool extend(std::size_t to) noexcept {
         region_type& held = space_.regions[0];
         const auto had = space_.extent(0);
@@ -494,8 +505,8 @@ private:
         return false;
     }
 
-    /// Moves the region's end down to the last block, or gives up a region without one; but keeps so many bytes. Returns how
-    /// many it gave.
+    /// Moves the region's end down to the last block, or releases a region without a block, but keeps `at_least` bytes.
+    /// Returns the number of released bytes.
     std::size_t trim_end(std::size_t at_least) noexcept {
         region_type& held = space_.regions[0];
         if (!held) return 0;
@@ -508,12 +519,12 @@ private:
             this->device_.release(std::exchange(held, {}));
             return before.size;
         }
-        // What is left of a hole may be too small to be kept: then a little more stays.
+        // If the rest of a hole is too small to be recorded, keeps the next larger size.
         while (least < held.size && !strategy_.resize_extent(had, static_cast<offset>(least))) least += Device::granularity;
         if (least >= held.size) return 0;
         const acquired<Device> answer = this->device_.resize(held, least);
         if (!answer) {
-            held.size = least;  // as the strategy has it, until it grows again
+            held.size = least;  // the strategy's size, for the extent in the next line
             static_cast<void>(strategy_.resize_extent(space_.extent(0), static_cast<offset>(before.size)));
             held = before;
             return 0;
@@ -524,7 +535,8 @@ private:
 
     // ── one region after the other ───────────────────────────────────────────────────────────────────────────────
 
-    /// A region after the one in use that the request fits, left from before a reset or rollback.
+    /// Returns the index of a region after the one in use in which the request fits. Such regions remain after a reset
+    /// or a rollback. Returns `Growth::regions` if no region is suitable.
     [[nodiscard]] std::size_t spare_region_for(layout wanted) const noexcept {
         const layout needed = region_for(wanted);
         std::size_t spare = needed.size == 0 ? Growth::regions : next_region();
@@ -538,14 +550,14 @@ private:
         return growth_.current == Growth::regions ? 0 : growth_.current + 1;
     }
 
-    /// Goes on in a spare region. Those that it overtakes stay behind it, spare still.
+    /// Continues in a spare region. Skipped spare regions stay spare, after it.
     void use_next(std::size_t spare) noexcept {
         const std::size_t next = next_region();
         std::swap(space_.regions[spare], space_.regions[next]);
         use_region(next);
     }
 
-    /// Takes a region out of use; false when something in it is live.
+    /// Removes a region from the strategy. Returns false if the region has a live block.
     [[nodiscard]] bool give_up(std::size_t index) noexcept {
         if constexpr (one_by_one) {
             return growth_.current == Growth::regions || index > growth_.current;

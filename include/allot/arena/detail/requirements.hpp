@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_requirements: which devices, strategies and growths make an arena, and the sentence for those that do not.
+// arena_requirements: compile-time checks of the device, the strategy and the growth of an arena.
 //
-//     static_assert(allot::arena_requirements<Device, Strategy, Growth>());      // as every arena does
+//     static_assert(allot::arena_requirements<Device, Strategy, Growth>());      // every arena does this
 //
-// `region_traits` says what a strategy may rely on there. Everything here happens in the compiler.
+// If the three do not make an arena, the program does not compile, and one assertion describes the necessary change.
+// `region_traits` describes the properties of an arena's memory that its strategy may rely on.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -15,7 +16,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// True unless device and strategy change places.
+/// Returns true. Does not compile if the device and the strategy are swapped.
 template <class Device, class Strategy>
 consteval bool arena_order() {
     static_assert(!requires { Strategy::granularity; } && !requires { Device::several_extents; },
@@ -23,7 +24,8 @@ consteval bool arena_order() {
     return true;
 }
 
-/// True when these policies make an arena. Otherwise it does not compile, and one sentence says what to change.
+/// Returns true if these policies make an arena. Otherwise does not compile: one assertion describes the necessary
+/// change.
 template <class Device, class Strategy, class Growth>
 consteval bool arena_requirements() {
     if constexpr (!growth_policy<Growth>) {
@@ -32,18 +34,18 @@ consteval bool arena_requirements() {
     } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
         constexpr bool grows = Growth::regions > 1;
         static_assert(Device::offsets != offset_use::none,
-                      "allot: consumers of this memory take no offset, so that an arena cannot cut it: acquire one "
-                      "region for each block from the device");
+                      "allot: consumers of this memory take no offset, so that an arena cannot divide it: use "
+                      "naive<Device>, which acquires one region for every block");
         static_assert(!Strategy::in_band || Device::host_accessible,
-                      "allot: records in band need memory that the host can touch: use node_store::side_table, or "
-                      "automatic, on this device");
+                      "allot: records in band need memory that the host can access: use node_store::side_table or "
+                      "node_store::automatic with this device");
         static_assert(!Strategy::in_band || std::same_as<typename Device::address_model, raw_pointer>,
-                      "allot: records in band need memory with pointers: use node_store::side_table, or automatic, on "
-                      "this device");
+                      "allot: records in band need memory with pointers: use node_store::side_table or "
+                      "node_store::automatic with this device");
         static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
                       "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
         static_assert(!grows || !bounded_device<Device>,
-                      "allot: this device has one window, which an arena takes whole: use growth::none");
+                      "allot: this device has one window, which an arena acquires as a whole: use growth::none");
         static_assert(!Growth::in_place || extensible_device<Device>,
                       "allot: growth::contiguous needs a device whose regions grow in place, such as "
                       "host::virtual_memory");
@@ -56,8 +58,8 @@ consteval bool arena_requirements() {
     return true;
 }
 
-/// What a strategy may rely on in regions that are asked to be aligned to `align`. Nothing, for policies that do not make an
-/// arena.
+/// Returns the properties that a strategy may rely on, if regions are requested with an alignment of `align`. The
+/// result has default values if the policies do not make an arena.
 template <class Device, class Growth>
 consteval memory_traits region_traits(std::size_t align) {
     memory_traits memory;
@@ -68,7 +70,7 @@ consteval memory_traits region_traits(std::size_t align) {
         memory.host_pointers = Device::host_accessible && std::same_as<model, raw_pointer>;
         memory.grows = Growth::regions > 1;
         memory.extends = Growth::in_place;
-        // Offsets that are no addresses count from the base: the first is 0.
+        // Where offsets are not addresses, they count from the base and the first offset is 0.
         memory.base_align = !model::absolute           ? ~(~std::size_t{0} >> 1)
                             : Device::min_align < align ? align
                                                         : Device::min_align;

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// in_band_nodes: the node store that keeps its records inside the memory, where the host can reach it.
+// in_band_nodes: a node store that keeps its records in the managed memory, which the host can access.
 //
-//     used   │ size·flags │ what the caller uses ………………… │
+//     used   │ size·flags │ the caller's bytes ………………………… │
 //     hole   │ size·flags │ next │ prev │ ………………… │ size   │
-//                                                   └ read by the neighbour above, to join
+//                                                   └ read by the neighbor above in order to join
 //
-// A node starts one word before what its holder uses. The two low bits of its size say "in use" and "the node below is
-// in use", and with words of 32 bits or more a third says "waits" (deferred); a hole repeats its size in its last word. A used word of size 0 ends every extent, so that nothing joins
-// across its end. Memory: one word a block, sizes rounded up to two words, one to three words an extent; the smallest
-// node is four words. A block needs no metadata. Offsets have 16 bits or more: words of one byte have no two low bits left.
-// Not synchronised.
+// A node is a block or a hole. It starts one word before the bytes that the caller uses. The two low bits of its size
+// are flags: "in use" and "the node below is in use". With words of 32 bits or more, a third flag is "waits"
+// (deferred.hpp). A hole repeats its size in its last word. A used word of size 0 ends every extent, so that no hole
+// joins across the end.
+//
+// Memory: one word for every block and one to three words for every extent. Sizes are rounded up to two words. The
+// smallest node is four words. A block needs no metadata. Offsets have at least 16 bits, because a word of one byte has
+// no two unused low bits.
+//
+// Thread safety: not synchronized.
+//
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
 
@@ -23,11 +29,13 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The metadata of a block whose record is in front of it.
+/// Metadata of a block whose record precedes it: empty.
 struct in_band_metadata {
+    /// Returns true: there is one value.
     friend constexpr bool operator==(in_band_metadata, in_band_metadata) = default;
 };
 
+/// Node store with boundary tags in the managed memory.
 template <std::unsigned_integral Offset, class Memory>
 class in_band_nodes {
     static constexpr Offset word = sizeof(Offset);
@@ -40,23 +48,25 @@ public:
         node block, hole;
     };
     static constexpr node none = std::numeric_limits<Offset>::max();
-    static constexpr Offset header = word;
-    static constexpr Offset granule = 2 * word;
-    static constexpr Offset min_hole = 4 * word;
-    static constexpr Offset tail = word;
-    static constexpr unsigned extent_records = 0;
+    static constexpr Offset header = word;         // bytes of a block before the caller's bytes
+    static constexpr Offset granule = 2 * word;    // divides sizes, and the offsets of the caller's bytes
+    static constexpr Offset min_hole = 4 * word;   // the smallest hole that can be recorded
+    static constexpr Offset tail = word;           // bytes that are not used at the end of an extent
+    static constexpr unsigned extent_records = 0;  // records that a new extent takes
 
-    /// Bytes of the largest node that an extent of `bytes` can have.
+    /// Returns the size of the largest node in an extent of `bytes`.
     [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {
         return bytes < tail ? 0 : align_down<Offset>(static_cast<Offset>(bytes - tail), granule);
     }
-    /// Bytes of the node that serves `size`; 0 for size 0, and for a node larger than `Largest`, which is a node's size.
+    /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or if the node is larger than
+    /// `Largest`. Precondition: `Largest` is the size of a node.
     template <Offset Largest>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        if (static_cast<Offset>(size - 1) >= Largest - header) return 0;  // size 0 too
+        if (static_cast<Offset>(size - 1) >= Largest - header) return 0;  // size 0 wraps and is rejected as well
         const Offset whole = align_up<Offset>(size + header, granule);
         return whole < min_hole ? min_hole : whole;
     }
+    /// Returns the part of an extent that nodes can fill; empty if the extent is too small.
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
         Offset first = 0;
         if (!checked_add<Offset>(where.offset, word, first) || !checked_align_up<Offset>(first, granule, first))
@@ -67,6 +77,7 @@ public:
         return {first, static_cast<Offset>(last - word - first)};
     }
 
+    /// Makes one hole of `where`, which is a result of `usable`.
     [[nodiscard]] node insert(basic_extent<Offset> where, Memory memory) noexcept {
         memory_ = memory;
         write(where.end(), in_use | below_in_use);
@@ -76,9 +87,9 @@ public:
     void remove(node) noexcept {}
 
     [[nodiscard]] static constexpr bool knows_end() noexcept { return true; }
-    /// The hole that ends with the extent; `none` when a block does.
+    /// Returns the hole at the end of the extent; `none` if the extent ends with a block.
     [[nodiscard]] node last_hole(basic_extent<Offset> where) const noexcept { return hole_before(where.end()); }
-    /// The extent is `more` longer: the hole at its end.
+    /// Extends the extent by `more` bytes. Returns the hole at its end.
     [[nodiscard]] node extend(basic_extent<Offset> where, Offset more) noexcept {
         const Offset end = where.end();
         const node hole = last_hole(where);
@@ -90,8 +101,8 @@ public:
         write(end, more | below_in_use);
         return end;
     }
-    /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
-    /// and is not all of the extent.
+    /// Shortens the extent by `less` bytes. Returns the rest of the hole at its end, or `none`. Precondition: that hole
+    /// has at least `less` bytes and does not fill the extent.
     [[nodiscard]] node shorten(basic_extent<Offset> where, Offset less) noexcept {
         const node hole = last_hole(where);
         const Offset left = size(hole) - less;
@@ -124,10 +135,10 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    // A mark of `deferred` on a block in use. Whatever changes the block's size takes it away.
+    // The mark of `deferred` on a block in use. Every change of the block's size clears it.
     ALLOT_INLINE void set_waiting(node of) noexcept { write(of, read(of) | waits); }
     ALLOT_INLINE void clear_waiting(node of) noexcept { write(of, read(of) & ~waits); }
-    /// The neighbour, when it waits; otherwise `none`.
+    /// Returns the neighbor above if it is marked as waiting, otherwise `none`.
     [[nodiscard]] node waiting_after(node of) const noexcept {
         const node above = of + size(of);
         return (read(above) & waits) != 0 ? above : none;
@@ -137,7 +148,7 @@ public:
         write(of, size | in_use | (read(of) & below_in_use));
         write(of + size, read(of + size) | below_in_use);
     }
-    /// What is below a hole is in use: holes join.
+    /// Records a hole. The node below a hole is in use, because adjacent holes join.
     ALLOT_INLINE void mark_hole(node of, Offset size) noexcept {
         const node above = of + size;
         write(of, size | below_in_use);
@@ -145,12 +156,12 @@ public:
         write(above, read(above) & ~below_in_use);
     }
 
-    /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked.
+    /// Splits `of` after `size` bytes and returns the second part. The caller then marks both parts.
     [[nodiscard]] node split(node of, Offset size) noexcept {
         write(of + size, in_use | below_in_use);
         return of + size;
     }
-    /// Cuts a block of `size` from the front of a hole; what is left is a hole, in no list.
+    /// Cuts a block of `size` bytes from the front of a hole. The rest is a hole that is in no list yet.
     [[nodiscard]] ALLOT_INLINE cut cut_front(node hole, Offset size, Offset left) noexcept {
         const node rest = hole + size;
         write(hole, size | in_use | below_in_use);
@@ -158,8 +169,8 @@ public:
         write(static_cast<Offset>(rest + left - word), left);
         return {hole, rest};
     }
-    /// Whether the records of a block and of the holes beside it agree, in memory of which all of `inside` may be read. Those
-    /// that somebody wrote over do not, but for a chance of one in some thousand.
+    /// Returns true if the records of a block and of its neighboring holes are consistent. Overwritten records are
+    /// inconsistent except with a probability of about one in some thousand. Precondition: all of `inside` is readable.
     [[nodiscard]] bool is_sound(node of, basic_extent<Offset> inside) const noexcept {
         const auto is_size = [](Offset s, Offset room) { return s % granule == 0 && s <= room && room - s >= word; };
         const Offset own = size(of), room = inside.end() - of;
@@ -177,14 +188,14 @@ public:
                read(of - less) == (less | below_in_use);
     }
 
-    /// `first` takes in `second`, which follows it, and has yet to be marked.
+    /// Joins `second` to `first`, which precedes it. The caller then marks `first`.
     static void join(node, node) noexcept {}
 
 private:
     static constexpr Offset in_use = 1, below_in_use = 2, waits = granule > 4 ? 4 : 0, flags = 3 | waits;
 
-    // Where offsets are addresses, words lie at multiples of a word: a core that reads them nowhere else, as a Cortex-M0, has
-    // to know, or it calls a function for each.
+    // Where offsets are addresses, every word is aligned. Without this assumption, the compiler calls a function for
+    // every word on a core without unaligned access, such as a Cortex-M0.
     static constexpr std::size_t word_align = std::same_as<Memory, addressed_memory> ? word : 1;
 
     [[nodiscard]] Offset read(Offset at) const noexcept {

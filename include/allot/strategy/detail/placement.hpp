@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// placement: where in a hole a node may begin, so that its holder's bytes are aligned and no crumb is left in front.
+// placement: positions in a hole at which a node may start, so that the caller's bytes are aligned.
 //
 //     low                at                          high
-//      │  gap             │ header │ holder's bytes …  │
-//      └ nothing, or large enough to stay a hole       └ the last place where the node still fits
+//      │  gap             │ header │ caller's bytes …  │
+//      └ 0, or large enough to remain a hole           └ the last position at which the node fits
 //
-// Pure arithmetic, O(1). Nodes is a node store: its header, its granule and the smallest hole that it can keep.
+// `Nodes` is a node store. It defines the header, the granule and the smallest hole that it can record. The functions
+// do arithmetic only, access no memory and are O(1).
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -14,14 +15,15 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Arithmetic on the start of a node in a hole.
 template <class Nodes, std::unsigned_integral Offset>
 struct placement {
     static constexpr Offset nowhere = std::numeric_limits<Offset>::max();
 
-    /// Whether what lies between two nodes can be kept: as a hole, or because it is nothing.
+    /// Returns true if a gap between two nodes is empty or large enough for a hole.
     [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept { return gap == 0 || gap >= Nodes::min_hole; }
 
-    /// The lowest place at or after `low`; `nowhere` when it would wrap.
+    /// Returns the lowest position at or after `low`; `nowhere` if it wraps.
     [[nodiscard]] static constexpr Offset lowest(Offset low, Offset align) noexcept {
         const auto mask = static_cast<Offset>(align - 1);
         const Offset step = static_cast<Offset>(0 - (low + Nodes::header)) & mask;
@@ -29,7 +31,7 @@ struct placement {
         return gap < step || gap > nowhere - low ? nowhere : static_cast<Offset>(low + gap);
     }
 
-    /// The highest place from `low` to `high`; `nowhere` when there is none.
+    /// Returns the highest position from `low` to `high`; `nowhere` if no position is valid.
     [[nodiscard]] static constexpr Offset highest(Offset low, Offset high, Offset align) noexcept {
         const Offset at = static_cast<Offset>(align_down<Offset>(high + Nodes::header, align) - Nodes::header);
         if (at > high || at < low) return nowhere;
@@ -37,7 +39,8 @@ struct placement {
         return align <= at - low ? low : nowhere;
     }
 
-    /// The least size of a hole that has a place for `need` wherever it begins; `nowhere` when that is too much to say.
+    /// Returns a hole size that is sufficient for a node of `need` bytes wherever the hole starts; `nowhere` if that
+    /// size does not fit the offset type.
     [[nodiscard]] static constexpr Offset enough(Offset need, Offset align) noexcept {
         Offset size = 0;
         if (!checked_add<Offset>(need, align, size) || !checked_add<Offset>(size, Nodes::min_hole - Nodes::granule, size))

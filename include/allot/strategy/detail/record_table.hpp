@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// record_table: records beside the memory they describe, named by a 32-bit index that never changes.
+// record_table: a side table of records with stable 32-bit indices.
 //
-//     fixed (Capacity > 0)     Capacity records inside the object: no heap, and a full table is refused
-//     growing (Capacity == 0)  one array that doubles on the host heap; a heap that gives nothing is refused
+//     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
+//     growing (Capacity == 0)  one array on the host heap that doubles; `room` fails if the heap is exhausted
 //
-// A record has a `next` index; while it is free, that chains it. Taking and giving a record are O(1), growing is
-// amortised O(1). `room` is asked before anything changes, so that a refusal changes nothing. Not synchronised.
+// A record has a `next` index, which links the free records. A caller calls `room` before it changes any state, so that
+// a failure changes nothing.
+//
+// Complexity: O(1) to take and to free a record. Growth is O(1) amortized.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -18,7 +22,9 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Index of a record.
 using record_index = std::uint32_t;
+/// The index that names no record.
 inline constexpr record_index no_record = 0xFFFF'FFFFU;
 
 
@@ -51,7 +57,7 @@ public:
     [[nodiscard]] constexpr Record& operator[](record_index i) noexcept { return records_[i]; }
     [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
 
-    /// At least `wanted` records, or false and nothing changed.
+    /// Grows to at least `wanted` records. Returns false and changes nothing on failure.
     [[nodiscard, gnu::cold]] constexpr bool grow(record_index wanted) noexcept {
         constexpr record_index most = no_record - 1;
         record_index larger = capacity_ > most / 2 ? most : capacity_ * 2;
@@ -77,10 +83,11 @@ private:
     record_index capacity_ = 0;
 };
 
+/// Table of records with a list of free ones.
 template <class Record, std::size_t Capacity>
 class record_table {
 public:
-    static_assert(Capacity < no_record, "allot: a side table holds fewer than 2^32 - 1 records");
+    static_assert(Capacity < no_record, "allot: a side table must have fewer than 2^32 - 1 records");
 
     constexpr record_table() noexcept = default;
     constexpr record_table(record_table&& other) noexcept
@@ -99,21 +106,21 @@ public:
     [[nodiscard]] constexpr Record& operator[](record_index i) noexcept { return records_[i]; }
     [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
 
-    /// Records that can be taken before the table has to grow.
+    /// Returns the number of records that can be taken before the table grows.
     [[nodiscard]] constexpr record_index spare() const noexcept { return free_count_ + (records_.capacity() - used_); }
-    /// Records that are taken now.
+    /// Returns the number of records in use.
     [[nodiscard]] constexpr record_index taken() const noexcept { return used_ - free_count_; }
-    /// True when `count` records can be taken now; grows for it where it can.
+    /// Makes room for `count` more records, by growth if necessary. Returns false on failure.
     [[nodiscard]] ALLOT_INLINE constexpr bool room(record_index count) noexcept {
         return spare() >= count || records_.grow(taken() + count);
     }
-    /// A record for use. Precondition: `room` said so.
+    /// Takes a free record. Precondition: `room` returned true.
     [[nodiscard]] ALLOT_INLINE constexpr record_index take() noexcept {
         if (free_ == no_record) return used_++;
         --free_count_;
         return std::exchange(free_, records_[free_].next);
     }
-    /// The record is free again.
+    /// Frees a record.
     ALLOT_INLINE constexpr void give(record_index index) noexcept {
         records_[index].next = std::exchange(free_, index);
         ++free_count_;

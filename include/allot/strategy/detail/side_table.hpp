@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// side_table_nodes: the node store that keeps its records beside the memory, one for every block, hole and extent.
+// side_table_nodes: a node store that keeps its records in a side table, one for every block, hole and extent.
 //
-//     end ◄─► record ◄─► record ◄─► record ◄─► end       before ◄─► after: neighbours in offset space
+//     end ◄─► record ◄─► record ◄─► record ◄─► end       before ◄─► after: neighbors in offset space
 //              block      hole       block                next ◄─► prev: the list of a hole's bin
 //
-// The neighbours of an extent are a ring. It is closed by the record of the extent's end, which counts as in use: nothing
-// joins across it, even when extents touch, and every node's size is how far it is to the next record's offset.
+// The records of an extent form a ring, which the record of the extent's end closes. That record counts as in use, so
+// that no hole joins across it, even if two extents are adjacent. The size of a node is the distance to the next
+// record's offset.
 //
-// Nothing is read from or written to the managed memory, and all of it runs in constant expressions. Offsets and sizes are
-// multiples of the granule. A block's metadata is the index of its record. Memory: 20 bytes a record for 32-bit offsets, 24
-// for 64-bit ones.
+// The managed memory is not accessed, and all functions work in constant expressions. Offsets and sizes are multiples
+// of the granule. A block's metadata is the index of its record.
+//
+// Memory: 20 bytes for every record with 32-bit offsets, 24 bytes with 64-bit offsets.
+//
+// Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/detail/inlining.hpp>
@@ -21,12 +25,14 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The metadata of a strategy with a side table: which record is the block's.
+/// Metadata of a block of a strategy with a side table.
 struct record_metadata {
-    record_index record = no_record;
+    record_index record = no_record;  ///< Index of the block's record.
+    /// Compares the indices.
     friend constexpr bool operator==(record_metadata, record_metadata) = default;
 };
 
+/// Node store with records in a side table.
 template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule>
 class side_table_nodes {
 public:
@@ -37,21 +43,22 @@ public:
         node block, hole;
     };
     static constexpr node none = no_record;
-    static constexpr Offset header = 0;          // bytes of a block before what its holder uses
-    static constexpr Offset granule = Granule;   // sizes, and offsets of what holders use, are multiples of it
-    static constexpr Offset min_hole = Granule;  // the smallest hole that can be kept
-    static constexpr Offset tail = 0;            // bytes lost at the end of an extent
-    static constexpr unsigned extent_records = 2;  // that a whole extent takes: its end and one hole
+    static constexpr Offset header = 0;            // bytes of a block before the caller's bytes
+    static constexpr Offset granule = Granule;     // divides sizes, and the offsets of the caller's bytes
+    static constexpr Offset min_hole = Granule;    // the smallest hole that can be recorded
+    static constexpr Offset tail = 0;              // bytes that are not used at the end of an extent
+    static constexpr unsigned extent_records = 2;  // records that a new extent takes: its end and one hole
 
-    /// Bytes of the largest node that an extent of `bytes` can have.
+    /// Returns the size of the largest node in an extent of `bytes`.
     [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept { return align_down<Offset>(bytes, granule); }
-    /// Bytes of the node that serves `size`; 0 for size 0, and for a node larger than `Largest`, which is a node's size.
+    /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or if the node is larger than
+    /// `Largest`. Precondition: `Largest` is the size of a node.
     template <Offset Largest>
     [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
         const Offset whole = align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
         return Largest != largest_node(std::numeric_limits<Offset>::max()) && whole > Largest ? 0 : whole;
     }
-    /// The part of an extent that can be cut; empty when it is too small.
+    /// Returns the part of an extent that nodes can fill; empty if the extent is too small.
     [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
         Offset first = 0;
         const Offset last = align_down<Offset>(where.end(), granule);
@@ -59,7 +66,7 @@ public:
         return {first, static_cast<Offset>(last - first)};
     }
 
-    /// A hole over all of `where`, which `usable` gave. Precondition: `room(extent_records)`.
+    /// Makes one hole of `where`, which is a result of `usable`. Precondition: `room(extent_records)`.
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
         const bool first = records_.taken() == 0;
         const node hole = records_.take(), end = records_.take();
@@ -68,28 +75,29 @@ public:
         end_ = first ? end : none;
         return hole;
     }
-    /// Precondition: the hole is all of an extent.
+    /// Removes an extent. Precondition: the hole fills the extent.
     constexpr void remove(node hole) noexcept {
         if (records_[hole].after == end_) end_ = none;
         records_.give(records_[hole].after);
         records_.give(hole);
     }
 
-    /// Whether the extent's end is known: it is the only one that was inserted since there was none.
+    /// Returns true if the end of the extent is known: one extent was inserted since the store was empty.
     [[nodiscard]] constexpr bool knows_end() const noexcept { return end_ != none; }
-    /// The hole that ends with the one extent; `none` when a block does, or the end is not known.
+    /// Returns the hole at the end of the extent; `none` if the extent ends with a block or if its end is not known.
     [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept {
         return end_ == none ? none : if_hole(records_[end_].before);
     }
-    /// The extent is `more` longer: the hole at its end. Precondition: `room(1)` when `last_hole` is none.
+    /// Extends the extent by `more` bytes. Returns the hole at its end. Precondition: `room(1)` if `last_hole` is
+    /// `none`.
     [[nodiscard]] constexpr node extend(basic_extent<Offset> where, Offset more) noexcept {
         node hole = last_hole(where);
         if (hole == none) hole = insert_before(end_, where.end());
         records_[end_].offset = static_cast<Offset>(records_[end_].offset + more);
         return hole;
     }
-    /// The extent is `less` shorter: what is left of the hole at its end, or `none`. Precondition: the hole has as much,
-    /// and is not all of the extent.
+    /// Shortens the extent by `less` bytes. Returns the rest of the hole at its end, or `none`. Precondition: that hole
+    /// has at least `less` bytes and does not fill the extent.
     [[nodiscard]] constexpr node shorten(basic_extent<Offset> where, Offset less) noexcept {
         const node hole = last_hole(where);
         records_[end_].offset = static_cast<Offset>(records_[end_].offset - less);
@@ -117,25 +125,27 @@ public:
     constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
     constexpr void set_prev(node of, node to) noexcept { records_[of].prev = to; }
 
-    /// The neighbour, when it is a hole; otherwise `none`.
+    /// Returns the neighbor below if it is a hole, otherwise `none`.
     [[nodiscard]] constexpr node hole_before(node of) const noexcept { return if_hole(records_[of].before); }
+    /// Returns the neighbor above if it is a hole, otherwise `none`.
     [[nodiscard]] constexpr node hole_after(node of) const noexcept { return if_hole(records_[of].after); }
 
     constexpr void mark_used(node of, Offset) noexcept { records_[of].prev = in_use; }
     constexpr void mark_hole(node of, Offset) noexcept { records_[of].prev = none; }
 
-    /// Cuts `of` after `size`; the rest is a node of its own. Both parts have yet to be marked. Precondition: `room(1)`.
+    /// Splits `of` after `size` bytes and returns the second part. The caller then marks both parts. Precondition:
+    /// `room(1)`.
     [[nodiscard]] ALLOT_INLINE constexpr node split(node of, Offset size) noexcept {
         return insert_before(records_[of].after, static_cast<Offset>(records_[of].offset + size));
     }
-    /// Cuts a block of `size` from the front of a hole, which keeps its record. Precondition: `room(1)`.
+    /// Cuts a block of `size` bytes from the front of a hole. The hole keeps its record. Precondition: `room(1)`.
     [[nodiscard]] ALLOT_INLINE constexpr cut cut_front(node hole, Offset size, Offset) noexcept {
         const node block = insert_before(hole, records_[hole].offset);
         records_[hole].offset = static_cast<Offset>(records_[hole].offset + size);
         mark_used(block, size);
         return {block, hole};
     }
-    /// `first` takes in `second`, which follows it, and has yet to be marked.
+    /// Joins `second` to `first`, which precedes it. The caller then marks `first`.
     ALLOT_INLINE constexpr void join(node first, node second) noexcept {
         const node after = records_[second].after;
         records_[first].after = after;
@@ -162,7 +172,7 @@ private:
     [[nodiscard]] constexpr node if_hole(node of) const noexcept { return records_[of].prev != in_use ? of : none; }
 
     record_table<record, Capacity> records_;
-    node end_ = none;  // the record of the extent's end, while there was never more than one
+    node end_ = none;  // the record of the extent's end, unless a second extent was inserted
 };
 
 }  // namespace detail

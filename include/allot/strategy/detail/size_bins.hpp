@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_bins: which lists of holes are not empty, by size.
+// size_bins: heads of lists of holes, segregated by size, with a bitmap of the lists that are not empty.
 //
-// Sizes below 64 have a bin each; above, every power of two is cut into 8 equal bins, so that sizes in one bin differ by
-// less than an eighth. A bitmap says which bins hold something, a summary word which of its words are not zero.
+// Every size below 64 has its own bin. Above, every power of two is divided into 8 equal bins, so that sizes in one bin
+// differ by less than an eighth. A bitmap marks the bins that are not empty, and a summary word marks the words of the
+// bitmap that are not zero.
 //
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
 //
-// A list begins at its bin's head and ends with None. Every operation is O(1). Memory: a bit and a head for each bin, as
-// many as sizes up to Largest need: 528 for all 64-bit sizes, 272 for 32-bit ones, 96 up to 1000.
+// A list starts at its bin's head and ends with `None`.
+//
+// Complexity: O(1) for every operation.
+//
+// Memory: one bit and one head for every bin. The number of bins depends on `Largest`: 528 for all 64-bit sizes, 272
+// for all 32-bit sizes, 96 for sizes up to 1000.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -18,6 +23,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Heads of lists of holes, segregated by size.
 template <std::unsigned_integral Size, class Node, Node None, Size Largest>
 class size_bins {
     static_assert(Largest > 0);
@@ -32,7 +38,8 @@ public:
         for (Node& head : heads_) head = None;
     }
 
-    /// The bin of a size: less than `count` up to the largest size, perhaps not beyond. Larger sizes never have a lower bin.
+    /// Returns the bin of a size. The bin is less than `count` for sizes up to `Largest` and may be `>= count` for
+    /// larger sizes. The bin does not decrease as the size grows.
     [[nodiscard]] ALLOT_INLINE static constexpr bin of(Size size) noexcept {
         if (size < exact) return static_cast<bin>(size);
         const unsigned shift = highest_one(size) - octave_bits;
@@ -40,29 +47,29 @@ public:
     }
     static constexpr bin count = of(Largest) + 1;
 
-    /// Whether all that a bin holds is of one size.
+    /// Returns true if all holes of a bin have the same size.
     [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return count <= exact || at < exact; }
 
-    // A precondition of all that follows: a bin is less than `count`.
+    // Precondition of the following functions: the bin is less than `count`.
 
     [[nodiscard]] constexpr Node head(bin at) const noexcept { return heads_[at]; }
-    /// `node` is the head, and what was the head before is the second; or None.
+    /// Makes `node` the head. `second` is the previous head, or `None`.
     ALLOT_INLINE constexpr void push(bin at, Node node, Node second) noexcept {
         heads_[at] = node;
         if (second != None) return;
         words_[at / word_bits] |= word{1} << at % word_bits;
         summary_ |= word{1} << at / word_bits;
     }
-    /// The head is gone and `next`, or None, takes its place.
+    /// Replaces the head with `next`, or with `None`.
     ALLOT_INLINE constexpr void pop(bin at, Node next) noexcept {
         heads_[at] = next;
-        // These bits are set. `& ~` would clear them as well, but for a Hexagon clang 14 makes that a rotation by `at`
-        // that it does not mask.
+        // Both bits are set, so that `^` clears them. `& ~` would do the same, but clang 14 for Hexagon compiles it to
+        // a rotation by `at` without the mask.
         if (next == None && (words_[at / word_bits] ^= word{1} << at % word_bits) == 0)
             summary_ ^= word{1} << at / word_bits;
     }
 
-    /// The first bin at or after `from` that holds something; `count` when there is none.
+    /// Returns the first bin at or after `from` that is not empty; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
         bin at = from / word_bits;
         const word rest = words_[at] & ~word{0} << from % word_bits;
@@ -72,6 +79,7 @@ public:
         at = static_cast<bin>(lowest_one(later));
         return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
     }
+    /// Returns the first bin after `at` that is not empty; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
 
 private:

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a pool keeps which of its slots are free.
+// slot_stores: four containers for the free slots of a pool.
 //
-//     slot_free_list      in band: a free slot holds the link to the next one. Any number of slots and extents, no
-//                         memory beside them; a slot is at least a pointer. Newest first.
-//     slot_bitmap         beside: one bit a slot and a summary bit per 64. Lowest slot first.
-//     slot_index_stack    beside: where each slot lies, in as few bytes as the farthest needs. Newest first, the fewest
-//                         instructions.
-//     slot_atomic_bitmap  beside: one bit a slot, taken and given by one atomic operation each. About lowest slot first.
+//     slot_free_list      In band: a free slot holds the link to the next one. Any number of slots and extents, without
+//                         a side table. A slot is at least as large as a pointer. Takes the newest slot first.
+//     slot_bitmap         Side table: one bit for every slot and one summary bit for every 64 slots. Takes the lowest
+//                         slot first.
+//     slot_index_stack    Side table: the offset of every free slot, in as few bytes as the last one needs. Takes the
+//                         newest slot first, in the fewest instructions.
+//     slot_atomic_bitmap  Side table: one bit for every slot, taken and freed by one atomic operation each. Usually
+//                         takes the lowest slot first.
 //
-// `take` is false when no slot is free. Taking and giving are O(1); the bitmap looks through one summary word per 4096
-// slots, the atomic one through one word for as many slots as a word has bits. In band, slots that were never used are not
-// touched. Bitmap and index stack run in constant expressions. Not synchronised, but for `take`, `take_at`, `give`, `is_free`
-// and `empty` of the atomic bitmap: threads, cores and interrupts may call these at once, and none of them ever waits.
+// `take` returns false if no slot is free. In band, slots that were never used are not accessed. The bitmap and the
+// index stack work in constant expressions.
+//
+// Complexity: O(1) to take and to free a slot. `take` reads up to one summary word for every 4096 slots in the bitmap,
+// and up to one word for as many slots as a word has bits in the atomic bitmap.
+//
+// Thread safety: not synchronized, except `take`, `take_at`, `give`, `is_free` and `empty` of the atomic bitmap.
+// Threads, cores and interrupts may call these concurrently, and no call waits for another one.
 #pragma once
 
 #include <allot/core/strategy.hpp>
@@ -26,10 +32,11 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// List of the free slots, linked through the slots.
 template <std::unsigned_integral Offset, Offset Slot, Offset Align>
 class slot_free_list {
-    // The algorithms of Boost.Intrusive's list without the list, whose destructor would have a global arena registered with
-    // atexit.
+    // Uses the algorithms of Boost.Intrusive's list without its class: the destructor of that class would register a
+    // global arena with atexit.
     struct slot {
         slot* next;
     };
@@ -42,8 +49,8 @@ class slot_free_list {
     };
     using list = boost::intrusive::linear_slist_algorithms<links>;
     static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
-                  "allot: a slot with its link in band is at least as large and as aligned as a pointer: make it so, or "
-                  "use pool_store::bitmap");
+                  "allot: a slot with its link in band must be at least as large and as aligned as a pointer: raise "
+                  "pool_options::slot and pool_options::align, or use pool_store::bitmap");
 
 public:
     using memory_type = addressed_memory;
@@ -57,11 +64,13 @@ public:
         return *this;
     }
 
+    /// Adds slots. Slots of an earlier extent that were never taken are linked first.
     bool insert(basic_extent<Offset> slots) noexcept {
         while (fresh_) give(next_fresh());
         fresh_ = slots;
         return true;
     }
+    /// Removes slots. Returns false and changes nothing if one of them is in use.
     bool remove(basic_extent<Offset> slots) noexcept {
         const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
@@ -96,10 +105,11 @@ private:
         return std::exchange(fresh_.offset, static_cast<Offset>(fresh_.offset + Slot));
     }
 
-    slot free_{};  // in front of the first
+    slot free_{};                 // head of the list
     basic_extent<Offset> fresh_;  // slots that were never taken
 };
 
+/// Bitmap of the free slots, with a second bitmap of its nonzero words.
 template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
 class slot_bitmap {
 public:
@@ -107,7 +117,7 @@ public:
     static constexpr bool several_extents = false;
 
     constexpr slot_bitmap() noexcept = default;
-    /// What is moved from has no slots.
+    /// Moves the slots. A moved-from bitmap has no slots.
     constexpr slot_bitmap(slot_bitmap&& other) noexcept { *this = std::move(other); }
     constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
         whole_ = std::exchange(other.whole_, {});
@@ -143,17 +153,17 @@ public:
     }
     constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
 
-    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    /// Takes the slot at this offset. Returns false if no slot starts there or if the slot is in use.
     [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
         if (!is_free(at)) return false;
         const std::size_t index = index_of(at);
         std::uint64_t& word = words_[index / 64];
-        word ^= std::uint64_t{1} << index % 64;  // it is set; `& ~`: see size_bins
+        word ^= std::uint64_t{1} << index % 64;  // the bit is set; size_bins::pop explains why this is not `& ~`
         if (word == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
         return true;
     }
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
-        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0 && (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
     }
 
@@ -182,9 +192,10 @@ private:
     std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
 };
 
+/// Stack of the offsets of the free slots.
 template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
 class slot_index_stack {
-    // Indices are kept multiplied by the slot's size: nothing to multiply or divide on the way.
+    // Stores offsets instead of indices, so that no call multiplies or divides.
     static constexpr std::size_t last =
         Count - 1 > std::numeric_limits<std::size_t>::max() / Slot ? std::numeric_limits<std::size_t>::max() : (Count - 1) * Slot;
     using place = std::conditional_t<
@@ -196,7 +207,7 @@ public:
     static constexpr bool several_extents = false;
 
     constexpr slot_index_stack() noexcept = default;
-    /// What is moved from has no slots.
+    /// Moves the slots. A moved-from stack has no slots.
     constexpr slot_index_stack(slot_index_stack&& other) noexcept { *this = std::move(other); }
     constexpr slot_index_stack& operator=(slot_index_stack&& other) noexcept {
         whole_ = std::exchange(other.whole_, {});
@@ -230,25 +241,27 @@ public:
 private:
     basic_extent<Offset> whole_;
     std::size_t free_count_ = 0;
-    place free_[Count]{};  // where the free slots lie, from the first slot on; the next one last
+    place free_[Count]{};  // offsets of the free slots from the first slot; the slot that is taken next comes last
 };
 
-template <std::unsigned_integral Offset, Offset Slot, std::size_t Count,
-          class Word = std::size_t>  // a parameter, so that nothing is asked of a core where nobody uses this
+/// Bitmap of the free slots for concurrent callers. `Word` is a parameter so that `std::atomic` is instantiated only
+/// where this store is used: some cores have no atomic instructions.
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count, class Word = std::size_t>
 class slot_atomic_bitmap {
     using word = Word;
     static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
-    // With a parameter in it, so that only a pool with this store asks.
+    // The condition depends on a template parameter, so that only a pool with this store evaluates it.
     static_assert(Slot != 0 && std::atomic<word>::is_always_lock_free,
-                  "allot: this core has no instructions for exclusive access (a Cortex-M0 or M0+, or RISC-V without A), which "
-                  "pool_store::atomic_bitmap needs: use synchronized<arena, a critical section> over another store");
+                  "allot: this core has no instructions for exclusive access (Cortex-M0, Cortex-M0+, or RISC-V without A), which "
+                  "pool_store::atomic_bitmap needs: use synchronized<Arena, Lock> with another store and a lock that "
+                  "disables interrupts");
 
 public:
     using memory_type = no_memory;
     static constexpr bool several_extents = false;
 
     slot_atomic_bitmap() noexcept = default;
-    /// Precondition: nobody else uses either.
+    /// Moves the slots. Precondition: no concurrent call uses either object.
     slot_atomic_bitmap(slot_atomic_bitmap&& other) noexcept { *this = std::move(other); }
     slot_atomic_bitmap& operator=(slot_atomic_bitmap&& other) noexcept {
         whole_ = std::exchange(other.whole_, {});
@@ -274,13 +287,15 @@ public:
             if (each.load(std::memory_order_relaxed) != 0) return false;
         return true;
     }
-    /// False when no slot was free in any word as it was looked at: one that comes back meanwhile may be missed.
+    /// Takes a slot. Returns false if every word had no free slot when it was read. A slot that is freed during the
+    /// call may be missed.
     [[nodiscard]] bool take(Offset& at) noexcept {
         for (std::size_t i = 0; i != word_count; ++i) {
             word free = words_[i].load(std::memory_order_relaxed);
             while (free != 0) {
                 const std::size_t index = i * word_bits + lowest_one(free);
-                // What its last holder wrote comes before what the next one does.
+                // Acquire pairs with the release in `give`: the previous holder's writes happen before the next
+                // holder's.
                 if (words_[i].compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
                                                     std::memory_order_relaxed)) {
                     at = static_cast<Offset>(whole_.offset + index * Slot);
@@ -294,7 +309,7 @@ public:
         const std::size_t index = index_of(at);
         words_[index / word_bits].fetch_or(bit_of(index), std::memory_order_release);
     }
-    /// Takes the slot at exactly this offset; false when none is there, or not free.
+    /// Takes the slot at this offset. Returns false if no slot starts there or if the slot is in use.
     [[nodiscard]] bool take_at(Offset at) noexcept {
         if (!is_slot(at)) return false;
         const std::size_t index = index_of(at);
@@ -315,7 +330,7 @@ private:
     [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
     [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot); }
     [[nodiscard]] bool is_slot(Offset at) const noexcept {
-        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps below, and is too far then
+        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0;
     }
 
