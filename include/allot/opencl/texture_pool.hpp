@@ -71,8 +71,8 @@ public:
             if (!bytes && buffers_->trim() != 0) bytes = buffers_->allocate(wanted);
         }
         if (!bytes) {
-            const diagnosis error = buffers_->diagnose(wanted);
-            return answer::failure(error.reason == refusal::device_refused ? static_cast<cl_int>(error.device_error)
+            const diagnosis why = buffers_->diagnose(wanted);
+            return answer::failure(why.reason == refusal::device_refused ? static_cast<cl_int>(why.device_error)
                                                                       : CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
         auto made = detail::make_image_over(target_, bytes.address, shape, type, pitch->row);

@@ -3,7 +3,7 @@
 
 #include "installed.hpp"
 
-#include "vulkan_multiply_add.h"
+#include "multiply_add.h"
 
 #include <array>
 
@@ -80,8 +80,8 @@ struct multiply_add {
         const VkDevice device = on.device;
         VkShaderModuleCreateInfo code{};
         code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-        code.codeSize = sizeof vulkan_multiply_add_spirv;
-        code.pCode = vulkan_multiply_add_spirv;
+        code.codeSize = sizeof multiply_add_spirv;
+        code.pCode = multiply_add_spirv;
         VkShaderModule module = VK_NULL_HANDLE;
         REQUIRE(::vkCreateShaderModule(device, &code, nullptr, &module) == VK_SUCCESS);
 
