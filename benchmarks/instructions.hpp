@@ -49,19 +49,18 @@ struct operations {
 };
 
 template <class Block>
-inline constexpr operations<Block> empty{
-    [](void*, std::size_t) {
-        if constexpr (std::same_as<Block, void*>) {
-            void* any;
-            asm volatile("" : "=r"(any));
-            return any;
-        } else {
-            Block any;
-            asm volatile("" : "=r"(any.pointer), "=r"(any.metadata));
-            return any;
-        }
-    },
-    [](void*, Block, std::size_t) {}};
+inline constexpr operations<Block> empty{[](void*, std::size_t) {
+                                             if constexpr (std::same_as<Block, void*>) {
+                                                 void* any;
+                                                 asm volatile("" : "=r"(any));
+                                                 return any;
+                                             } else {
+                                                 Block any;
+                                                 asm volatile("" : "=r"(any.pointer), "=r"(any.metadata));
+                                                 return any;
+                                             }
+                                         },
+                                         [](void*, Block, std::size_t) {}};
 
 /// Returns `function`, hidden from the optimizer, so that it is compiled once and never inlined.
 template <class Function>
@@ -77,7 +76,8 @@ auto operations_of() {
     return operations<handed>{
         unknown(+[](void* state, std::size_t size) { return static_cast<State*>(state)->allocate(size); }),
         unknown(+[](void* state, handed held, std::size_t size) {
-            if constexpr (requires(State s) { s.deallocate(held, size); }) static_cast<State*>(state)->deallocate(held, size);
+            if constexpr (requires(State s) { s.deallocate(held, size); })
+                static_cast<State*>(state)->deallocate(held, size);
         })};
 }
 
@@ -90,7 +90,8 @@ Block count_allocate(const std::string& name, const operations<Block>& operation
     return given;
 }
 template <class Block>
-void count_deallocate(const std::string& name, const operations<Block>& operation, void* state, std::size_t size, Block held) {
+void count_deallocate(const std::string& name, const operations<Block>& operation, void* state, std::size_t size,
+                      Block held) {
     CALLGRIND_ZERO_STATS;
     operation.deallocate(state, held, size);
     CALLGRIND_DUMP_STATS_AT(name.c_str());
@@ -135,8 +136,9 @@ void churn(const std::string& name) {
     std::vector<held> all;
     while (all.size() != Live) {
         const std::size_t size = Sizes[all.size() % std::size(Sizes)];
-        all.push_back({all.size() < first ? unknown(count_allocate<handed>)(name + "/first", operation, state.get(), size)
-                                          : operation.allocate(state.get(), size),
+        all.push_back({all.size() < first
+                           ? unknown(count_allocate<handed>)(name + "/first", operation, state.get(), size)
+                           : operation.allocate(state.get(), size),
                        size});
     }
     sequence random;

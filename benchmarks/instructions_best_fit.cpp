@@ -34,8 +34,10 @@ struct best_fit {
 using enum allot::node_store;
 using best_fit_in_band = best_fit<allot::best_fit_options{.store = in_band}>;
 using best_fit_beside = best_fit<allot::best_fit_options{.store = side_table, .records = 8192}>;
-using best_fit_granules = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16}>;  // alignment of all blocks
-using best_fit_fast = best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16, .candidates = 1}>;
+using best_fit_granules =
+    best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16}>;  // alignment of all blocks
+using best_fit_fast =
+    best_fit<allot::best_fit_options{.store = side_table, .records = 8192, .granule = 16, .candidates = 1}>;
 
 }  // namespace
 

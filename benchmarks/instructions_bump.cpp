@@ -26,8 +26,8 @@ struct bump_of_allot {
     void* allocate(std::size_t size) { return arena.allocate({size, 16}).address; }
 };
 using bump_down = bump_of_allot<allot::arena<storage, allot::bump<>>>;
-using bump_up = bump_of_allot<
-    allot::arena<storage, allot::bump<allot::bump_options{.direction = allot::direction::up}>>>;
+using bump_up =
+    bump_of_allot<allot::arena<storage, allot::bump<allot::bump_options{.direction = allot::direction::up}>>>;
 
 /// The compiler does not know the alignment of the base.
 struct bump_over_buffer : bump_of_allot<allot::arena<allot::host::buffer, allot::bump<>>> {
@@ -43,10 +43,8 @@ struct bump_of_pmr {
 
 std::vector<instructions_case> bump_cases() {
     return {
-        {"bump/by_hand", frame<bump_by_hand>},
-        {"bump/allot", frame<bump_down>},
-        {"bump/allot_upward", frame<bump_up>},
-        {"bump/allot_over_a_buffer", frame<bump_over_buffer>},
+        {"bump/by_hand", frame<bump_by_hand>},          {"bump/allot", frame<bump_down>},
+        {"bump/allot_upward", frame<bump_up>},          {"bump/allot_over_a_buffer", frame<bump_over_buffer>},
         {"bump/std_pmr_monotonic", frame<bump_of_pmr>},
     };
 }

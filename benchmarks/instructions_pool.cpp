@@ -65,9 +65,7 @@ struct index_stack_by_hand {
     index_stack_by_hand() {
         for (std::size_t i = 0; i != slots; ++i) free[i] = static_cast<std::uint16_t>(slots - 1 - i);
     }
-    void* allocate(std::size_t) {
-        return reinterpret_cast<void*>(count == 0 ? ~std::size_t{0} : free[--count] * slot);
-    }
+    void* allocate(std::size_t) { return reinterpret_cast<void*>(count == 0 ? ~std::size_t{0} : free[--count] * slot); }
     void deallocate(void* at, std::size_t) {
         free[count++] = static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(at) / slot);
     }

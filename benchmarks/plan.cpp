@@ -29,7 +29,9 @@ using size = unsigned long long;
 
 class stopwatch {
 public:
-    [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
 
 private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -64,14 +66,17 @@ allot::memory_plan plan(const buffers& of, const allot::plan_options& options, d
 /// Returns the lowest plan found within `limit` seconds.
 allot::memory_plan plan_for(const buffers& of, double limit, double& seconds) {
     const stopwatch time;
-    auto made = planner::plan_again_and_again({.buffers = of}, {}, [&](allot::plan_progress) { return time.seconds() >= limit; });
+    auto made = planner::plan_again_and_again({.buffers = of}, {},
+                                              [&](allot::plan_progress) { return time.seconds() >= limit; });
     seconds = time.seconds();
     if (!made) throw std::runtime_error{"the problem is invalid"};
     check(of, *made, made->peak);
     return *std::move(made);
 }
 
-double ratio(std::uint64_t height, std::uint64_t bound) { return bound == 0 ? 1 : static_cast<double>(height) / static_cast<double>(bound); }
+double ratio(std::uint64_t height, std::uint64_t bound) {
+    return bound == 0 ? 1 : static_cast<double>(height) / static_cast<double>(bound);
+}
 
 class geometric_mean {
 public:
@@ -105,15 +110,17 @@ void fit(const std::vector<instance>& of, const char* what) {
         double seconds = 0;
         const allot::memory_plan made = plan(each.of, {.capacity = mebibyte}, seconds);
         const double greedy = ratio(peers::greedy_by_size(each.of).height, made.bound);
-        std::printf("| %s | %zu | %llu | %s | %.1f ms | %.3f |\n", each.name.c_str(), each.of.size(), static_cast<size>(made.bound),
-                    made.peak <= mebibyte ? "yes" : to_string(made.status), 1000 * seconds, greedy);
+        std::printf("| %s | %zu | %llu | %s | %.1f ms | %.3f |\n", each.name.c_str(), each.of.size(),
+                    static_cast<size>(made.bound), made.peak <= mebibyte ? "yes" : to_string(made.status),
+                    1000 * seconds, greedy);
         std::fflush(stdout);
         found += made.peak <= mebibyte;
         sum += seconds;
         worst = std::max(worst, seconds);
         theirs.add(greedy);
     }
-    std::printf("| all | | | %zu of %zu | %.1f ms, worst %.1f ms | %.3f |\n", found, of.size(), 1000 * sum, 1000 * worst, theirs.value());
+    std::printf("| all | | | %zu of %zu | %.1f ms, worst %.1f ms | %.3f |\n", found, of.size(), 1000 * sum,
+                1000 * worst, theirs.value());
 }
 
 /// Reports the lowest plans found in three seconds each.
@@ -123,9 +130,9 @@ void minimise(const std::vector<instance>& of, const char* what) {
         double seconds = 0;
         const allot::memory_plan made = plan_for(each.of, 3, seconds);
         const std::string known = each.known == 0 ? "-" : std::to_string(each.known);
-        std::printf("| %s | %zu | %llu | %llu | %.4f | %s | %s | %.2f s |\n", each.name.c_str(), each.of.size(), static_cast<size>(made.bound),
-                    static_cast<size>(made.peak), ratio(made.peak, made.bound), known.c_str(),
-                    made.status == allot::plan_status::optimal ? "yes" : "no", seconds);
+        std::printf("| %s | %zu | %llu | %llu | %.4f | %s | %s | %.2f s |\n", each.name.c_str(), each.of.size(),
+                    static_cast<size>(made.bound), static_cast<size>(made.peak), ratio(made.peak, made.bound),
+                    known.c_str(), made.status == allot::plan_status::optimal ? "yes" : "no", seconds);
         std::fflush(stdout);
     }
 }
@@ -144,8 +151,8 @@ void network_row(const std::string& name, const std::vector<fs::path>& files) {
         worst = std::max(worst, seconds);
         longest_greedy = std::max(longest_greedy, greedy);
     }
-    std::printf("| %s | %zu | %zu | %zu | %.2f ms | %zu | %.2f ms |\n", name.c_str(), files.size(), most, at_bound, 1000 * worst, theirs,
-                1000 * longest_greedy);
+    std::printf("| %s | %zu | %zu | %zu | %.2f ms | %zu | %.2f ms |\n", name.c_str(), files.size(), most, at_bound,
+                1000 * worst, theirs, 1000 * longest_greedy);
     std::fflush(stdout);
 }
 
@@ -156,8 +163,9 @@ void large_row(const instance& each, std::initializer_list<double> limits) {
     for (const double limit : limits) {
         double seconds = 0;
         const allot::memory_plan made = plan_for(each.of, limit, seconds);
-        std::printf("| %s | %zu | %.2f s | %.3f s | %.4f | %s | %.4f | %.2f s |\n", each.name.c_str(), each.of.size(), limit, seconds,
-                    ratio(made.peak, made.bound), to_string(made.status), ratio(peer.height, made.bound), greedy);
+        std::printf("| %s | %zu | %.2f s | %.3f s | %.4f | %s | %.4f | %.2f s |\n", each.name.c_str(), each.of.size(),
+                    limit, seconds, ratio(made.peak, made.bound), to_string(made.status),
+                    ratio(peer.height, made.bound), greedy);
         std::fflush(stdout);
     }
 }
@@ -168,7 +176,8 @@ struct spilling {
     geometric_mean ours, theirs;
     double longest = 0;
 
-    void row(const std::string& name, const buffers& of, std::uint64_t capacity, std::uint64_t least, std::uint64_t known) {
+    void row(const std::string& name, const buffers& of, std::uint64_t capacity, std::uint64_t least,
+             std::uint64_t known) {
         const allot::plan_memory memories[] = {{.capacity = capacity}, {.cost = 1}};
         const allot::memories_problem problem{.buffers = {.buffers = of}, .memories = memories};
         double seconds = 0;
@@ -183,20 +192,26 @@ struct spilling {
                     offsets.push_back(made->places[i].offset);
                 }
             allot::plan_heap workspace{allot::validate_space({.buffers = there})};
-            if (allot::validate({.buffers = there}, offsets, memories[memory].capacity, workspace).kind != allot::plan_violation_kind::none)
+            if (allot::validate({.buffers = there}, offsets, memories[memory].capacity, workspace).kind !=
+                allot::plan_violation_kind::none)
                 throw std::logic_error{"the plan is invalid"};
         }
         if (least == 0) least = made->bound;
-        const double mine = ratio(made->spilled, least), greedy = ratio(peers::greedy_by_size(of, capacity).spilled, least);
+        const double mine = ratio(made->spilled, least),
+                     greedy = ratio(peers::greedy_by_size(of, capacity).spilled, least);
         std::printf("| %s | %zu | %llu KiB | %llu | %s | %llu | %.3f | %.3f s | %.3f |\n", name.c_str(), of.size(),
-                    static_cast<size>(capacity / 1024), static_cast<size>(least), known == 0 ? "-" : std::to_string(known).c_str(),
-                    static_cast<size>(made->spilled), mine, seconds, greedy);
+                    static_cast<size>(capacity / 1024), static_cast<size>(least),
+                    known == 0 ? "-" : std::to_string(known).c_str(), static_cast<size>(made->spilled), mine, seconds,
+                    greedy);
         std::fflush(stdout);
         ours.add(mine);
         theirs.add(greedy);
         longest = std::max(longest, seconds);
     }
-    void mean() const { std::printf("| geometric mean | | | | | | %.3f | longest %.3f s | %.3f |\n", ours.value(), longest, theirs.value()); }
+    void mean() const {
+        std::printf("| geometric mean | | | | | | %.3f | longest %.3f s | %.3f |\n", ours.value(), longest,
+                    theirs.value());
+    }
 };
 
 void pages_row(const instance& each, std::uint64_t page_size) {
@@ -211,9 +226,11 @@ void pages_row(const instance& each, std::uint64_t page_size) {
     double seconds = 0;
     (void)timed(seconds, [&] { return allot::plan_pages(problem, page_size, first, pages, workspace); });
     const planner::outcome made = planner::in_pages(given, page_size);
-    if (const std::string mistake = planner::mistake_in_pages(given, made); !mistake.empty()) throw std::logic_error{mistake};
-    std::printf("| %s | %zu | %llu | %llu | %llu | %.1f ms |\n", each.name.c_str(), each.of.size(), static_cast<size>(pages.size()),
-                static_cast<size>(made.memories[0].plan.bound / page_size), static_cast<size>(made.pages->count), 1000 * seconds);
+    if (const std::string mistake = planner::mistake_in_pages(given, made); !mistake.empty())
+        throw std::logic_error{mistake};
+    std::printf("| %s | %zu | %llu | %llu | %llu | %.1f ms |\n", each.name.c_str(), each.of.size(),
+                static_cast<size>(pages.size()), static_cast<size>(made.memories[0].plan.bound / page_size),
+                static_cast<size>(made.pages->count), 1000 * seconds);
 }
 
 #ifdef ALLOT_PLAN_JSON
@@ -224,9 +241,11 @@ void captures_row(const std::string& name, const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
         const planner::input given = planner::read_capture(demo::text_of(file.string()), file.string());
         const stopwatch time;
-        const planner::outcome made = planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return false; });
+        const planner::outcome made =
+            planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return false; });
         const double seconds = time.seconds();
-        if (const std::string mistake = planner::mistake_in(given, made); !mistake.empty()) throw std::logic_error{file.string() + ": " + mistake};
+        if (const std::string mistake = planner::mistake_in(given, made); !mistake.empty())
+            throw std::logic_error{file.string() + ": " + mistake};
         sum += seconds;
         worst = std::max(worst, seconds);
         optimal += made.status() == allot::plan_status::optimal;
@@ -235,12 +254,12 @@ void captures_row(const std::string& name, const std::vector<fs::path>& files) {
         if (made.status() != allot::plan_status::infeasible) continue;
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (const allot::plan_summary& plan = made.memories[m].plan; plan.status == allot::plan_status::infeasible)
-                infeasible.push_back(file.stem().string() + ": memory " + given.memories[m].name + " needs " + std::to_string(plan.bound) +
-                                     " bytes at step " + std::to_string(plan.step) + " and has " +
-                                     std::to_string(given.memories[m].capacity));
+                infeasible.push_back(file.stem().string() + ": memory " + given.memories[m].name + " needs " +
+                                     std::to_string(plan.bound) + " bytes at step " + std::to_string(plan.step) +
+                                     " and has " + std::to_string(given.memories[m].capacity));
     }
-    std::printf("| %s | %zu | %zu | %zu | %zu | %zu | %.2f s | %.1f ms |\n", name.c_str(), files.size(), fits, optimal, infeasible.size(), unknown,
-                sum, 1000 * worst);
+    std::printf("| %s | %zu | %zu | %zu | %zu | %zu | %.2f s | %.1f ms |\n", name.c_str(), files.size(), fits, optimal,
+                infeasible.size(), unknown, sum, 1000 * worst);
     for (const std::string& reason : infeasible) std::printf("\ninfeasible, proved: %s\n", reason.c_str());
 }
 #endif
@@ -253,12 +272,14 @@ public:
     /// Returns the files of one kind below a folder. Remembers the folder if there are no such files.
     [[nodiscard]] std::vector<fs::path> files(const std::string& folder, const std::string& end) {
         std::vector<fs::path> found = instances::files_in(root_ / folder, end);
-        if (found.empty() && std::find(missing_.begin(), missing_.end(), folder) == missing_.end()) missing_.push_back(folder);
+        if (found.empty() && std::find(missing_.begin(), missing_.end(), folder) == missing_.end())
+            missing_.push_back(folder);
         return found;
     }
     void say_what_is_missing() const {
         std::printf("\n");
-        for (const std::string& each : missing_) std::printf("skipped: no instances in %s\n", (root_ / each).string().c_str());
+        for (const std::string& each : missing_)
+            std::printf("skipped: no instances in %s\n", (root_ / each).string().c_str());
     }
 
 private:
@@ -273,15 +294,16 @@ struct published {
     std::uint64_t lowest, spilled_768, spilled_512;
 };
 const std::map<std::string, published> minimalloc{
-    {"A", {1048576, 683008, 5934080}},     {"B", {1048576, 759808, 6111232}},     {"C", {1039360, 759808, 5167104}},
-    {"D", {989184, 312320, 1123328}},     {"E", {1048576, 2580480, 8010752}},    {"F", {1048576, 2442240, 6821888}},
-    {"G", {1048576, 2418688, 6805504}},    {"H", {1048576, 1856512, 6157312}},    {"I", {1048576, 11079680, 23019520}},
-    {"J", {1020928, 487424, 2212864}},      {"K", {1048576, 28837888, 44636160}}};
+    {"A", {1048576, 683008, 5934080}},  {"B", {1048576, 759808, 6111232}},   {"C", {1039360, 759808, 5167104}},
+    {"D", {989184, 312320, 1123328}},   {"E", {1048576, 2580480, 8010752}},  {"F", {1048576, 2442240, 6821888}},
+    {"G", {1048576, 2418688, 6805504}}, {"H", {1048576, 1856512, 6157312}},  {"I", {1048576, 11079680, 23019520}},
+    {"J", {1020928, 487424, 2212864}},  {"K", {1048576, 28837888, 44636160}}};
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-    if (!fs::is_directory("examples/apps/network_demo")) throw std::runtime_error{"run this program in the root of the repository"};
+    if (!fs::is_directory("examples/apps/network_demo"))
+        throw std::runtime_error{"run this program in the root of the repository"};
     data_folder data{argc > 1 ? argv[1] : "../shared/data"};
     const std::vector<instance> cut = instances::cut();
     std::vector<instance> hard;
@@ -293,9 +315,14 @@ int main(int argc, char** argv) try {
     }
 
     fit(cut, "Generated hard instances: a plan of 1 MiB");
-    if (!hard.empty()) fit(hard, "Hard instances of minimalloc: a plan of 1 MiB (target: 800 ms in total; better 300 ms, and each at most 100 ms)");
+    if (!hard.empty())
+        fit(hard,
+            "Hard instances of minimalloc: a plan of 1 MiB (target: 800 ms in total; better 300 ms, and each at most "
+            "100 ms)");
     minimise(cut, "Generated hard instances: the lowest plan");
-    if (!hard.empty()) minimise(hard, "Hard instances of minimalloc: the lowest plan (target: the best known; proved, except for D and J)");
+    if (!hard.empty())
+        minimise(hard,
+                 "Hard instances of minimalloc: the lowest plan (target: the best known; proved, except for D and J)");
 
     title("Real networks (target: all at the bound, in less than 1 ms each)",
           "| set | networks | most buffers | at the bound | longest | greedy by size: at the bound | longest |");
@@ -314,7 +341,9 @@ int main(int argc, char** argv) try {
     }
 
     constexpr std::uint64_t fast_memories[] = {768 * 1024, 512 * 1024};
-    constexpr const char* spilled = "| instance | buffers | fast memory | lower bound | known solution | spilled | ratio | time | greedy by size: ratio |";
+    constexpr const char* spilled =
+        "| instance | buffers | fast memory | lower bound | known solution | spilled | ratio | time | greedy by size: "
+        "ratio |";
     title("Spilling, generated instances: ratio to the planner's lower bound", spilled);
     for (const std::uint64_t capacity : fast_memories) {
         spilling sums;
@@ -325,23 +354,29 @@ int main(int argc, char** argv) try {
         sums.mean();
     }
     if (!hard.empty()) {
-        title("Spilling, instances of minimalloc: ratio to the lower bound for any packing (target means: 1.5 of 768 KiB, 1.15 of 512 KiB)", spilled);
+        title(
+            "Spilling, instances of minimalloc: ratio to the lower bound for any packing (target means: 1.5 of 768 "
+            "KiB, 1.15 of 512 KiB)",
+            spilled);
         for (const std::uint64_t capacity : fast_memories) {
             spilling sums;
             for (const instance& each : hard) {
                 const published& known = minimalloc.at(each.name);
-                sums.row(each.name, each.of, capacity, capacity == 768 * 1024 ? known.spilled_768 : known.spilled_512, 0);
+                sums.row(each.name, each.of, capacity, capacity == 768 * 1024 ? known.spilled_768 : known.spilled_512,
+                         0);
             }
             sums.mean();
         }
     }
 
-    title("Pages (target: the bound, 60,000 buffers in 20 ms)", "| instance | buffers | sum of pages | bound | pages | time |");
+    title("Pages (target: the bound, 60,000 buffers in 20 ms)",
+          "| instance | buffers | sum of pages | bound | pages | time |");
     pages_row({"scattered", instances::scattered(2, 60'000, 100, 100'000)}, 4096);
     for (const fs::path& file : data.files("idealloc", ".csv")) pages_row(instances::read(file), 65536);
 
 #ifdef ALLOT_PLAN_JSON
-    title("Captures of compilers, with their constraints", "| set | captures | fit and are valid | optimal | infeasible, proved | unknown | total time | longest |");
+    title("Captures of compilers, with their constraints",
+          "| set | captures | fit and are valid | optimal | infeasible, proved | unknown | total time | longest |");
     captures_row("examples/apps/memory_planner", instances::files_in("examples/apps/memory_planner", ".json"));
     if (const auto files = data.files("dsa-solver", ".json"); !files.empty()) captures_row("dsa-solver", files);
 #else

@@ -27,7 +27,8 @@ inline constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 /// Cuts a rectangle of `height` bytes and `pieces` steps at random into pieces, so that a plan of that height exists
 /// and almost no other. Then removes about `taken_away` thousandths of the pieces.
-inline buffers cut_rectangle(std::uint32_t seed, std::size_t pieces, std::uint32_t taken_away, std::uint64_t height = mebibyte) {
+inline buffers cut_rectangle(std::uint32_t seed, std::size_t pieces, std::uint32_t taken_away,
+                             std::uint64_t height = mebibyte) {
     constexpr std::uint64_t unit = 1024;
     struct piece {
         std::uint64_t from, until, low, high;
@@ -72,7 +73,8 @@ inline buffers scattered(std::uint32_t seed, std::size_t count, std::uint32_t lo
     buffers made;
     while (made.size() != count) {
         const auto from = static_cast<std::int64_t>(random() % (2 * count));
-        made.push_back({.size = 1 + random() % largest, .live = {from, from + 1 + static_cast<std::int64_t>(random() % longest)}});
+        made.push_back(
+            {.size = 1 + random() % largest, .live = {from, from + 1 + static_cast<std::int64_t>(random() % longest)}});
     }
     return made;
 }
@@ -88,7 +90,8 @@ inline overfull overfill(std::uint32_t seed, std::size_t pieces, std::uint64_t c
     for (std::size_t i = 0; i != pieces / 5; ++i) {
         const auto from = static_cast<std::int64_t>(random() % (pieces - pieces / 8));
         const std::uint64_t size = (1 + random() % 40) * 1024;
-        made.of.push_back({.size = size, .live = {from, from + 1 + static_cast<std::int64_t>(random() % (pieces / 8))}});
+        made.of.push_back(
+            {.size = size, .live = {from, from + 1 + static_cast<std::int64_t>(random() % (pieces / 8))}});
         made.too_many += size;
     }
     for (std::size_t i = made.of.size(); i-- > 1;) std::swap(made.of[i], made.of[random() % (i + 1)]);
@@ -109,7 +112,7 @@ inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& 
 inline instance read(const std::filesystem::path& path) {
     const std::string name = path.string();
     const planner::input given = path.extension() == ".network" ? planner::input_of(demo::load(name), name)
-                                                                 : planner::csv_reader{name}.read(demo::text_of(name));
+                                                                : planner::csv_reader{name}.read(demo::text_of(name));
     return {path.stem().string(), given.buffers};
 }
 

@@ -19,7 +19,8 @@ struct detail::greedy_answer {
     std::uint64_t spilled = 0;  // bytes of the buffers that are not placed
 };
 
-inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of, std::uint64_t capacity = ~std::uint64_t{0}) {
+inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of,
+                                            std::uint64_t capacity = ~std::uint64_t{0}) {
     std::vector<std::size_t> order(of.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return of[a].size > of[b].size; });
@@ -46,7 +47,8 @@ inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer
             continue;
         }
         made.height = std::max(made.height, end);
-        const auto behind = std::upper_bound(all.begin(), all.end(), mine.begin, [](std::uint64_t begin, const placed& p) { return begin < p.begin; });
+        const auto behind = std::upper_bound(all.begin(), all.end(), mine.begin,
+                                             [](std::uint64_t begin, const placed& p) { return begin < p.begin; });
         all.insert(behind, {mine.begin, end, mine.live});
     }
     return made;

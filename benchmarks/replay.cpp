@@ -61,10 +61,10 @@ void for_each_subject(Use use) {
     use_each<foonathan_pool>(use);
 #endif
     use_each<index_stack_by_hand<64>, index_stack_by_hand<65'536>, allot_pool_beside<64, store::index_stack>,
-                    allot_pool_beside<65'536, store::index_stack>, bitmap_by_hand<64>, bitmap_by_hand<65'536>,
-                    allot_pool_beside<64, store::bitmap>, allot_pool_beside<65'536, store::bitmap>>(use);
-    use_each<allot_in_band, allot_deferred, allot_memory_resource<false>, allot_memory_resource<true>, allot_deferred_std_allocator,
-                    glibc_malloc>(use);
+             allot_pool_beside<65'536, store::index_stack>, bitmap_by_hand<64>, bitmap_by_hand<65'536>,
+             allot_pool_beside<64, store::bitmap>, allot_pool_beside<65'536, store::bitmap>>(use);
+    use_each<allot_in_band, allot_deferred, allot_memory_resource<false>, allot_memory_resource<true>,
+             allot_deferred_std_allocator, glibc_malloc>(use);
 #ifdef ALLOT_MIMALLOC
     use_each<mimalloc>(use);
 #endif
@@ -79,8 +79,8 @@ void for_each_subject(Use use) {
     use_each<foonathan_collection>(use);
 #endif
     use_each<interprocess_best_fit>(use);
-    use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>, allot_side_table_granule<16, 8>,
-                    allot_side_table_granule<256, 8>, set_best_fit>(use);
+    use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>,
+             allot_side_table_granule<16, 8>, allot_side_table_granule<256, 8>, set_best_fit>(use);
 #ifdef ALLOT_MORE_SUBJECTS
     for_each_more_subject(use);
 #endif
@@ -93,7 +93,8 @@ public:
     void ReportRuns(const std::vector<Run>& runs) override {
         for (const Run& run : runs) {
             if (run.error_occurred) throw std::runtime_error{run.run_name.function_name + ": " + run.error_message};
-            if (run.run_type == Run::RT_Iteration) times[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
+            if (run.run_type == Run::RT_Iteration)
+                times[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
         }
     }
     std::map<std::string, std::vector<double>> times{};
@@ -104,13 +105,15 @@ void time(benchmark::State& state, const workload& of, std::uint64_t bytes) {
     std::vector<typename Subject::block> blocks(of.trace.slots);
     Subject on{bytes, of.trace};
     for (auto _ : state)
-        if (!replay(on, of.trace, blocks.data())) return state.SkipWithError("an allocation failed that succeeded before");
+        if (!replay(on, of.trace, blocks.data()))
+            return state.SkipWithError("an allocation failed that succeeded before");
 }
 
 template <class Subject>
 void enlist(const workload& of, std::uint64_t bytes) {
     const auto rounds = static_cast<benchmark::IterationCount>(least_operations / of.trace.operations.size() + 1);
-    benchmark::RegisterBenchmark(Subject::name, [&of, bytes](benchmark::State& state) { time<Subject>(state, of, bytes); })
+    benchmark::RegisterBenchmark(Subject::name,
+                                 [&of, bytes](benchmark::State& state) { time<Subject>(state, of, bytes); })
         ->Iterations(rounds)
         ->Repetitions(repetitions)
         ->Unit(benchmark::kNanosecond);
@@ -135,7 +138,10 @@ std::vector<row> run(const workload& of, const replay_arguments& asked) {
     for_each_subject([&]<class Subject>() {
         if (!Subject::serves(of) || !asked.has(Subject::name, Subject::group)) return;
         std::uint64_t bytes = 0;
-        rows.push_back({.trace = of.name, .name = Subject::name, .honours = Subject::honours, .group = Subject::group,
+        rows.push_back({.trace = of.name,
+                        .name = Subject::name,
+                        .honours = Subject::honours,
+                        .group = Subject::group,
                         .seen = checked<Subject>(of, bytes)});
         if (!rows.back().seen.complete) return;
         if constexpr (Subject::bounded) rows.back().extent = extent_over_peak<Subject>(of);
@@ -187,7 +193,8 @@ int count(const std::string& name, const std::string& trace) {
 
 int write(const std::string& name, const std::string& from) {
     allot::trace_writer made;
-    if (!write_synthetic(made, name, seed_of(from))) throw std::runtime_error{name + ": no synthetic trace of this name"};
+    if (!write_synthetic(made, name, seed_of(from)))
+        throw std::runtime_error{name + ": no synthetic trace of this name"};
     const auto bytes = made.bytes();
     return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() ? 0 : 1;
 }
@@ -203,7 +210,8 @@ int run(int argc, char** argv) {
     const replay_arguments listed{.group = list && arguments.size() == 2 ? arguments[1] : ""};
     std::vector<std::string> names;
     for_each_subject([&]<class Subject>() {
-        if (listed.has(Subject::name, Subject::group) && std::ranges::find(names, Subject::name) == names.end()) names.emplace_back(Subject::name);
+        if (listed.has(Subject::name, Subject::group) && std::ranges::find(names, Subject::name) == names.end())
+            names.emplace_back(Subject::name);
     });
     if (list) {
         for (const std::string& name : names) std::printf("%s\n", name.c_str());
@@ -216,9 +224,11 @@ int run(int argc, char** argv) {
     if (asked.traces.empty()) asked.traces = all_traces();
 
     // A library that replaces these functions would be measured in their place.
-    if (!comes_from(reinterpret_cast<void*>(&std::malloc), "libc.so")) throw std::runtime_error{"malloc is not glibc's"};
+    if (!comes_from(reinterpret_cast<void*>(&std::malloc), "libc.so"))
+        throw std::runtime_error{"malloc is not glibc's"};
     void* (*const plain_new)(std::size_t) = &::operator new;
-    if (!comes_from(reinterpret_cast<void*>(plain_new), "libstdc++.so")) throw std::runtime_error{"operator new is not libstdc++'s"};
+    if (!comes_from(reinterpret_cast<void*>(plain_new), "libstdc++.so"))
+        throw std::runtime_error{"operator new is not libstdc++'s"};
 
     std::vector<row> rows;
     for (const std::string& name : asked.traces) {

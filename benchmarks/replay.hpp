@@ -29,8 +29,8 @@ namespace benchmarks {
 
 /// Each subject is compared with the first of its group.
 enum class subject_group { nothing, bump, pool, pool_beside, best_fit, best_fit_beside };
-inline constexpr const char* group_titles[] = {"the loop alone", "bump", "pool, in memory", "pool, offsets only",
-                                               "general, in memory", "general, offsets only"};
+inline constexpr const char* group_titles[] = {
+    "the loop alone", "bump", "pool, in memory", "pool, offsets only", "general, in memory", "general, offsets only"};
 
 struct workload {
     std::string name;
@@ -47,10 +47,8 @@ inline workload closed(std::string name, allot::trace of) {
     for (const allot::trace_operation& each : of.operations) {
         if (each.action == allot::trace_action::allocate) live[each.slot] = each;
         if (each.action == allot::trace_action::deallocate) live.erase(each.slot);
-        if (each.action == allot::trace_action::reset)
-            made.drops = true;
-        else if (each.size != of.largest)
-            made.size = 0;
+        if (each.action == allot::trace_action::reset) made.drops = true;
+        else if (each.size != of.largest) made.size = 0;
     }
     for (auto [slot, each] : live) {
         each.action = allot::trace_action::deallocate;
@@ -65,7 +63,8 @@ inline workload closed(std::string name, allot::trace of) {
 inline constexpr std::uint64_t host_bytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t most_in_memory = host_bytes / 8;
 inline std::byte* host_memory() {
-    static void* const memory = ::mmap(nullptr, host_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static void* const memory =
+        ::mmap(nullptr, host_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc{};
     return static_cast<std::byte*>(memory);
 }
@@ -108,7 +107,8 @@ template <class Subject>
 [[gnu::noinline]] bool replay(Subject& on, const allot::trace& of, typename Subject::block* blocks) {
     for (const allot::trace_operation& each : of.operations) {
         if (each.action == allot::trace_action::allocate) {
-            if (!on.allocate(each.size, std::size_t{1} << each.align_log2, blocks[each.slot])) [[unlikely]] return false;
+            if (!on.allocate(each.size, std::size_t{1} << each.align_log2, blocks[each.slot])) [[unlikely]]
+                return false;
         } else if (each.action == allot::trace_action::deallocate) {
             on.deallocate(blocks[each.slot], each);
         } else if constexpr (requires { on.reset(); }) {
@@ -150,12 +150,14 @@ verdict check(const workload& of, std::uint64_t bytes) {
                 (at != live.begin() && std::prev(at)->second > begin))
                 ++seen.overlaps;
             if (begin % each.align() != 0) ++seen.misaligned;
-            if constexpr (Subject::in_memory) std::memset(reinterpret_cast<void*>(begin), tag, static_cast<std::size_t>(each.size));
+            if constexpr (Subject::in_memory)
+                std::memset(reinterpret_cast<void*>(begin), tag, static_cast<std::size_t>(each.size));
         } else if (each.action == allot::trace_action::deallocate) {
             const std::uint64_t begin = begins[each.slot];
             if constexpr (Subject::in_memory) {
                 const auto* const held = reinterpret_cast<const unsigned char*>(begin);
-                if (!std::all_of(held, held + each.size, [&](unsigned char byte) { return byte == tag; })) ++seen.overlaps;
+                if (!std::all_of(held, held + each.size, [&](unsigned char byte) { return byte == tag; }))
+                    ++seen.overlaps;
             }
             live.erase(begin);
             on.deallocate(block, each);

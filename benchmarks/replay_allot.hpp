@@ -66,8 +66,10 @@ struct allot_pool : allot_arena<allot::pool<allot::pool_options{.slot = 64}>, su
 };
 template <std::size_t Slot, allot::pool_store Store>
 struct allot_pool_beside
-    : allot_offsets<allot::pool<allot::pool_options{.slot = Slot, .count = most_slots, .store = Store}, std::uint64_t>, subject_group::pool_beside> {
-    static constexpr const char* name = Store == allot::pool_store::bitmap ? "allot_pool_bitmap" : "allot_pool_index_stack";
+    : allot_offsets<allot::pool<allot::pool_options{.slot = Slot, .count = most_slots, .store = Store}, std::uint64_t>,
+                    subject_group::pool_beside> {
+    static constexpr const char* name =
+        Store == allot::pool_store::bitmap ? "allot_pool_bitmap" : "allot_pool_index_stack";
     static bool serves(const workload& of) { return of.size == Slot && of.trace.slots <= most_slots; }
     using allot_pool_beside::allot_offsets::allot_offsets;
 };
@@ -109,16 +111,20 @@ struct allot_deferred_std_allocator : heap_subject {
         to = from_.allocate(units(size));
         return true;
     }
-    void deallocate(block held, const allot::trace_operation& of) { from_.deallocate(static_cast<unit*>(held), units(of.size)); }
+    void deallocate(block held, const allot::trace_operation& of) {
+        from_.deallocate(static_cast<unit*>(held), units(of.size));
+    }
 
 private:
-    using growing_arena = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>, allot::growth::geometric<>>;
+    using growing_arena =
+        allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>, allot::growth::geometric<>>;
     static constexpr std::size_t units(std::uint64_t size) { return (size + 15) / 16; }
     growing_arena memory_;
     allot::std_allocator<unit, growing_arena> from_{memory_};
 };
 
-struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {
+struct allot_side_table
+    : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {
     static constexpr const char* name = "allot_side_table";
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
@@ -126,8 +132,9 @@ struct allot_side_table : allot_offsets<allot::best_fit<allot::best_fit_options{
 /// Sizes and offsets are multiples of the trace's least alignment. More candidates pack tighter.
 template <std::size_t Granule, unsigned Candidates>
 struct allot_side_table_granule
-    : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,
-                    subject_group::best_fit_beside> {
+    : allot_offsets<
+          allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,
+          subject_group::best_fit_beside> {
     static constexpr const char* name = Candidates == 1 ? "allot_side_table_fast" : "allot_side_table_tight";
     static bool serves(const workload& of) { return Granule == (of.trace.least_align >= 256 ? 256 : 16); }
     using allot_side_table_granule::allot_offsets::allot_offsets;

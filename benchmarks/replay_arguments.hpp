@@ -16,7 +16,7 @@ inline constexpr std::string_view group_names[] = {"bump", "pool", "best_fit"};
 struct replay_arguments {
     std::string allocator{}, group{};  // empty: all
     std::vector<std::string> traces{};
-    std::string wrong{};               // error message; empty: no error
+    std::string wrong{};  // error message; empty: no error
 
     [[nodiscard]] bool has(std::string_view name, subject_group of) const {
         return (allocator.empty() || allocator == name) && (group.empty() || group == group_name(of));
@@ -50,7 +50,9 @@ inline replay_arguments parse(const std::vector<std::string>& arguments, const s
     };
     for (std::size_t i = 0; i != arguments.size(); ++i) {
         const std::string& each = arguments[i];
-        std::string* const value = each == "--allocator" ? &asked.allocator : each == "--group" ? &asked.group : nullptr;
+        std::string* const value = each == "--allocator" ? &asked.allocator
+                                   : each == "--group"   ? &asked.group
+                                                         : nullptr;
         if (value == nullptr && each.starts_with("-")) return refuse(each + ": unknown option");
         if (value != nullptr && ++i == arguments.size()) return refuse(each + " needs a name");
         if (value == nullptr) asked.traces.push_back(each);

@@ -32,7 +32,8 @@ struct bump_by_hand {
     static constexpr subject_group group = subject_group::bump;
     static constexpr bool bounded = true, in_memory = true;
     static bool serves(const workload& of) { return of.drops; }
-    bump_by_hand(std::uint64_t bytes, const allot::trace&) : begin_{host_memory()}, end_{begin_ + bytes}, cursor_{end_} {}
+    bump_by_hand(std::uint64_t bytes, const allot::trace&)
+        : begin_{host_memory()}, end_{begin_ + bytes}, cursor_{end_} {}
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
         if (size > static_cast<std::uint64_t>(cursor_ - begin_)) return false;
         const auto at = (reinterpret_cast<std::uintptr_t>(cursor_) - size) & ~(align - 1);
@@ -57,7 +58,8 @@ struct free_list_by_hand {
     static constexpr subject_group group = subject_group::pool;
     static constexpr bool bounded = true, in_memory = true;
     static bool serves(const workload& of) { return of.size == slot; }
-    free_list_by_hand(std::uint64_t bytes, const allot::trace&) : fresh_{host_memory()}, end_{fresh_ + bytes / slot * slot} {}
+    free_list_by_hand(std::uint64_t bytes, const allot::trace&)
+        : fresh_{host_memory()}, end_{fresh_ + bytes / slot * slot} {}
     bool allocate(std::uint64_t size, std::size_t, block& to) {
         if (size > slot) return false;
         if (to = free_; to != nullptr) {
@@ -105,7 +107,9 @@ struct index_stack_by_hand : slots_by_hand<Slot> {
         to = free_[--top_] * Slot;
         return true;
     }
-    void deallocate(block held, const allot::trace_operation&) { free_[top_++] = static_cast<std::uint32_t>(held / Slot); }
+    void deallocate(block held, const allot::trace_operation&) {
+        free_[top_++] = static_cast<std::uint32_t>(held / Slot);
+    }
 
 private:
     std::vector<std::uint32_t> free_;

@@ -33,7 +33,8 @@ struct glibc_malloc : heap_subject {
     static constexpr const char* name = "glibc_malloc";
     glibc_malloc(std::uint64_t, const allot::trace&) {}
     bool allocate(std::uint64_t size, std::size_t align, block& to) {
-        to = align <= 16 ? std::malloc(size) : std::aligned_alloc(align, (size + align - 1) & ~(std::uint64_t{align} - 1));
+        to = align <= 16 ? std::malloc(size)
+                         : std::aligned_alloc(align, (size + align - 1) & ~(std::uint64_t{align} - 1));
         return to != nullptr;
     }
     void deallocate(block held, const allot::trace_operation&) { std::free(held); }
@@ -90,7 +91,7 @@ struct interprocess_best_fit : pointer_subject {
     static constexpr subject_group group = subject_group::best_fit;
     static constexpr bool bounded = true;
     static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
-    interprocess_best_fit(std::uint64_t bytes, const allot::trace&) : on_{::new (host_memory()) algorithm{bytes, 0}} {}
+    interprocess_best_fit(std::uint64_t bytes, const allot::trace&) : on_{::new(host_memory()) algorithm{bytes, 0}} {}
     ~interprocess_best_fit() { on_->~algorithm(); }
     interprocess_best_fit(const interprocess_best_fit&) = delete;
     interprocess_best_fit& operator=(const interprocess_best_fit&) = delete;
@@ -190,10 +191,8 @@ struct foonathan_collection : heap_subject {
         return to != nullptr;
     }
     void deallocate(block held, const allot::trace_operation& of) {
-        if (of.size <= most)
-            on_.deallocate_node(held, of.size);
-        else
-            foonathan::memory::heap_dealloc(held, of.size);
+        if (of.size <= most) on_.deallocate_node(held, of.size);
+        else foonathan::memory::heap_dealloc(held, of.size);
     }
 
 private:

@@ -34,14 +34,16 @@ inline std::string number(double value, int digits) {
 }
 
 inline void print_trace(const workload& of, const std::vector<row>& rows) {
-    std::printf("\n%s: %zu operations, at most %u blocks and %llu bytes live\n", of.name.c_str(), of.events, of.trace.slots,
-                static_cast<unsigned long long>(of.trace.peak));
+    std::printf("\n%s: %zu operations, at most %u blocks and %llu bytes live\n", of.name.c_str(), of.events,
+                of.trace.slots, static_cast<unsigned long long>(of.trace.peak));
     const row* first = nullptr;
     for (const row& each : rows) {
         if (first == nullptr || first->group != each.group) {
             first = &each;
-            std::printf("\n| %s | alignment | ns, median | ns, least | to the first | extent over peak | records, B a block |\n",
-                        group_titles[static_cast<int>(each.group)]);
+            std::printf(
+                "\n| %s | alignment | ns, median | ns, least | to the first | extent over peak | records, B a block "
+                "|\n",
+                group_titles[static_cast<int>(each.group)]);
             rule(7);
         }
         if (!each.seen.complete) {
@@ -60,14 +62,16 @@ inline void print_trace(const workload& of, const std::vector<row>& rows) {
 /// Prints a table for a group: a column for each trace, and geometric means over the traces that the first subject of
 /// the group also replays.
 template <class Value>
-void print_all(const std::vector<row>& rows, subject_group group, const char* what, const char* mean, int digits, Value value) {
+void print_all(const std::vector<row>& rows, subject_group group, const char* what, const char* mean, int digits,
+               Value value) {
     std::vector<std::string> names, traces;
     const auto add = [](std::vector<std::string>& to, const std::string& one) {
         if (std::ranges::find(to, one) == to.end()) to.push_back(one);
     };
     const auto find = [&](const std::string& name, const std::string& trace) {
         for (const row& each : rows)
-            if (each.group == group && each.name == name && each.trace == trace && each.seen.complete) return value(each);
+            if (each.group == group && each.name == name && each.trace == trace && each.seen.complete)
+                return value(each);
         return 0.0;
     };
     for (const row& each : rows) {
@@ -99,8 +103,10 @@ void print_all(const std::vector<row>& rows, subject_group group, const char* wh
 inline void print_all(const std::vector<row>& rows) {
     for (std::size_t group = 1; group != std::size(group_titles); ++group) {
         const auto each = static_cast<subject_group>(group);
-        print_all(rows, each, "ns an operation, least", "to the first", 2, [](const row& of) { return std::max(of.least, 0.01); });
-        print_all(rows, each, "ns an operation, median", "to the first", 2, [](const row& of) { return std::max(of.median, 0.01); });
+        print_all(rows, each, "ns an operation, least", "to the first", 2,
+                  [](const row& of) { return std::max(of.least, 0.01); });
+        print_all(rows, each, "ns an operation, median", "to the first", 2,
+                  [](const row& of) { return std::max(of.median, 0.01); });
         print_all(rows, each, "extent over peak", "to the first", 4, [](const row& of) { return of.extent; });
     }
 }

@@ -41,7 +41,8 @@ inline std::uint64_t log_normal(random& draw, double median, double sigma, doubl
 
 /// Steady churn: once `live` blocks of sizes from `size` are live, one is freed for each that is allocated.
 template <class Size>
-void churn(allot::trace_writer& to, random& draw, std::size_t live, std::size_t events, std::uint64_t align, Size size) {
+void churn(allot::trace_writer& to, random& draw, std::size_t live, std::size_t events, std::uint64_t align,
+           Size size) {
     std::vector<std::uint64_t> blocks;
     for (std::size_t i = 0; i != events; ++i) {
         if (blocks.size() < live) {
@@ -70,7 +71,8 @@ inline void log_normal_lives(allot::trace_writer& to, random& draw, double live,
 }
 
 inline void gpu(allot::trace_writer& to, random& draw, std::size_t live, std::size_t events) {
-    churn(to, draw, live, events, 256, [&] { return static_cast<std::uint64_t>(512 * std::exp2(19 * draw.uniform())) / 4 * 4; });
+    churn(to, draw, live, events, 256,
+          [&] { return static_cast<std::uint64_t>(512 * std::exp2(19 * draw.uniform())) / 4 * 4; });
 }
 
 /// 256 concurrent requests, served one token each in turn. A new request replaces each one that ends.
@@ -116,6 +118,7 @@ inline bool write_synthetic(allot::trace_writer& to, std::string_view name, std:
     return false;
 }
 
-inline constexpr std::string_view synthetic_names[] = {"fixed64", "uni4k", "logn1k", "logn10k", "gpu500", "gpu5k", "kvblk", "frame"};
+inline constexpr std::string_view synthetic_names[] = {"fixed64", "uni4k", "logn1k", "logn10k",
+                                                       "gpu500",  "gpu5k", "kvblk",  "frame"};
 
 }  // namespace benchmarks

@@ -20,7 +20,8 @@ inline constexpr std::uint64_t seed = 20261121;
 inline std::uint64_t seed_of(const std::string& text) {
     std::uint64_t value = 0;
     const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (wrong != std::errc{} || end != text.data() + text.size()) throw std::runtime_error{text + ": the seed is not a number"};
+    if (wrong != std::errc{} || end != text.data() + text.size())
+        throw std::runtime_error{text + ": the seed is not a number"};
     return value;
 }
 
@@ -31,7 +32,8 @@ inline std::vector<std::byte> unpacked(const std::string& path) {
     if (pipe == nullptr) throw std::runtime_error{path + ": cannot start xz"};
     std::vector<std::byte> all;
     std::byte some[65'536];
-    for (std::size_t count = 0; (count = std::fread(some, 1, sizeof some, pipe)) != 0;) all.insert(all.end(), some, some + count);
+    for (std::size_t count = 0; (count = std::fread(some, 1, sizeof some, pipe)) != 0;)
+        all.insert(all.end(), some, some + count);
     if (::pclose(pipe) != 0) throw std::runtime_error{path + ": xz cannot decompress it"};
     return all;
 }
@@ -57,9 +59,12 @@ inline allot::trace trace_of(const std::string& name) {
     const std::size_t colon = name.find(':');
     allot::trace_writer made;
     const bool synthetic = !std::filesystem::exists(name) &&
-                           write_synthetic(made, name.substr(0, colon), colon == std::string::npos ? seed : seed_of(name.substr(colon + 1)));
+                           write_synthetic(made, name.substr(0, colon),
+                                           colon == std::string::npos ? seed : seed_of(name.substr(colon + 1)));
     auto read = allot::read_trace(synthetic ? made.bytes() : contents(name));
-    if (!read) throw std::runtime_error{name + ": " + read.error().what() + ", at byte " + std::to_string(read.error().position)};
+    if (!read)
+        throw std::runtime_error{name + ": " + read.error().what() + ", at byte " +
+                                 std::to_string(read.error().position)};
     return *std::move(read);
 }
 

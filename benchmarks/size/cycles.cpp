@@ -47,7 +47,8 @@ constexpr std::uint32_t calibration_turns = 10'000;
 std::uint32_t ticks_per_20000 = 0;  // ticks of 20,000 instructions
 
 std::uint32_t instructions(std::uint32_t ticks) {
-    return static_cast<std::uint32_t>((std::uint64_t{ticks} * 2 * calibration_turns + ticks_per_20000 / 2) / ticks_per_20000);
+    return static_cast<std::uint32_t>((std::uint64_t{ticks} * 2 * calibration_turns + ticks_per_20000 / 2) /
+                                      ticks_per_20000);
 }
 
 // ── one operation between two readings ───────────────────────────────────────────────────────────────────────────────

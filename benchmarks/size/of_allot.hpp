@@ -29,10 +29,8 @@ struct in_arena {
         return given.address;
     }
     void deallocate(void* block, std::size_t size) {
-        if constexpr (decltype(arena)::reclaims == allot::reclaim::never)
-            arena.reset();
-        else
-            arena.deallocate({block, size, metadata});
+        if constexpr (decltype(arena)::reclaims == allot::reclaim::never) arena.reset();
+        else arena.deallocate({block, size, metadata});
     }
     int diagnose(std::size_t size, std::size_t align) { return static_cast<int>(arena.diagnose({size, align}).reason); }
     bool resize(void* block, std::size_t size, std::size_t to)

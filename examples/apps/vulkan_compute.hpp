@@ -52,7 +52,8 @@ public:
     [[nodiscard]] VkDevice device() const { return device_; }
     /// Returns a host-visible memory type for buffers of these uses, preferably device-local and coherent.
     [[nodiscard]] std::uint32_t type(VkBufferUsageFlags uses) const {
-        return allot::vulkan::memory_type(gpu_->memory(), gpu_->types_for_buffers(uses), VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+        return allot::vulkan::memory_type(gpu_->memory(), gpu_->types_for_buffers(uses),
+                                          VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     }
 
@@ -71,8 +72,8 @@ public:
         to_host.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
         to_host.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
         to_host.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-        ::vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0,
-                               nullptr, 0, nullptr);
+        ::vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                               &to_host, 0, nullptr, 0, nullptr);
         check(::vkEndCommandBuffer(commands_), "ending commands");
         VkSubmitInfo all{};
         all.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
@@ -226,7 +227,8 @@ private:
         pipeline.stage.module = module_;
         pipeline.stage.pName = "main";
         pipeline.layout = layout_;
-        check(::vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &pipeline, nullptr, &pipeline_), "creating a pipeline");
+        check(::vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &pipeline, nullptr, &pipeline_),
+              "creating a pipeline");
         const VkDescriptorPoolSize all{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers_};
         VkDescriptorPoolCreateInfo pool{};
         pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;

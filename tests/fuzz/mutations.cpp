@@ -48,19 +48,32 @@ private:
     void mutate(std::string& text) {
         const std::size_t at = below(text.size());
         switch (below(8)) {
-        case 0: return text.insert(at, 1, static_cast<char>(below(256))), void();
-        case 1: return text.erase(at, 1 + below(8)), void();
-        case 2: return text.resize(at);
-        case 3: return change_number(text, at);
-        case 4: return change_number(text, at);
-        default: return change_lines(text);
+            case 0: return text.insert(at, 1, static_cast<char>(below(256))), void();
+            case 1: return text.erase(at, 1 + below(8)), void();
+            case 2: return text.resize(at);
+            case 3: return change_number(text, at);
+            case 4: return change_number(text, at);
+            default: return change_lines(text);
         }
     }
     /// Replaces the first number after a position.
     void change_number(std::string& text, std::size_t at) {
-        static constexpr const char* odd[] = {"0", "-1", "1", "3", "4", "64", "65", "256", "1024", "4096",
-                                              "2147483648", "4294967296", "9223372036854775807",
-                                              "18446744073709551615", "1e308", "99999999999999999999"};
+        static constexpr const char* odd[] = {"0",
+                                              "-1",
+                                              "1",
+                                              "3",
+                                              "4",
+                                              "64",
+                                              "65",
+                                              "256",
+                                              "1024",
+                                              "4096",
+                                              "2147483648",
+                                              "4294967296",
+                                              "9223372036854775807",
+                                              "18446744073709551615",
+                                              "1e308",
+                                              "99999999999999999999"};
         const std::size_t begin = text.find_first_of("0123456789", at);
         if (begin == std::string::npos) return;
         const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
@@ -71,10 +84,10 @@ private:
         std::vector<std::string> lines = lines_of(text);
         const std::size_t one = below(lines.size()), other = below(lines.size());
         switch (below(4)) {
-        case 0: lines[one].clear(); break;
-        case 1: lines[one] += lines[other]; break;
-        case 2: std::swap(lines[one], lines[other]); break;
-        default: lines[one] = any_line(); break;
+            case 0: lines[one].clear(); break;
+            case 1: lines[one] += lines[other]; break;
+            case 2: std::swap(lines[one], lines[other]); break;
+            default: lines[one] = any_line(); break;
         }
         text.clear();
         for (const std::string& line : lines) text += line;

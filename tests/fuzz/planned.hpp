@@ -23,7 +23,8 @@ template <class Read>
 void read_and_plan(Read read) {
     try {
         const planner::input given = read();
-        const planner::outcome made = planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return true; });
+        const planner::outcome made =
+            planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return true; });
         if (!planner::mistake_in(given, made).empty()) std::abort();
         show(given, made);
 

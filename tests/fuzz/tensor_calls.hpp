@@ -31,7 +31,7 @@ class tensor_calls {
         std::variant<whole, in_rows> tensor;
         std::vector<extent> data;  // in the order of the elements
         std::vector<extent> table;
-        std::size_t claim;  // tensors with the same number share bytes
+        std::size_t claim;              // tensors with the same number share bytes
         bool shares_last_byte = false;  // its last byte contains elements of another tensor: read it, do not write it
     };
     /// A storage and the owner of each of its bytes. 0: no owner.
@@ -80,8 +80,10 @@ public:
             check();
         }
         lives_.clear();
-        expect(data_.memory.diagnose({data_bytes, 1}).reason == allot::refusal::none, "all of the data storage is free again");
-        expect(table_.memory.diagnose({table_bytes, 1}).reason == allot::refusal::none, "all of the table storage is free again");
+        expect(data_.memory.diagnose({data_bytes, 1}).reason == allot::refusal::none,
+               "all of the data storage is free again");
+        expect(table_.memory.diagnose({table_bytes, 1}).reason == allot::refusal::none,
+               "all of the table storage is free again");
     }
 
 private:
@@ -105,8 +107,9 @@ private:
     // ── random arguments ─────────────────────────────────────────────────────────────────────────────────────────
 
     [[nodiscard]] allot::dtype any_dtype() {
-        constexpr allot::dtype all[] = {allot::uint8, allot::int32, allot::uint4, allot::float16, {allot::dtype_code::integer, 3, 3},
-                                        allot::dtype{}};
+        constexpr allot::dtype all[] = {
+            allot::uint8,  allot::int32, allot::uint4, allot::float16, {allot::dtype_code::integer, 3, 3},
+            allot::dtype{}};
         return all[below(std::size(all))];
     }
     /// Returns an extent that is usually small and sometimes empty, negative or huge.
@@ -128,7 +131,8 @@ private:
     [[nodiscard]] static reason foretell(const space& in, std::int64_t offset, std::size_t size, std::size_t align) {
         if (offset < 0) return reason::negative_offset;
         const auto at = static_cast<std::size_t>(offset);
-        if (static_cast<std::uint64_t>(offset) > in.owner.size() || size > in.owner.size() - at) return reason::out_of_bounds;
+        if (static_cast<std::uint64_t>(offset) > in.owner.size() || size > in.owner.size() - at)
+            return reason::out_of_bounds;
         if (at % align != 0) return reason::misaligned;
         return in.is_free({at, size}) ? reason::none : reason::overlapping;
     }
@@ -168,10 +172,11 @@ private:
         const std::size_t count = below(16) == 0 ? below(6) : static_cast<std::size_t>(shape[0]);
         for (std::size_t row = 0; row != count; ++row) rows.push_back(any_offset(data_bytes));
         const std::int64_t table = any_offset(table_bytes);
-        auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(table_.memory, table, data_.memory,
-                                                                                       rows, shape, type);
+        auto made = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(
+            table_.memory, table, data_.memory, rows, shape, type);
         reason expected = check_rows(shape, type);
-        if (expected == reason::none && rows.size() != static_cast<std::size_t>(shape[0])) expected = reason::wrong_row_count;
+        if (expected == reason::none && rows.size() != static_cast<std::size_t>(shape[0]))
+            expected = reason::wrong_row_count;
         const std::size_t row_bytes = expected == reason::none ? *allot::byte_count({shape[1]}, type) : 0;
         const std::size_t live_rows = row_bytes == 0 ? 0 : rows.size();
         if (expected == reason::none) expected = partial(shape, type);
@@ -179,7 +184,8 @@ private:
         std::vector<std::size_t> owner = data_.owner;
         for (std::size_t row = 0; row != live_rows && expected == reason::none; ++row) {
             expected = foretell({data_.memory, owner}, rows[row], row_bytes, data_.memory.align());
-            if (expected == reason::none) std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
+            if (expected == reason::none)
+                std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
         }
         expect(made.error().reason == expected, "placing rows at offsets returns the expected error");
         if (!made) return;
@@ -234,7 +240,8 @@ private:
         if (chosen.shares_last_byte) return;
         n = 0;
         for (const extent& each : chosen.data) {
-            for (std::size_t i = 0; i != each.size; ++i) content_[each.at + i] = static_cast<unsigned char>(seed + 31 * n++);
+            for (std::size_t i = 0; i != each.size; ++i)
+                content_[each.at + i] = static_cast<unsigned char>(seed + 31 * n++);
         }
     }
     template <class Tensor>
@@ -243,7 +250,8 @@ private:
             for (std::size_t i = 0; i != size; ++i)
                 static_cast<unsigned char*>(at)[i] = static_cast<unsigned char>(seed + 31 * n++);
         });
-        expect(done.reason == (shares_last_byte ? reason::partial_bytes : reason::none), "a live tensor of whole bytes has runs");
+        expect(done.reason == (shares_last_byte ? reason::partial_bytes : reason::none),
+               "a live tensor of whole bytes has runs");
     }
 
     void copy() {
@@ -315,18 +323,21 @@ private:
             const auto made = allot::view(*parent, type, shape, skip);
             reason expected = size.error().reason;
             if (size && skip < 0) expected = reason::negative_offset;
-            else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes()) expected = reason::out_of_bounds;
+            else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes())
+                expected = reason::out_of_bounds;
             else if (size && type.is_whole_bytes() && static_cast<std::size_t>(skip) % type.element_bytes() != 0)
                 expected = reason::misaligned;
-            else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip))) expected = reason::misaligned;
+            else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip)))
+                expected = reason::misaligned;
             expect(made.error().reason == expected, "a view returns the expected error");
             if (!made) return;
             if (*size != 0) {
                 fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
                 const std::size_t bits = bits_of_last_byte(type, made->size());
-                fresh.shares_last_byte = static_cast<std::size_t>(skip) + *size == parent->size_bytes()
-                                             ? chosen.shares_last_byte || bits < bits_of_last_byte(parent->dtype(), parent->size())
-                                             : bits != 8;
+                fresh.shares_last_byte =
+                    static_cast<std::size_t>(skip) + *size == parent->size_bytes()
+                        ? chosen.shares_last_byte || bits < bits_of_last_byte(parent->dtype(), parent->size())
+                        : bits != 8;
             }
             fresh.tensor = *made;
         } else {
@@ -340,15 +351,18 @@ private:
             }
             const auto made = allot::slice(*parent, from, size);
             if (!inside) return expect(made.error().reason == reason::out_of_bounds, "a slice stays inside");
-            if (!made) return expect(made.error().reason == reason::partial_bytes, "a slice inside the tensor fails only at partial bytes");
+            if (!made)
+                return expect(made.error().reason == reason::partial_bytes,
+                              "a slice inside the tensor fails only at partial bytes");
             const std::size_t bits = parent->dtype().element_bits();
             if (*allot::element_count(size) != 0 && !(bits % 8 == 0)) return;  // below, only whole bytes are written
             const std::size_t columns = parent->shape().rank() == 2 ? static_cast<std::size_t>(parent->shape()[1]) : 1;
             const bool is_matrix = parent->shape().rank() == 2;
             const std::int64_t rows = is_matrix ? size[0] : 1;
             for (std::int64_t row = 0; row < rows && *allot::element_count(size) != 0; ++row) {
-                const std::size_t skip = is_matrix ? static_cast<std::size_t>(from[0] + row) * columns + static_cast<std::size_t>(from[1])
-                                                   : static_cast<std::size_t>(from[0]);
+                const std::size_t skip =
+                    is_matrix ? static_cast<std::size_t>(from[0] + row) * columns + static_cast<std::size_t>(from[1])
+                              : static_cast<std::size_t>(from[0]);
                 const auto length = static_cast<std::size_t>(is_matrix ? size[1] : size[0]);
                 fresh.data.push_back({begin + skip * bits / 8, length * bits / 8});
             }
@@ -361,7 +375,8 @@ private:
     // ── invariants ───────────────────────────────────────────────────────────────────────────────────────────────
 
     [[nodiscard]] std::size_t position(const void* address) const {
-        return static_cast<std::size_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(data_.memory.base()));
+        return static_cast<std::size_t>(static_cast<const std::byte*>(address) -
+                                        static_cast<const std::byte*>(data_.memory.base()));
     }
     void own(space& in, extent of, std::size_t claim) {
         expect(of.at <= in.owner.size() && of.size <= in.owner.size() - of.at, "a tensor is inside its storage");
@@ -377,11 +392,13 @@ private:
     }
     void add(in_rows tensor, std::size_t row_bytes) {
         life fresh{{}, {}, {}, ++claims_};
-        for (std::size_t row = 0; row != tensor.rows(); ++row) fresh.data.push_back({position(tensor.row(row)), row_bytes});
+        for (std::size_t row = 0; row != tensor.rows(); ++row)
+            fresh.data.push_back({position(tensor.row(row)), row_bytes});
         if (tensor.rows() != 0) {
             const auto* const first = reinterpret_cast<const std::byte*>(tensor.table().entries);
-            fresh.table.push_back({static_cast<std::size_t>(first - static_cast<const std::byte*>(table_.memory.base())),
-                                   tensor.rows() * 2});
+            fresh.table.push_back(
+                {static_cast<std::size_t>(first - static_cast<const std::byte*>(table_.memory.base())),
+                 tensor.rows() * 2});
         }
         for (const extent& each : fresh.data) own(data_, each, claims_);
         for (const extent& each : fresh.table) own(table_, each, claims_);
@@ -392,7 +409,8 @@ private:
         const auto* const actual = static_cast<const unsigned char*>(data_.memory.base());
         for (const life& each : lives_) {
             for (const extent& of : each.data)
-                expect(std::memcmp(actual + of.at, content_.data() + of.at, of.size) == 0, "live bytes have the written contents");
+                expect(std::memcmp(actual + of.at, content_.data() + of.at, of.size) == 0,
+                       "live bytes have the written contents");
         }
     }
 

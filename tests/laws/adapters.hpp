@@ -206,7 +206,8 @@ public:
         std::size_t i = 0;
         for (const auto& held : arena_->regions()) {
             const std::size_t from = model::position(held.base), at = model::position(address);
-            if (held.size != 0 && at >= from && at - from < held.size && model::locate(held.base, at - from) == address) {
+            if (held.size != 0 && at >= from && at - from < held.size &&
+                model::locate(held.base, at - from) == address) {
                 piece found{i, at - from, size};
                 if constexpr (Device::host_accessible && std::convertible_to<Address, void*>)
                     found.bytes = static_cast<std::byte*>(address);
@@ -275,22 +276,27 @@ public:
         if constexpr (grows) {
             using offset = typename strategy::offset_type;
             if (wanted.size > contract.largest_offset || wanted.align > contract.largest_offset) return false;
-            const auto align = static_cast<std::size_t>(std::max({number{wanted.align}, contract.nodes.granule, contract.slot_align}));
-            number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
+            const auto align =
+                static_cast<std::size_t>(std::max({number{wanted.align}, contract.nodes.granule, contract.slot_align}));
+            number held = 0,
+                   need = strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
             if (need == 0 || need > segment() || need > ~number{0} - Over::device::granularity) return false;
             bool slot = in_place;
             for (const space& each : spaces()) {
                 held += each.size;
                 slot = slot || each.size == 0;
             }
-            if (in_place && align > Over::device::min_align && !allot::checked_add(need, number{align}, need)) return false;
+            if (in_place && align > Over::device::min_align && !allot::checked_add(need, number{align}, need))
+                return false;
             if (need > ~number{0} - Over::device::granularity) return false;
             need = allot::align_up(need, number{Over::device::granularity});
             return slot && held <= limit() && need <= limit() - held;
         }
         return false;
     }
-    number largest_region() override { return allot::align_down(number{Over::growth::limit}, number{Over::device::granularity}); }
+    number largest_region() override {
+        return allot::align_down(number{Over::growth::limit}, number{Over::device::granularity});
+    }
     std::size_t acquisitions() override { return over_.journal().attempts; }
     std::size_t device_refusals() override { return over_.journal().refusals; }
     long device_error() override { return over_.journal().last_error; }
@@ -314,8 +320,7 @@ public:
         return {};
     }
     bool resize(id held, number size) override {
-        if constexpr (allot::resizable<strategy>)
-            return over_->resize(blocks_[held], static_cast<std::size_t>(size));
+        if constexpr (allot::resizable<strategy>) return over_->resize(blocks_[held], static_cast<std::size_t>(size));
         return false;
     }
     void reset() override {
@@ -375,8 +380,8 @@ struct window_memory {
 };
 
 enum class whereabouts : unsigned char {
-    low,  // from offset 8 on
-    top,  // up to the last offset
+    low,       // from offset 8 on
+    top,       // up to the last offset
     touching,  // three adjacent extents, across which no hole may join
 };
 
@@ -446,7 +451,8 @@ public:
     id allocate_at(std::size_t where, number at, number size) override {
         if constexpr (allot::positional<Strategy>) {
             if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset) return nothing;
-            return keep(strategy_->allocate_at({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
+            return keep(
+                strategy_->allocate_at({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)}));
         }
         return nothing;
     }
@@ -454,8 +460,7 @@ public:
         if constexpr (allot::positional<Strategy>) {
             if (at > contract.largest_offset - spaces_[where].start || size > contract.largest_offset)
                 return {allot::refusal::not_free};
-            return strategy_->diagnose_at(
-                {static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)});
+            return strategy_->diagnose_at({static_cast<offset>(spaces_[where].start + at), static_cast<offset>(size)});
         }
         return {};
     }
@@ -523,8 +528,9 @@ private:
     [[nodiscard]] static allot::layout_for<Strategy> narrow(layout wanted) {
         const auto most = std::numeric_limits<offset>::max();
         const bool aligned = allot::is_alignment(wanted.align);
-        return {wanted.size > most ? most : static_cast<offset>(wanted.size),
-                wanted.align <= most ? static_cast<offset>(wanted.align) : static_cast<offset>(aligned ? most / 2 + 1 : 3)};
+        return {
+            wanted.size > most ? most : static_cast<offset>(wanted.size),
+            wanted.align <= most ? static_cast<offset>(wanted.align) : static_cast<offset>(aligned ? most / 2 + 1 : 3)};
     }
     id keep(allocation given) {
         if (!given) return nothing;
@@ -556,9 +562,7 @@ class paged_subject final : public subject {
         c.gives_back = true;
         constexpr reclaim rows = row_arena::strategy_type::reclaims, tables = Tables::arena::strategy_type::reclaims;
         // The stricter order. A stack and a ring have no common order.
-        c.reclaims = rows == reclaim::any                              ? tables
-                     : tables == reclaim::any || tables == rows ? rows
-                                                                       : reclaim::never;
+        c.reclaims = rows == reclaim::any ? tables : tables == reclaim::any || tables == rows ? rows : reclaim::never;
         c.resets = true;
         return c;
     }
@@ -645,7 +649,7 @@ public:
     number capacity(id held) override {
         const auto& b = blocks_[held];
         return b.metadata.from_second ? second_->capacity({b.address, b.size, b.metadata.second})
-                                    : first_->capacity({b.address, b.size, b.metadata.first});
+                                      : first_->capacity({b.address, b.size, b.metadata.first});
     }
     allot::diagnosis diagnose(layout wanted) override { return fallback_.diagnose(wanted); }
     std::vector<piece> pieces(id held) override {

@@ -34,8 +34,8 @@
 namespace laws {
 
 struct device_limits {
-    std::size_t size = 1000;  // of most requests; larger for a device with one window
-    std::size_t align = 1;  // supported alignment, if larger than `min_align`
+    std::size_t size = 1000;   // of most requests; larger for a device with one window
+    std::size_t align = 1;     // supported alignment, if larger than `min_align`
     std::size_t at_once = 10;  // regions that can be held; one for a device with one window
     std::size_t granules = 2;  // granules of a region; with 1, no request is larger than a kept region
 };
@@ -212,8 +212,12 @@ private:
         constexpr allot::layout none[] = {{0, 1}, {0, 64}, {0, 0}, {0, 3}, {0, half}};
         const allot::layout no_alignment[] = {{size, 0},        {size, 3},    {size, 24},
                                               {size, half - 1}, {size, most}, {most, 0}};
-        const allot::layout too_large[] = {{most, 1},        {most, align},         {most, half},
-                                           {most - 4095, 1}, {most - align, align}, {most - align + 1, align},
+        const allot::layout too_large[] = {{most, 1},
+                                           {most, align},
+                                           {most, half},
+                                           {most - 4095, 1},
+                                           {most - align, align},
+                                           {most - align + 1, align},
                                            {most - device::granularity + 1, 1}};
         const allot::layout large[] = {{half, 1}, {half, align}, {half, half}, {size, half}, {1, half}};
         const auto ask_all = [&] {
@@ -323,7 +327,8 @@ private:
         const auto as_region = [](const auto& block) {
             return region{block.address, block.metadata.size, block.metadata.align};
         };
-        for (std::size_t i = 0; i != blocks.size(); ++i) bytes_.fill(as_region(blocks[i]), static_cast<unsigned char>(i));
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            bytes_.fill(as_region(blocks[i]), static_cast<unsigned char>(i));
         left->refusals = {no_more};
         CHECK_FALSE(memory.allocate(large));
         for (std::size_t i = 0; i != blocks.size(); ++i)

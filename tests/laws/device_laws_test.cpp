@@ -98,13 +98,15 @@ TEST_CASE("device laws: pinned_pages") {
 TEST_CASE("device laws: required huge pages and contiguous_pages") {
     const huge_pages::reserve pages{64};  // enough that some are neighbors
     if (!pages) return;
-    const auto free = [] { return laws::held_resources{laws::process_resources{}().descriptors, huge_pages::reserve::free()}; };
+    const auto free = [] {
+        return laws::held_resources{laws::process_resources{}().descriptors, huge_pages::reserve::free()};
+    };
     using huge = host::pages<host::pages_options{.huge = host::huge_pages::required}>;
     judge_device([] { return huge{}; }, {.at_once = 3}, laws::host_bytes{}, free);
     const bool two = has_neighbours();
     if (!two) std::puts("skipped: no larger contiguous region, because no huge pages of this system are neighbors");
-    judge_device([] { return host::contiguous_pages<>{}; }, {.at_once = 3, .granules = two ? 2U : 1U}, laws::host_bytes{},
-                 free);
+    judge_device([] { return host::contiguous_pages<>{}; }, {.at_once = 3, .granules = two ? 2U : 1U},
+                 laws::host_bytes{}, free);
     tests::seen("host::contiguous_pages");
 }
 

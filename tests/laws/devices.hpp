@@ -58,7 +58,7 @@ class guarded_bytes {
 public:
     static constexpr bool faults = false;
 
-    explicit guarded_bytes(std::size_t size) : bytes_{new (std::nothrow) std::byte[size]} {}
+    explicit guarded_bytes(std::size_t size) : bytes_{new(std::nothrow) std::byte[size]} {}
 
     [[nodiscard]] std::byte* base() const { return bytes_.get(); }
     static void open(std::byte*, std::size_t) {}

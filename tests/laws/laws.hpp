@@ -54,9 +54,20 @@ private:
     if (room < 8) room = 8;
     if (any.once_in(40)) {
         constexpr std::size_t most = ~std::size_t{0};
-        const layout bad[] = {{0, 8}, {most, 1}, {most, 4096}, {most - 7, 16}, {most / 2 + 1, 1}, {8, 0},
-                              {8, 3}, {0, 0},    {most, 0},    {8, most / 2 + 1}, {std::size_t{1} << 31, 1},
-                              {8, std::size_t{1} << 31}, {static_cast<std::size_t>(room) * 2, 1}, {most - 1, 3}};
+        const layout bad[] = {{0, 8},
+                              {most, 1},
+                              {most, 4096},
+                              {most - 7, 16},
+                              {most / 2 + 1, 1},
+                              {8, 0},
+                              {8, 3},
+                              {0, 0},
+                              {most, 0},
+                              {8, most / 2 + 1},
+                              {std::size_t{1} << 31, 1},
+                              {8, std::size_t{1} << 31},
+                              {static_cast<std::size_t>(room) * 2, 1},
+                              {most - 1, 3}};
         return bad[any.below(std::size(bad))];
     }
     number size = 1;
@@ -85,7 +96,8 @@ inline void same_answers(subject& one, subject& other, layout wanted, const ledg
     bool same = a.size() == b.size();
     for (std::size_t i = 0; same && i != a.size(); ++i) same = a[i].size == b[i].size;
     for (const std::size_t size : {wanted.size / 2, std::size_t{1}, std::size_t{100}, std::size_t{3000}}) {
-        const allot::diagnosis first = one.diagnose({size, wanted.align}), second = other.diagnose({size, wanted.align});
+        const allot::diagnosis first = one.diagnose({size, wanted.align}),
+                               second = other.diagnose({size, wanted.align});
         if (first.reason == refusal::device_refused || second.reason == refusal::device_refused) continue;
         same = same && first == second;
     }
@@ -94,7 +106,7 @@ inline void same_answers(subject& one, subject& other, layout wanted, const ledg
 
 /// Statistics of a run.
 struct played {
-    std::size_t served = 0;  // allocated blocks
+    std::size_t served = 0;        // allocated blocks
     std::size_t acquisitions = 0;  // calls of the device, including failed ones
 };
 

@@ -29,7 +29,8 @@ struct run {
 /// and one node fits.
 [[nodiscard]] inline run usable(const space& in, const node_shape& shape) {
     number first = 0, last = in.size;
-    while (first < last && ((in.start + first + shape.header) % shape.granule != 0 || (in.start + first) % shape.first_align != 0))
+    while (first < last &&
+           ((in.start + first + shape.header) % shape.granule != 0 || (in.start + first) % shape.first_align != 0))
         ++first;
     while (last > 0 && ((in.start + last) % shape.granule != 0 || (in.start + last) % shape.end_align != 0)) --last;
     if (last < first + shape.least + shape.tail) return {};
@@ -85,7 +86,8 @@ public:
         const bool honoured = valid && s_.honours(wanted.align);
         const bool fitting = honoured && hole_for(wanted, before);
         const bool records = records_left(before) >= 2;
-        const bool growable = honoured && c_.grows && records_left(before) >= records_to_grow(before) && may_grow(wanted, before);
+        const bool growable =
+            honoured && c_.grows && records_left(before) >= records_to_grow(before) && may_grow(wanted, before);
         const std::size_t refusals = s_.device_refusals();
         const allot::diagnosis expected = s_.diagnose(wanted);
 
@@ -100,7 +102,8 @@ public:
             law(device_refused || expected == error, "the reason is known before, and the refusal does not change it");
             law(device_refused || expected.reason != refusal::none, "what would be served is served");
             if (c_.exact) law(!fitting || !records, "a request is refused only when no hole fits it");
-            if (c_.exact && c_.grows) law(!growable || device_refused, "an arena that may grow is refused only by its device");
+            if (c_.exact && c_.grows)
+                law(!growable || device_refused, "an arena that may grow is refused only by its device");
             if (device_refused) {
                 law(error.reason == refusal::device_refused, "diagnose says that the device refused");
                 law(error.device_error == s_.device_error(), "diagnose has the device's own code");
@@ -110,7 +113,8 @@ public:
             law(expected.reason == refusal::none || (c_.grows && expected.reason == refusal::device_refused),
                 "a request fails if diagnose returns a reason");
             law(valid, "an invalid layout fails");
-            if (c_.exact && fitting) law(held_in(after) == held_in(before), "the device is called only if no hole fits");
+            if (c_.exact && fitting)
+                law(held_in(after) == held_in(before), "the device is called only if no hole fits");
             enter(block, wanted, after);
         }
         within_limit(after);
@@ -178,11 +182,13 @@ public:
         const bool device_refused = s_.device_refusals() != refusals;
         const std::vector<space> after = s_.spaces();
         if (c_.holes == holes::anywhere) {
-            law(done ? possible || reachable : !possible || !records, "a block grows if and only if the bytes above it are free");
+            law(done ? possible || reachable : !possible || !records,
+                "a block grows if and only if the bytes above it are free");
             if (c_.exact) law(done || !reachable || !records || device_refused, "the last block grows with its region");
         }
         const std::vector<piece> now = s_.pieces(held.block);
-        law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space, "a resized block keeps its position");
+        law(now[0].at == held.pieces[0].at && now[0].space == held.pieces[0].space,
+            "a resized block keeps its position");
         law(after == spaces || (done && !possible && reachable && after[0].start == spaces[0].start),
             "a resize calls the device only for the last block of a region that grows in place");
         within_limit(after);
@@ -266,8 +272,8 @@ public:
         const std::vector<space> before = s_.spaces();
         const bool records = records_left(before) >= 1;
         const bool occupied = !nodes_in(where).empty();
-        const bool usable_at_all = c_.slot != 0 ? before[where].size >= c_.slot + c_.slot_align
-                                                : usable(before[where], c_.nodes).size() != 0;
+        const bool usable_at_all =
+            c_.slot != 0 ? before[where].size >= c_.slot + c_.slot_align : usable(before[where], c_.nodes).size() != 0;
         const bool done = s_.remove(where);
         law(done == (!occupied && usable_at_all), "an extent is removable if and only if all of it is free");
         if (!done) return;
@@ -575,7 +581,8 @@ private:
                     law(free < wanted.size, "exhausted: fewer bytes are free than requested");
                 break;
             case refusal::fragmented:
-                if (counted) law(free >= wanted.size && !fitting, "fragmented: enough bytes are free, but not contiguous");
+                if (counted)
+                    law(free >= wanted.size && !fitting, "fragmented: enough bytes are free, but not contiguous");
                 break;
             case refusal::not_free: law(false, "not_free is a reason of allocate_at only"); break;
             case refusal::out_of_records:
@@ -595,7 +602,8 @@ private:
         }
         const bool strategy_answered = error.reason == refusal::exhausted || error.reason == refusal::fragmented ||
                                        error.reason == refusal::out_of_records;
-        if (counted && strategy_answered && !c_.grows) law(error.largest_hole == largest, "diagnose knows the largest hole");
+        if (counted && strategy_answered && !c_.grows)
+            law(error.largest_hole == largest, "diagnose knows the largest hole");
     }
 
     void within_limit(const std::vector<space>& spaces) const {

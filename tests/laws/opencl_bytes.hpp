@@ -16,13 +16,13 @@ struct buffer_bytes {
 
     void fill(const region& all, unsigned char value) const {
         const std::vector<unsigned char> bytes(all.size, value);
-        REQUIRE(::clEnqueueWriteBuffer(queue, all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr, nullptr) ==
-                CL_SUCCESS);
+        REQUIRE(::clEnqueueWriteBuffer(queue, all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
+                                       nullptr) == CL_SUCCESS);
     }
     [[nodiscard]] bool hold(const region& all, unsigned char value) const {
         std::vector<unsigned char> bytes(all.size);
-        REQUIRE(::clEnqueueReadBuffer(queue, all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr, nullptr) ==
-                CL_SUCCESS);
+        REQUIRE(::clEnqueueReadBuffer(queue, all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
+                                      nullptr) == CL_SUCCESS);
         return std::all_of(bytes.begin(), bytes.end(), [=](unsigned char byte) { return byte == value; });
     }
 };

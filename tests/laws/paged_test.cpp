@@ -10,17 +10,21 @@ constexpr row paged_memory[] = {
     {"paged: bump rows, bump tables", make<paged_over<even_pages, up, down>>, false, false},
     {"paged: best fit rows, bump tables", make<paged_over<even_pages, in_band, down>>, false, false},
     {"paged: bump rows, best fit tables", make<paged_over<uneven_pages, down, in_band>>, false, false},
-    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>, false, false},
+    {"paged: pool rows, best fit tables", make<paged_over<even_pages, pool<allot::pool_store::in_band, 0>, in_band>>,
+     false, false},
     {"paged: protected rows, best fit tables", make<paged_over<protected_pages, automatic, in_band>>, false, false},
-    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>, false, false},
-    {"paged: rows of handles, 32 bits, bump tables", make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>, false, false},
+    {"paged: rows of handles, best fit tables", make<paged_over<even_handles, automatic, in_band, allot::row_index<>>>,
+     false, false},
+    {"paged: rows of handles, 32 bits, bump tables",
+     make<paged_over<even_handles, beside_narrow, up, allot::row_offset<>>>, false, false},
     {"paged: stack rows, stack tables", make<paged_over<even_pages, stack, stack>>, false, false},
 };
 
 /// Combined.
 constexpr row combined_memory[] = {
     {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
-    {"fallback: pool, then best fit with a side table", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>, false, false},
+    {"fallback: pool, then best fit with a side table", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>,
+     false, false},
 };
 
 }  // namespace

@@ -44,19 +44,19 @@ struct piece {
 /// The free bytes that a strategy uses.
 enum class holes {
     anywhere,  // every range between blocks
-    above,  // after the last block
-    below,  // before the first block
-    between,  // between the last small block and the first large one: two ends
-    ring,  // after the newest block, and before the oldest if that is not after the newest
-    slots,  // whole slots
+    above,     // after the last block
+    below,     // before the first block
+    between,   // between the last small block and the first large one: two ends
+    ring,      // after the newest block, and before the oldest if that is not after the newest
+    slots,     // whole slots
 };
 
 /// Shape of the nodes of a strategy with records.
 struct node_shape {
-    number header = 0;  // bytes before each block
-    number granule = 1;  // divides sizes, and the positions of the caller's bytes
-    number least = 1;  // size of the smallest node
-    number tail = 0;  // bytes that are not used at the end of an extent
+    number header = 0;                      // bytes before each block
+    number granule = 1;                     // divides sizes, and the positions of the caller's bytes
+    number least = 1;                       // size of the smallest node
+    number tail = 0;                        // bytes that are not used at the end of an extent
     number first_align = 1, end_align = 1;  // divide the ends of the used part of an extent
 };
 
@@ -69,10 +69,10 @@ struct contract {
     number slot = 0, slot_align = 1, slot_count = ~number{0};  // holes::slots
     node_shape nodes;
     std::size_t records = 0;  // of a side table with a fixed number of them; 0 for any number
-    bool in_order = false;  // blocks are freed only in the order of reuse; any other order is reported
+    bool in_order = false;    // blocks are freed only in the order of reuse; any other order is reported
     bool gives_back = false;  // a failure may free memory: later offsets may differ, contents may not
     bool grows = false;
-    bool in_place = false;  // grows by one region that changes its size
+    bool in_place = false;    // grows by one region that changes its size
     bool one_by_one = false;  // grows, and uses only the newest region and later ones
     bool claims = false, resizes = false, resets = false, marks = false, trims = false, removes = false;
     number largest_offset = ~number{0};
@@ -93,11 +93,11 @@ public:
     [[nodiscard]] virtual number capacity(id held) = 0;
     [[nodiscard]] virtual allot::diagnosis diagnose(layout wanted) = 0;
     [[nodiscard]] virtual std::vector<piece> pieces(id held) = 0;  // with usable sizes
-    [[nodiscard]] virtual std::vector<space> spaces() = 0;  // a space that is not held has size 0
+    [[nodiscard]] virtual std::vector<space> spaces() = 0;         // a space that is not held has size 0
 
-    [[nodiscard]] virtual bool honours(number) { return true; }  // whether the bases support this alignment
-    [[nodiscard]] virtual bool may_grow(layout) { return false; }  // whether another region is within every limit
-    [[nodiscard]] virtual number largest_region() { return 0; }  // bound for the region that grows in place
+    [[nodiscard]] virtual bool honours(number) { return true; }     // whether the bases support this alignment
+    [[nodiscard]] virtual bool may_grow(layout) { return false; }   // whether another region is within every limit
+    [[nodiscard]] virtual number largest_region() { return 0; }     // bound for the region that grows in place
     [[nodiscard]] virtual std::size_t acquisitions() { return 0; }  // attempts, including failed ones
     [[nodiscard]] virtual std::size_t device_refusals() { return 0; }
     [[nodiscard]] virtual long device_error() { return 0; }
@@ -120,9 +120,9 @@ public:
 
 /// Properties of a subject that a driver requests.
 struct variant {
-    number bytes = 0;  // of memory; 0 for the default of the row
-    bool elsewhere = false;  // at other addresses, or in other handles, of the same alignment
-    bool aligned = false;  // to a whole page
+    number bytes = 0;         // of memory; 0 for the default of the row
+    bool elsewhere = false;   // at other addresses, or in other handles, of the same alignment
+    bool aligned = false;     // to a whole page
     std::size_t fail_on = 0;  // number of the acquisition that fails, counted from 1; 0 for none
 };
 using maker = std::function<std::unique_ptr<subject>(variant)>;

@@ -8,7 +8,8 @@ struct pinned : allot::host::heap {
 #endif
     allot::result<allot::region<void*>, error> acquire(allot::layout wanted) noexcept {
         const auto given = heap::acquire(wanted);
-        return given ? allot::result<allot::region<void*>, error>{*given} : decltype(acquire(wanted))::failure(given.error());
+        return given ? allot::result<allot::region<void*>, error>{*given}
+                     : decltype(acquire(wanted))::failure(given.error());
     }
 };
 

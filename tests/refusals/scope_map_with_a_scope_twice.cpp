@@ -6,7 +6,8 @@
 int main() {
     allot::naive<allot::host::heap> first, second;
 #ifdef MISUSE
-    const allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(first), allot::in_scope<allot::scope::vtcm>(second)};
+    const allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(first),
+                                    allot::in_scope<allot::scope::vtcm>(second)};
 #else
     const allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(first),
                                     allot::in_scope<allot::scope::vtcm, 1>(second)};

@@ -10,7 +10,8 @@ struct far_memory : allot::traits_of<allot::host::heap> {
 #endif
     allot::result<allot::region<void*>, error> acquire(allot::layout wanted) noexcept {
         const auto given = allot::host::heap{}.acquire(wanted);
-        return given ? allot::result<allot::region<void*>, error>{*given} : decltype(acquire(wanted))::failure(given.error());
+        return given ? allot::result<allot::region<void*>, error>{*given}
+                     : decltype(acquire(wanted))::failure(given.error());
     }
     void release(allot::region<void*> held) noexcept { allot::host::heap{}.release(held); }
 };

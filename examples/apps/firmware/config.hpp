@@ -29,8 +29,8 @@ struct options {
                                 .count = 8,
                                 .align = alignof(packet),
                                 .store = allot::pool_store::atomic_bitmap};
-    std::uint32_t packets_wanted = 64;        // the program ends after this number
-    std::uint32_t tick_cycles = 20'000;       // core cycles between interrupts; SysTick counts to 2^24
+    std::uint32_t packets_wanted = 64;   // the program ends after this number
+    std::uint32_t tick_cycles = 20'000;  // core cycles between interrupts; SysTick counts to 2^24
 };
 
 namespace boards {
@@ -50,7 +50,8 @@ inline constexpr options microbit{.runs = &keyword_spotting,
 /// Returns the options. Invalid options do not compile.
 template <options Options>
 [[nodiscard]] consteval options checked() noexcept {
-    static_assert(Options.fast_bytes > 0 && Options.slow_bytes > 0, "config: fast_bytes and slow_bytes must be greater than 0");
+    static_assert(Options.fast_bytes > 0 && Options.slow_bytes > 0,
+                  "config: fast_bytes and slow_bytes must be greater than 0");
     static_assert(allot::is_alignment(Options.tensor_align) && Options.tensor_align <= 64,
                   "config: tensor_align must be a power of two of at most 64");
     static_assert(Options.packets.slot >= sizeof(packet) && Options.packets.align >= alignof(packet),

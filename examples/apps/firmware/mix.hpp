@@ -21,8 +21,7 @@ namespace demo::mix {
 using uint = std::uint32_t;
 using ulong = std::uint64_t;
 
-#define ALLOT_DEMO_BOTH(...)                                                                                           \
-    __VA_ARGS__ inline constexpr char shared_source[] = #__VA_ARGS__;
+#define ALLOT_DEMO_BOTH(...) __VA_ARGS__ inline constexpr char shared_source[] = #__VA_ARGS__;
 
 ALLOT_DEMO_BOTH(
     static inline ulong weighed(uint word, uint position, uint number) {
@@ -52,8 +51,7 @@ ALLOT_DEMO_BOTH(
         x ^= x >> 15;
         x *= 0x846CA68Bu;
         return x ^ (x >> 16);
-    }
-)
+    })
 #undef ALLOT_DEMO_BOTH
 
 /// Returns a salt that differs for the outputs of all steps and, with `step` one past the last, for the network's

@@ -26,17 +26,17 @@ namespace detail {
 /// From the repository tensorflow/tflite-micro, tensorflow/lite/micro/memory_planner/greedy_memory_planner_test.cc, the
 /// test "TestPersonDetectionModel" (Apache-2.0): its numbers in reverse order, except for the first tensor.
 inline constexpr allot::plan_buffer person_detection[] = {
-    {.size = 9216, .live = {0, 30}},   // the 96 × 96 image, which is kept
-    {.size = 18432, .live = {0, 2}},   {.size = 18432, .live = {1, 3}},   {.size = 36864, .live = {2, 4}},
-    {.size = 9216, .live = {3, 5}},    {.size = 18432, .live = {4, 6}},   {.size = 18432, .live = {5, 7}},
-    {.size = 18432, .live = {6, 8}},   {.size = 4608, .live = {7, 9}},    {.size = 9216, .live = {8, 10}},
-    {.size = 9216, .live = {9, 11}},   {.size = 9216, .live = {10, 12}},  {.size = 2304, .live = {11, 13}},
-    {.size = 4608, .live = {12, 14}},  {.size = 4608, .live = {13, 15}},  {.size = 4608, .live = {14, 16}},
-    {.size = 4608, .live = {15, 17}},  {.size = 4608, .live = {16, 18}},  {.size = 4608, .live = {17, 19}},
-    {.size = 4608, .live = {18, 20}},  {.size = 4608, .live = {19, 21}},  {.size = 4608, .live = {20, 22}},
-    {.size = 4608, .live = {21, 23}},  {.size = 4608, .live = {22, 24}},  {.size = 1152, .live = {23, 25}},
-    {.size = 2304, .live = {24, 26}},  {.size = 2304, .live = {25, 27}},  {.size = 2304, .live = {26, 28}},
-    {.size = 256, .live = {27, 29}},   {.size = 3, .live = {28, 30}},     // the scores
+    {.size = 9216, .live = {0, 30}},  // the 96 × 96 image, which is kept
+    {.size = 18432, .live = {0, 2}},  {.size = 18432, .live = {1, 3}},  {.size = 36864, .live = {2, 4}},
+    {.size = 9216, .live = {3, 5}},   {.size = 18432, .live = {4, 6}},  {.size = 18432, .live = {5, 7}},
+    {.size = 18432, .live = {6, 8}},  {.size = 4608, .live = {7, 9}},   {.size = 9216, .live = {8, 10}},
+    {.size = 9216, .live = {9, 11}},  {.size = 9216, .live = {10, 12}}, {.size = 2304, .live = {11, 13}},
+    {.size = 4608, .live = {12, 14}}, {.size = 4608, .live = {13, 15}}, {.size = 4608, .live = {14, 16}},
+    {.size = 4608, .live = {15, 17}}, {.size = 4608, .live = {16, 18}}, {.size = 4608, .live = {17, 19}},
+    {.size = 4608, .live = {18, 20}}, {.size = 4608, .live = {19, 21}}, {.size = 4608, .live = {20, 22}},
+    {.size = 4608, .live = {21, 23}}, {.size = 4608, .live = {22, 24}}, {.size = 1152, .live = {23, 25}},
+    {.size = 2304, .live = {24, 26}}, {.size = 2304, .live = {25, 27}}, {.size = 2304, .live = {26, 28}},
+    {.size = 256, .live = {27, 29}},  {.size = 3, .live = {28, 30}},  // the scores
 };
 
 /// TensorFlow Lite Micro's example micro_speech, the network "tiny_conv" of TensorFlow's speech_commands/models.py with 49

@@ -27,9 +27,9 @@ namespace firmware {
 
 template <options Options>
 class packets {
-    using slots = allot::arena<allot::host::static_storage<Options.packets.slot * Options.packets.count,
-                                                           Options.packets.align>,
-                               allot::pool<Options.packets>>;
+    using slots =
+        allot::arena<allot::host::static_storage<Options.packets.slot * Options.packets.count, Options.packets.align>,
+                     allot::pool<Options.packets>>;
     using pool = std::conditional_t<Options.packets.store == allot::pool_store::atomic_bitmap, slots,
                                     allot::synchronized<slots, board::interrupts_off>>;
     using slot = typename pool::block_type;

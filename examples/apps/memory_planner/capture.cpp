@@ -79,7 +79,8 @@ private:
             return true;
         };
         try {
-            return json::parse(counting_iterator{text.data(), &line}, counting_iterator{text.data() + text.size(), &line}, keep_lines);
+            return json::parse(counting_iterator{text.data(), &line},
+                               counting_iterator{text.data() + text.size(), &line}, keep_lines);
         } catch (const json::exception& reason) {
             line_ = line;
             const std::string what = reason.what();
@@ -110,14 +111,18 @@ private:
         if (!value.is_number_unsigned()) refuse("\"" + std::string{name} + "\" is not an unsigned 64-bit integer");
         return value.get<std::uint64_t>();
     }
-    [[nodiscard]] std::uint64_t number(const json& object, const char* name) const { return number_of(member(object, name), name); }
+    [[nodiscard]] std::uint64_t number(const json& object, const char* name) const {
+        return number_of(member(object, name), name);
+    }
     [[nodiscard]] std::int64_t step(const json& object, const char* name) const {
         const json& value = member(object, name);
-        const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+        const bool fits =
+            value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
         if (!fits) refuse("\"" + std::string{name} + "\" is not a 64-bit integer");
         return value.get<std::int64_t>();
     }
-    [[nodiscard]] std::size_t known(const std::unordered_map<std::uint64_t, std::size_t>& all, std::uint64_t id, const char* kind) const {
+    [[nodiscard]] std::size_t known(const std::unordered_map<std::uint64_t, std::size_t>& all, std::uint64_t id,
+                                    const char* kind) const {
         const auto found = all.find(id);
         if (found == all.end()) refuse("unknown " + std::string{kind} + " " + std::to_string(id));
         return found->second;
@@ -125,11 +130,13 @@ private:
 
     void add_pool(const json& pool) {
         const std::uint64_t id = number(pool, "id");
-        if (!pools_.emplace(id, made_.memories.size()).second) refuse("the pool id " + std::to_string(id) + " is already used");
+        if (!pools_.emplace(id, made_.memories.size()).second)
+            refuse("the pool id " + std::to_string(id) + " is already used");
         memory fresh{string(pool, "name")};
         for (const memory& other : made_.memories)
             if (other.name == fresh.name) refuse("the pool name \"" + fresh.name + "\" is already used");
-        if (const json& capacity = member(pool, "capacity"); !capacity.is_null()) fresh.capacity = number_of(capacity, "capacity");
+        if (const json& capacity = member(pool, "capacity"); !capacity.is_null())
+            fresh.capacity = number_of(capacity, "capacity");
         for (const json& range : member(pool, "reserved_ranges", json::value_t::array)) {
             at(range, "a reserved range");
             const std::uint64_t begin = number(range, "begin"), end = number(range, "end");
@@ -144,7 +151,8 @@ private:
         const std::uint64_t id = number(buffer, "id");
         if (!buffers_.emplace(id, index).second) refuse("the buffer id " + std::to_string(id) + " is already used");
         allot::plan_buffer fresh{.size = number(buffer, "size"), .live = {}, .align = number(buffer, "alignment")};
-        if (!allot::is_alignment(fresh.align)) refuse("the alignment " + std::to_string(fresh.align) + " is not a power of two");
+        if (!allot::is_alignment(fresh.align))
+            refuse("the alignment " + std::to_string(fresh.align) + " is not a power of two");
         if (!allot::checked_add(sum_, fresh.size, sum_)) refuse("the sum of the sizes up to here exceeds 64 bits");
         made_.names.push_back(string(buffer, "name"));
 
@@ -159,13 +167,15 @@ private:
             if (live.until <= live.from)
                 refuse("upper, " + std::to_string(live.until) + ", is not above lower, " + std::to_string(live.from));
             const auto next = lives.lower_bound(live.from);
-            if ((next != lives.end() && next->first < live.until) || (next != lives.begin() && std::prev(next)->second > live.from))
+            if ((next != lives.end() && next->first < live.until) ||
+                (next != lives.begin() && std::prev(next)->second > live.from))
                 refuse("two lifetimes of the buffer " + std::to_string(id) + " overlap");
             if (lives.empty()) fresh.live = live;
             else made_.revivals.push_back({index, live});
             lives.emplace_hint(next, live.from, live.until);
-            made_.rows.push_back({index, std::to_string(id) + ',' + std::to_string(live.from) + ',' + std::to_string(live.until) + ',' +
-                                             std::to_string(fresh.size) + ',' + std::to_string(fresh.align)});
+            made_.rows.push_back({index, std::to_string(id) + ',' + std::to_string(live.from) + ',' +
+                                             std::to_string(live.until) + ',' + std::to_string(fresh.size) + ',' +
+                                             std::to_string(fresh.align)});
         }
         if (lives.empty()) refuse("the buffer " + std::to_string(id) + " has no lifetime");
         made_.buffers.push_back(fresh);
@@ -176,7 +186,8 @@ private:
         const auto pairs = [&](const char* name, auto add) {
             for (const json& pair : member(constraints, name, json::value_t::array)) {
                 at(pair, "a pair");
-                const allot::plan_pair read{known(buffers_, number(pair, "first"), "buffer"), known(buffers_, number(pair, "second"), "buffer")};
+                const allot::plan_pair read{known(buffers_, number(pair, "first"), "buffer"),
+                                            known(buffers_, number(pair, "second"), "buffer")};
                 if (read.first == read.second) refuse("both buffers of the pair are the same");
                 add(read, made_.memory_of[read.first] == made_.memory_of[read.second]);
             }
@@ -195,8 +206,10 @@ private:
         for (const json& pin : member(constraints, "pinned_allocations", json::value_t::array)) {
             at(pin, "a pin");
             const std::size_t buffer = known(buffers_, number(pin, "buffer"), "buffer");
-            if (known(pools_, number(pin, "pool"), "pool") != made_.memory_of[buffer]) refuse("the buffer is not allowed in that pool");
-            if (member(pin, "exclusive_for_all_time", json::value_t::boolean).get<bool>()) refuse("exclusive pins are not supported");
+            if (known(pools_, number(pin, "pool"), "pool") != made_.memory_of[buffer])
+                refuse("the buffer is not allowed in that pool");
+            if (member(pin, "exclusive_for_all_time", json::value_t::boolean).get<bool>())
+                refuse("exclusive pins are not supported");
             made_.fixed.push_back({buffer, number(pin, "offset")});
         }
     }

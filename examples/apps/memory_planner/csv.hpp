@@ -60,7 +60,8 @@ private:
     void add(std::string_view line) {
         const auto commas = static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
         if (commas + 1 != fields_.size())
-            refuse("the row has " + std::to_string(commas + 1) + " columns instead of " + std::to_string(fields_.size()));
+            refuse("the row has " + std::to_string(commas + 1) + " columns instead of " +
+                   std::to_string(fields_.size()));
         std::string_view left = line;
         for (std::string_view& field : fields_) {
             const std::size_t end = std::min(left.find(','), left.size());
@@ -79,8 +80,10 @@ private:
         buffer.size = number<std::uint64_t>("size", fields_[3]);
         if (fields_.size() == 5) buffer.align = number<std::uint64_t>("alignment", fields_[4]);
         if (buffer.live.until <= buffer.live.from)
-            refuse("upper, " + std::to_string(buffer.live.until) + ", is not above lower, " + std::to_string(buffer.live.from));
-        if (!allot::is_alignment(buffer.align)) refuse("the alignment " + std::to_string(buffer.align) + " is not a power of two");
+            refuse("upper, " + std::to_string(buffer.live.until) + ", is not above lower, " +
+                   std::to_string(buffer.live.from));
+        if (!allot::is_alignment(buffer.align))
+            refuse("the alignment " + std::to_string(buffer.align) + " is not a power of two");
         if (!allot::checked_add(sum_, buffer.size, sum_)) refuse("the sum of the sizes up to here exceeds 64 bits");
 
         made_.rows.push_back({made_.buffers.size(), std::string{line}});
@@ -96,7 +99,8 @@ private:
         const auto [stopped, problem] = std::from_chars(text.data(), end, value);
         if (problem == std::errc::result_out_of_range) refuse(column + ", " + std::string{text} + ", exceeds 64 bits");
         if (problem != std::errc{} || stopped != end)
-            refuse(column + ", \"" + std::string{text} + "\", is not an integer" + (std::is_unsigned_v<Number> ? " of 0 or more" : ""));
+            refuse(column + ", \"" + std::string{text} + "\", is not an integer" +
+                   (std::is_unsigned_v<Number> ? " of 0 or more" : ""));
         return value;
     }
 

@@ -62,7 +62,8 @@ that cannot be planned, or a file that cannot be written; 3 if the validator rej
 #ifdef ALLOT_PLAN_JSON
         return read_capture(demo::text_of(path), path);
 #else
-        throw input_error{path + ": this program was built without nlohmann's JSON library (Debian: nlohmann-json3-dev)"};
+        throw input_error{path +
+                          ": this program was built without nlohmann's JSON library (Debian: nlohmann-json3-dev)"};
 #endif
     }
     return csv_reader{path}.read(demo::text_of(path));
@@ -76,13 +77,15 @@ that cannot be planned, or a file that cannot be written; 3 if the validator rej
 /// Applies the memories of the command line.
 void set_memories(input& given, const options& chosen) {
     if (chosen.capacity) {
-        if (given.memories.size() != 1) throw usage_error{"the file has several memories; give --memory NAME:BYTES instead of --capacity"};
+        if (given.memories.size() != 1)
+            throw usage_error{"the file has several memories; give --memory NAME:BYTES instead of --capacity"};
         given.memories[0].capacity = *chosen.capacity;
     }
     if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
     if (is_spread(given, chosen)) return;
     for (const memory& wanted : chosen.memories) {
-        const auto found = std::find_if(given.memories.begin(), given.memories.end(), [&](const memory& m) { return m.name == wanted.name; });
+        const auto found = std::find_if(given.memories.begin(), given.memories.end(),
+                                        [&](const memory& m) { return m.name == wanted.name; });
         if (found == given.memories.end()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
         found->capacity = wanted.capacity;
     }
@@ -103,13 +106,14 @@ void write_file(const std::string& path, Write write) {
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
     if (chosen.moves && !is_spread(given, chosen))
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
-    outcome made = chosen.pages               ? in_pages(given, *chosen.pages)
+    outcome made = chosen.pages                ? in_pages(given, *chosen.pages)
                    : !is_spread(given, chosen) ? plan_input(given, chosen.budget.has_value(), watch)
-                   : chosen.moves              ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
-                                               : spread(given, chosen.memories, chosen.budget.has_value(), watch);
+                   : chosen.moves ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
+                                  : spread(given, chosen.memories, chosen.budget.has_value(), watch);
     made.seconds = watched.seconds();
     watched.clear();
-    if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made); !mistake.empty()) {
+    if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made);
+        !mistake.empty()) {
         std::cerr << "memory_planner: " << given.path << ": the validator rejects the plan: " << mistake << '\n';
         return 3;
     }
@@ -117,7 +121,8 @@ void write_file(const std::string& path, Write write) {
     // A picture is useful for a plan that does not fit. A table is not written, because a program could use it as a
     // plan.
     if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
-    if (!chosen.out.empty() && made.fits()) write_file(chosen.out, [&](std::ostream& out) { write_table(out, given, made); });
+    if (!chosen.out.empty() && made.fits())
+        write_file(chosen.out, [&](std::ostream& out) { write_table(out, given, made); });
     write_line(chosen.json ? std::cerr : std::cout, given, made);
     if (chosen.json) write_json(std::cout, given, made);
     if (!std::cout.flush()) throw std::runtime_error{"standard output cannot be written"};

@@ -14,15 +14,16 @@ namespace planner {
     for (const demo::tensor& each : net.tensors) {
         const std::size_t id = made.buffers.size();
         const allot::lifetime live{static_cast<std::int64_t>(each.first), static_cast<std::int64_t>(each.last) + 1};
-        made.rows.push_back({id, std::to_string(id) + ',' + std::to_string(live.from) + ',' + std::to_string(live.until) + ',' +
-                                     std::to_string(each.size)});
+        made.rows.push_back({id, std::to_string(id) + ',' + std::to_string(live.from) + ',' +
+                                     std::to_string(live.until) + ',' + std::to_string(each.size)});
         made.buffers.push_back({.size = each.size, .live = live});
         made.names.push_back(each.name);
         made.memory_of.push_back(0);
     }
     for (std::size_t now = 0; now != net.steps.size(); ++now) {
         for (const std::size_t id : net.steps[now].reads) made.accesses.push_back({id, static_cast<std::int64_t>(now)});
-        for (const std::size_t id : net.steps[now].writes) made.accesses.push_back({id, static_cast<std::int64_t>(now), true});
+        for (const std::size_t id : net.steps[now].writes)
+            made.accesses.push_back({id, static_cast<std::int64_t>(now), true});
     }
     for (std::size_t id = 0; id != net.tensors.size(); ++id)  // the user of the network reads its outputs
         if (net.tensors[id].is_output) made.accesses.push_back({id, static_cast<std::int64_t>(net.tensors[id].last)});

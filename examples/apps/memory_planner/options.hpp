@@ -48,9 +48,11 @@ struct usage_error : std::runtime_error {
 /// Parses NAME:BYTES or NAME:BYTES:COST.
 [[nodiscard]] inline memory memory_of(const std::string& text) {
     const std::size_t colon = text.find(':');
-    if (colon == 0 || colon == std::string::npos) throw usage_error{"a memory needs the form NAME:BYTES[:COST], not \"" + text + "\""};
+    if (colon == 0 || colon == std::string::npos)
+        throw usage_error{"a memory needs the form NAME:BYTES[:COST], not \"" + text + "\""};
     const std::string name = text.substr(0, colon);
-    if (name.find_first_of(",\"") != std::string::npos) throw usage_error{"the name of a memory must not contain quotes or commas"};
+    if (name.find_first_of(",\"") != std::string::npos)
+        throw usage_error{"the name of a memory must not contain quotes or commas"};
     const std::string_view rest = std::string_view{text}.substr(colon + 1);
     const std::size_t second = rest.find(':');
     memory made{name, bytes_of(rest.substr(0, second))};
@@ -58,7 +60,8 @@ struct usage_error : std::runtime_error {
     const std::string_view cost = rest.substr(second + 1);
     std::uint64_t value = 0;
     const auto [end, problem] = std::from_chars(cost.data(), cost.data() + cost.size(), value);
-    if (problem != std::errc{} || end != cost.data() + cost.size()) throw usage_error{"\"" + std::string{cost} + "\" is not a cost per byte"};
+    if (problem != std::errc{} || end != cost.data() + cost.size())
+        throw usage_error{"\"" + std::string{cost} + "\" is not a cost per byte"};
     made.cost = value;
     return made;
 }
@@ -75,7 +78,8 @@ struct usage_error : std::runtime_error {
             return arguments[++i];
         };
         if (argument.empty() || argument[0] != '-') {
-            if (!chosen.file.empty()) throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
+            if (!chosen.file.empty())
+                throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
             chosen.file = argument;
         } else if (name == "--capacity") {
             chosen.capacity = bytes_of(value());
@@ -89,7 +93,8 @@ struct usage_error : std::runtime_error {
             chosen.memories.push_back(fresh);
             const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
             if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
-                throw usage_error{"memory \"" + fresh.name + "\" costs less than the previous one; give memories in ascending order of cost"};
+                throw usage_error{"memory \"" + fresh.name +
+                                  "\" costs less than the previous one; give memories in ascending order of cost"};
         } else if (name == "--budget") {
             chosen.budget = seconds_of(value());
         } else if (name == "--out") {
@@ -108,9 +113,12 @@ struct usage_error : std::runtime_error {
     }
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
-    if (chosen.moves && chosen.memories.size() < 2) throw usage_error{"--moves needs several memories; give --memory for each"};
-    if (chosen.capacity && !chosen.memories.empty()) throw usage_error{"--capacity cannot be given with --memory, which states the size"};
-    if (chosen.pages && !chosen.memories.empty()) throw usage_error{"--pages cannot be given with --memory; state the size of the memory with --capacity"};
+    if (chosen.moves && chosen.memories.size() < 2)
+        throw usage_error{"--moves needs several memories; give --memory for each"};
+    if (chosen.capacity && !chosen.memories.empty())
+        throw usage_error{"--capacity cannot be given with --memory, which states the size"};
+    if (chosen.pages && !chosen.memories.empty())
+        throw usage_error{"--pages cannot be given with --memory; state the size of the memory with --capacity"};
     return chosen;
 }
 

@@ -40,11 +40,13 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
         throw input_error{given.path + ": the buffers have more than " + std::to_string(most_pages) + " pages of " +
                           std::to_string(page_size) + " bytes"};
 
-    paged_plan pages{page_size, 0, std::vector<std::uint32_t>(given.buffers.size() + 1), std::vector<std::uint32_t>(*in_all)};
+    paged_plan pages{page_size, 0, std::vector<std::uint32_t>(given.buffers.size() + 1),
+                     std::vector<std::uint32_t>(*in_all)};
     allot::plan_heap workspace{max(allot::pages_space(problem), allot::bound_space(problem))};
     const auto count = allot::plan_pages(problem, page_size, pages.first, pages.names, workspace);
     std::vector<allot::plan_buffer> buffers = given.buffers;  // in pages instead of bytes
-    for (std::size_t i = 0; i != buffers.size(); ++i) buffers[i] = {.size = pages.of(i).size(), .live = buffers[i].live};
+    for (std::size_t i = 0; i != buffers.size(); ++i)
+        buffers[i] = {.size = pages.of(i).size(), .live = buffers[i].live};
     const auto bound = allot::bound_of({.buffers = buffers}, workspace);
     if (!count || !bound) throw std::logic_error{"the buffers cannot be planned in pages"};
     pages.count = *count;
@@ -52,7 +54,8 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
     if (!allot::checked_multiply(page_size, std::uint64_t{*count}, plan.peak))
         throw input_error{given.path + ": the pages that live at the same time exceed 64 bits of addresses"};
     plan.bound = bound->bytes * page_size;
-    plan.status = plan.bound > given.memories[0].capacity ? allot::plan_status::infeasible : allot::plan_status::optimal;
+    plan.status =
+        plan.bound > given.memories[0].capacity ? allot::plan_status::infeasible : allot::plan_status::optimal;
 
     outcome made;
     std::vector<std::size_t> all;
@@ -69,10 +72,12 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
     if (plan.peak != plan.bound) return "the number of pages exceeds the lower bound";
     const allot::plan_problem problem{.buffers = given.buffers};
     allot::plan_heap workspace{allot::validate_pages_space(problem, pages.count)};
-    const allot::pages_violation found = allot::validate_pages(problem, pages.page_size, pages.first, pages.names, pages.count, workspace);
+    const allot::pages_violation found =
+        allot::validate_pages(problem, pages.page_size, pages.first, pages.names, pages.count, workspace);
     if (found.kind == allot::pages_violation_kind::none) return {};
     const auto name = [&](std::size_t i) { return i < given.names.size() ? given.names[i] : std::to_string(i); };
-    return "violation " + std::to_string(static_cast<int>(found.kind)) + " of the pages of " + name(found.first) + " and " + name(found.second);
+    return "violation " + std::to_string(static_cast<int>(found.kind)) + " of the pages of " + name(found.first) +
+           " and " + name(found.second);
 }
 
 }  // namespace planner

@@ -34,10 +34,11 @@ public:
     }
 
     void write(std::ostream& out) const {
-        const double width = std::max(minimum_width, side + (panel_side + plot_width_) * static_cast<double>(shown_.size()));
+        const double width =
+            std::max(minimum_width, side + (panel_side + plot_width_) * static_cast<double>(shown_.size()));
         const double height = top + plot_height + 48;
-        out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 " << width
-            << ' ' << height << "\">\n"
+        out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
+            << "\" viewBox=\"0 0 " << width << ' ' << height << "\">\n"
             << style << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
         demo::text(out, panel_side, 34, "name", given_.path.substr(given_.path.find_last_of('/') + 1));
         demo::text(out, panel_side, 56, "note",
@@ -60,7 +61,8 @@ private:
         ".peak{stroke:#1f2a33;stroke-width:1}.capacity{stroke:#1f2a33;stroke-width:3}"
         ".bound{stroke:#c2502e;stroke-width:2;stroke-dasharray:7 5}"
         ".reserved{fill:#d5d9dd}.outlined{stroke:#fff;stroke-width:.6}"
-        ".c0{fill:#6a93bb}.c1{fill:#86a9cb}.c2{fill:#9dbad6}.c3{fill:#78a8a4}.c4{fill:#b4c6de}.c5{fill:#93bdb5}.c6{fill:#5f86b3}"
+        ".c0{fill:#6a93bb}.c1{fill:#86a9cb}.c2{fill:#9dbad6}.c3{fill:#78a8a4}.c4{fill:#b4c6de}.c5{fill:#93bdb5}.c6{"
+        "fill:#5f86b3}"
         "rect[class]:hover,path:hover{stroke:#1f2a33;stroke-width:1.5}</style>\n";
     static constexpr std::size_t tints = 7;
 
@@ -95,16 +97,19 @@ private:
         };
 
         demo::text(out, x, top - 40, "title", where.name);
-        const std::string pages = made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
+        const std::string pages =
+            made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
         const std::string of = where.capacity == unlimited ? " bytes" : " of " + bytes(where.capacity) + " bytes";
         demo::text(out, x, top - 22, "", bytes(plan.peak) + of + pages);
-        if (!made_.cost) demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + gap_text(plan.peak, plan.bound));
+        if (!made_.cost)
+            demo::text(out, x, top - 6, "", "lower bound " + bytes(plan.bound) + gap_text(plan.peak, plan.bound));
         addresses(out, x, highest, per_byte, floor);
         steps(out, x, floor);
 
         for (const allot::plan_reserved& range : where.reserved) {
             const double begin = std::max(up(range.offset + range.size), top), end = std::max(up(range.offset), top);
-            rectangle(out, "reserved", x, begin, plot_width_, end - begin, "reserved: " + bytes(range.size) + " bytes at " + bytes(range.offset));
+            rectangle(out, "reserved", x, begin, plot_width_, end - begin,
+                      "reserved: " + bytes(range.size) + " bytes at " + bytes(range.offset));
         }
         each_life([&](std::size_t buffer, allot::lifetime live) {
             if (given_.memory_of[buffer] != m) return;
@@ -116,7 +121,8 @@ private:
         demo::line(out, x, up(plan.bound), x + plot_width_, up(plan.bound), "bound");
     }
 
-    void draw(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double low, double per_byte) const {
+    void draw(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double low,
+              double per_byte) const {
         const std::uint64_t size = given_.buffers[buffer].size;
         if (size == 0) return;
         const std::string& name = given_.names[buffer];
@@ -125,7 +131,8 @@ private:
                   title_of(buffer, live, bytes(size) + " bytes at " + bytes(made_.offsets[buffer])));
         tag(out, name, begin, low, wide, high);
     }
-    void draw_pages(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double floor, double per_byte) const {
+    void draw_pages(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double floor,
+                    double per_byte) const {
         const std::span<const std::uint32_t> pages = made_.pages->of(buffer);
         if (pages.empty()) return;
         std::vector<std::uint32_t> upwards(pages.begin(), pages.end());
@@ -137,16 +144,17 @@ private:
             const std::size_t first = at++;
             while (at != upwards.size() && upwards[at] == upwards[at - 1] + 1) ++at;
             const double low = floor - upwards[first] * page, high = static_cast<double>(at - first) * page;
-            shape += 'M' + demo::number(begin) + ' ' + demo::number(low) + 'h' + demo::number(wide) + 'v' + demo::number(-high) + 'h' +
-                     demo::number(-wide) + 'z';
+            shape += 'M' + demo::number(begin) + ' ' + demo::number(low) + 'h' + demo::number(wide) + 'v' +
+                     demo::number(-high) + 'h' + demo::number(-wide) + 'z';
             if (high > highest) {
                 highest = high;
                 highest_low = low;
             }
         }
         out << "<path class=\"" << kind_of(buffer, wide, highest) << "\" d=\"" << shape << "\"><title>"
-            << demo::escaped(title_of(buffer, live, bytes(given_.buffers[buffer].size) + " bytes in " + bytes(pages.size()) +
-                                                        (pages.size() == 1 ? " page: " : " pages: ") + list_of(pages, 60)))
+            << demo::escaped(title_of(buffer, live,
+                                      bytes(given_.buffers[buffer].size) + " bytes in " + bytes(pages.size()) +
+                                          (pages.size() == 1 ? " page: " : " pages: ") + list_of(pages, 60)))
             << "</title></path>\n";
         tag(out, given_.names[buffer], begin, highest_low, wide, highest);
     }
@@ -154,16 +162,19 @@ private:
         return "c" + std::to_string(buffer % tints) + (high > 2.5 && wide > 2.5 ? " outlined" : "");
     }
     [[nodiscard]] std::string title_of(std::size_t buffer, allot::lifetime live, const std::string& where) const {
-        return given_.names[buffer] + ": " + where + ", steps " + std::to_string(live.from) + " to " + std::to_string(live.until);
+        return given_.names[buffer] + ": " + where + ", steps " + std::to_string(live.from) + " to " +
+               std::to_string(live.until);
     }
     static void tag(std::ostream& out, const std::string& name, double begin, double low, double wide, double high) {
         if (high >= 13 && wide >= 6.6 * static_cast<double>(name.size()) + 6)
             demo::text(out, begin + wide / 2, low - high / 2 + 3.5, "tag", name, "middle");
     }
 
-    static void rectangle(std::ostream& out, const char* kind, double x, double y, double wide, double high, const std::string& title) {
-        out << "<rect class=\"" << kind << "\" x=\"" << demo::number(x) << "\" y=\"" << demo::number(y) << "\" width=\"" << demo::number(wide)
-            << "\" height=\"" << demo::number(high) << "\"><title>" << demo::escaped(title) << "</title></rect>\n";
+    static void rectangle(std::ostream& out, const char* kind, double x, double y, double wide, double high,
+                          const std::string& title) {
+        out << "<rect class=\"" << kind << "\" x=\"" << demo::number(x) << "\" y=\"" << demo::number(y) << "\" width=\""
+            << demo::number(wide) << "\" height=\"" << demo::number(high) << "\"><title>" << demo::escaped(title)
+            << "</title></rect>\n";
     }
 
     void addresses(std::ostream& out, double x, double highest, double per_byte, double floor) const {
@@ -185,10 +196,12 @@ private:
         const double about = demo::round_part(static_cast<double>(length_), plot_width_ / 75);
         const auto part = static_cast<std::int64_t>(std::clamp(about, 1.0, 0x1p62));
         const std::int64_t behind = earliest_ % part;  // the multiple of `part` towards zero
-        for (auto at = static_cast<std::uint64_t>(behind > 0 ? part - behind : -behind); at <= length_; at += static_cast<std::uint64_t>(part)) {
+        for (auto at = static_cast<std::uint64_t>(behind > 0 ? part - behind : -behind); at <= length_;
+             at += static_cast<std::uint64_t>(part)) {
             const double tick = x + static_cast<double>(at) / static_cast<double>(length_) * plot_width_;
             demo::line(out, tick, floor, tick, floor + 5, "axis");
-            demo::text(out, tick, floor + 19, "", std::to_string(static_cast<std::int64_t>(static_cast<std::uint64_t>(earliest_) + at)), "middle");
+            demo::text(out, tick, floor + 19, "",
+                       std::to_string(static_cast<std::int64_t>(static_cast<std::uint64_t>(earliest_) + at)), "middle");
             if (length_ - at < static_cast<std::uint64_t>(part)) break;
         }
         demo::text(out, x + plot_width_, floor + 36, "", "step", "end");

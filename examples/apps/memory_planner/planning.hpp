@@ -31,7 +31,8 @@ struct planned_memory {
 struct paged_plan {
     std::uint64_t page_size = 0;
     std::uint32_t count = 0;
-    std::vector<std::uint32_t> first, names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1], below count
+    std::vector<std::uint32_t> first,
+        names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1], below count
 
     [[nodiscard]] std::span<const std::uint32_t> of(std::size_t buffer) const {
         return std::span{names}.subspan(first[buffer], first[buffer + 1] - first[buffer]);
@@ -47,12 +48,14 @@ struct outcome {
     std::vector<planned_memory> memories;  // as in the input
     std::vector<std::uint64_t> offsets;    // by buffer; empty for pages
     std::optional<paged_plan> pages{};
-    std::uint64_t spilled = 0;             // bytes that do not fit the first of several memories
-    std::optional<spread_cost> cost{};     // if set, a memory's bound is that of its chosen buffers
+    std::uint64_t spilled = 0;                 // bytes that do not fit the first of several memories
+    std::optional<spread_cost> cost{};         // if set, a memory's bound is that of its chosen buffers
     std::optional<allot::moves_plan> moves{};  // if set, all other members refer to pieces of buffers
     double seconds = 0;
 
-    [[nodiscard]] bool fits() const { return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible; }
+    [[nodiscard]] bool fits() const {
+        return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible;
+    }
     /// Returns the worst status of all memories.
     [[nodiscard]] allot::plan_status status() const {
         allot::plan_status worst = allot::plan_status::optimal;
@@ -87,7 +90,9 @@ public:
         keep_pairs(whole.together, together_);
         keep_pairs(whole.apart, apart_);
     }
-    [[nodiscard]] allot::plan_problem problem() const { return {buffers_, revivals_, fixed_, together_, apart_, reserved_}; }
+    [[nodiscard]] allot::plan_problem problem() const {
+        return {buffers_, revivals_, fixed_, together_, apart_, reserved_};
+    }
     [[nodiscard]] const std::vector<std::size_t>& members() const { return members_; }
 
 private:
@@ -104,7 +109,8 @@ private:
 /// Returns the reason why a problem cannot be planned, as a clause.
 [[nodiscard]] inline std::string reason(allot::plan_refusal reason) {
     switch (reason) {
-        case allot::plan_refusal::contradiction: return "its fixed offset collides with another, or a pair is both together and apart";
+        case allot::plan_refusal::contradiction:
+            return "its fixed offset collides with another, or a pair is both together and apart";
         case allot::plan_refusal::fixed_misaligned: return "its fixed offset is not a multiple of its alignment";
         case allot::plan_refusal::wraps: return "its end exceeds 64 bits";
         case allot::plan_refusal::too_large: return "the bytes that live at the same time exceed 64 bits";
@@ -115,11 +121,13 @@ private:
 
 /// Repeats planning with more effort until `watch` returns true.
 template <class Watch>
-[[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(const allot::plan_problem& problem,
-                                                                                        allot::plan_options options, Watch watch) {
+[[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(
+    const allot::plan_problem& problem, allot::plan_options options, Watch watch) {
     auto best = allot::plan(problem, options, watch);
-    const auto is_done = [&] { return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
-                                      (best->status == allot::plan_status::feasible && options.capacity != unlimited); };
+    const auto is_done = [&] {
+        return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
+               (best->status == allot::plan_status::feasible && options.capacity != unlimited);
+    };
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
     while (!is_done() && options.effort < most_effort && !watch({best->peak, best->bound})) {
         options.effort *= 4;
@@ -130,9 +138,10 @@ template <class Watch>
         const std::uint64_t bound = std::max(next->bound, best->bound);
         if (next->peak < best->peak) best = std::move(next);
         best->bound = bound;
-        best->status = best->peak <= options.capacity ? (best->peak == bound ? allot::plan_status::optimal : allot::plan_status::feasible)
-                       : bound > options.capacity     ? allot::plan_status::infeasible
-                                                      : allot::plan_status::out_of_budget;
+        best->status = best->peak <= options.capacity
+                           ? (best->peak == bound ? allot::plan_status::optimal : allot::plan_status::feasible)
+                       : bound > options.capacity ? allot::plan_status::infeasible
+                                                  : allot::plan_status::out_of_budget;
     }
     return best;
 }
@@ -149,9 +158,11 @@ template <class Watch>
         const allot::plan_violation found = allot::validate(
             mine.problem(), offsets, fits ? std::min(plan.peak, given.memories[m].capacity) : plan.peak, workspace);
         if (found.kind == allot::plan_violation_kind::none) continue;
-        const auto name = [&](std::size_t i) { return i < offsets.size() ? given.names[mine.members()[i]] : std::to_string(i); };
-        return given.memories[m].name + ": violation " + std::to_string(static_cast<int>(found.kind)) + " of " + name(found.first) +
-               " and " + name(found.second);
+        const auto name = [&](std::size_t i) {
+            return i < offsets.size() ? given.names[mine.members()[i]] : std::to_string(i);
+        };
+        return given.memories[m].name + ": violation " + std::to_string(static_cast<int>(found.kind)) + " of " +
+               name(found.first) + " and " + name(found.second);
     }
     return {};
 }
@@ -170,10 +181,13 @@ template <class Watch>
                                           : allot::plan(mine.problem(), options, mine_watched);
         if (!plan) {
             const std::size_t which = plan.error().which;
-            throw input_error{given.path + ": " + (which < mine.members().size() ? "buffer " + given.names[mine.members()[which]] : "the problem") +
-                              ": " + reason(plan.error().reason)};
+            throw input_error{
+                given.path + ": " +
+                (which < mine.members().size() ? "buffer " + given.names[mine.members()[which]] : "the problem") +
+                ": " + reason(plan.error().reason)};
         }
-        for (std::size_t i = 0; i != mine.members().size(); ++i) made.offsets[mine.members()[i]] = plan->places[i].offset;
+        for (std::size_t i = 0; i != mine.members().size(); ++i)
+            made.offsets[mine.members()[i]] = plan->places[i].offset;
         made.memories.push_back({mine.members(), *plan});
     }
     return made;
@@ -185,21 +199,28 @@ struct no_room : std::runtime_error {
 };
 
 [[noreturn]] inline void refuse(const input& given, allot::plan_error error) {
-    throw input_error{given.path + ": " + (error.which < given.names.size() ? "buffer " + given.names[error.which] : "the problem") + ": " +
+    throw input_error{given.path + ": " +
+                      (error.which < given.names.size() ? "buffer " + given.names[error.which] : "the problem") + ": " +
                       reason(error.reason)};
 }
 [[nodiscard]] inline std::vector<allot::plan_memory> costs_of(const std::vector<memory>& over) {
     std::vector<allot::plan_memory> made;
-    for (const memory& each : over) made.push_back({.capacity = each.capacity, .cost = each.cost.value_or(made.size())});
+    for (const memory& each : over)
+        made.push_back({.capacity = each.capacity, .cost = each.cost.value_or(made.size())});
     return made;
 }
-inline void add_memories(outcome& made, const input& given, allot::plan_status status, const std::vector<allot::memory_needs>& needs) {
+inline void add_memories(outcome& made, const input& given, allot::plan_status status,
+                         const std::vector<allot::memory_needs>& needs) {
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const part mine{given, m};
         allot::plan_heap workspace{allot::bound_space(mine.problem())};
         const auto bound = allot::bound_of(mine.problem(), workspace);  // of the buffers chosen for this memory
-        made.memories.push_back({mine.members(), {.status = status, .peak = needs[m].peak, .align = needs[m].align,
-                                                  .bound = bound ? bound->bytes : 0, .step = bound ? bound->step : 0}});
+        made.memories.push_back({mine.members(),
+                                 {.status = status,
+                                  .peak = needs[m].peak,
+                                  .align = needs[m].align,
+                                  .bound = bound ? bound->bytes : 0,
+                                  .step = bound ? bound->step : 0}});
     }
 }
 
@@ -211,12 +232,14 @@ template <class Watch>
     const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
-    const auto plan = allot::plan_memories({.buffers = buffers, .memories = memories}, options,
-                                           [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    const auto plan =
+        allot::plan_memories({.buffers = buffers, .memories = memories}, options,
+                             [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
     if (!plan) refuse(given, plan.error());
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                      std::to_string(given.buffers.size()) + " buffers do not fit these memories; the most bytes are live at step " +
+                      std::to_string(given.buffers.size()) +
+                      " buffers do not fit these memories; the most bytes are live at step " +
                       std::to_string(plan->step)};
     given.memories = over;
     outcome made;
@@ -243,26 +266,31 @@ template <class Watch>
 
 /// Like `spread`, but buffers may move between memories. The input becomes one of pieces, with a row for each piece.
 template <class Watch>
-[[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
+[[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped,
+                                        Watch watch) {
     const std::vector<allot::plan_memory> memories = costs_of(over);
     const std::vector<allot::plan_access> accesses = accesses_of(given);
     const allot::moves_problem problem{{.buffers = {.buffers = given.buffers}, .memories = memories}, accesses};
     allot::memories_options options;
-    auto plan = allot::plan_moves(problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    auto plan = allot::plan_moves(problem, options,
+                                  [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
     if (!plan) refuse(given, plan.error());
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
-    while (until_stopped && plan->status != allot::plan_status::optimal && options.effort < most_effort && !watch(0, {plan->cost, plan->bound})) {
+    while (until_stopped && plan->status != allot::plan_status::optimal && options.effort < most_effort &&
+           !watch(0, {plan->cost, plan->bound})) {
         options.effort *= 4;
         auto next = allot::plan_moves(problem, options, [&](allot::memories_progress now) {
             return watch(0, {std::min(now.unplaced == 0 ? now.cost : plan->cost, plan->cost), plan->bound});
         });
         if (!next) break;
-        if (next->unplaced < plan->unplaced || (next->unplaced == plan->unplaced && next->cost < plan->cost)) plan = std::move(next);
+        if (next->unplaced < plan->unplaced || (next->unplaced == plan->unplaced && next->cost < plan->cost))
+            plan = std::move(next);
     }
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
                       std::to_string(given.buffers.size()) + " buffers do not fit these memories, even with moves"};
-    if (const allot::moves_violation found = allot::validate_moves(problem, *plan); found.kind != allot::moves_violation_kind::none)
+    if (const allot::moves_violation found = allot::validate_moves(problem, *plan);
+        found.kind != allot::moves_violation_kind::none)
         throw std::logic_error{given.path + ": the validator found a mistake in the plan: violation " +
                                std::to_string(static_cast<int>(found.kind)) + " of " + std::to_string(found.which)};
     outcome made;
@@ -273,8 +301,9 @@ template <class Watch>
     for (const allot::plan_piece& piece : plan->pieces) {
         const allot::plan_buffer& buffer = given.buffers[piece.buffer];
         const std::string id = given.rows[piece.buffer].text.substr(0, given.rows[piece.buffer].text.find(','));
-        pieces.rows.push_back({pieces.buffers.size(), id + ',' + std::to_string(piece.live.from) + ',' + std::to_string(piece.live.until) + ',' +
-                                                          std::to_string(buffer.size) + ',' + std::to_string(buffer.align)});
+        pieces.rows.push_back({pieces.buffers.size(),
+                               id + ',' + std::to_string(piece.live.from) + ',' + std::to_string(piece.live.until) +
+                                   ',' + std::to_string(buffer.size) + ',' + std::to_string(buffer.align)});
         pieces.buffers.push_back({buffer.size, piece.live, buffer.align});
         pieces.names.push_back(given.names[piece.buffer]);
         pieces.memory_of.push_back(piece.place.memory);

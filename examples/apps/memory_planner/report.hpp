@@ -42,7 +42,8 @@ namespace planner {
     if (!made.moves) return rows.size();
     const auto buffer_of = [&](std::size_t row) { return made.moves->pieces[row].buffer; };
     std::size_t count = 0;
-    for (std::size_t at = 0; at != rows.size(); ++at) count += at == 0 || buffer_of(rows[at]) != buffer_of(rows[at - 1]);
+    for (std::size_t at = 0; at != rows.size(); ++at)
+        count += at == 0 || buffer_of(rows[at]) != buffer_of(rows[at - 1]);
     return count;
 }
 /// Returns the number of buffers in all memories.
@@ -70,13 +71,15 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         if (given.memories.size() > 1) out << given.memories[m].name << ": ";
         out << sizes_of(given.memories[m], plan, made.cost.has_value());
         if (plan.status == allot::plan_status::infeasible)
-            out << ", which exceeds the capacity" << (plan.peak == 0 ? "" : "; the most bytes are live at step " + std::to_string(plan.step));
+            out << ", which exceeds the capacity"
+                << (plan.peak == 0 ? "" : "; the most bytes are live at step " + std::to_string(plan.step));
     }
     if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
     if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes spilled";
-    if (made.moves)
-        out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
-    if (made.cost) out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
+    if (made.moves) out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
+    if (made.cost)
+        out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound)
+            << gap_text(made.cost->cost, made.cost->bound);
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
@@ -98,13 +101,15 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
     if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
     out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
     if (made.cost)
-        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound << ", \"gap\": "
-            << share(made.cost->cost, made.cost->bound);
+        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound
+            << ", \"gap\": " << share(made.cost->cost, made.cost->bound);
     if (made.moves) {
-        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied << ", \"copies\": [";
+        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied
+            << ", \"copies\": [";
         for (const allot::plan_copy& each : made.moves->copies)
-            out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step << ", \"after\": " << (each.after ? "true" : "false")
-                << ", \"from\": " << each.from << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
+            out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step
+                << ", \"after\": " << (each.after ? "true" : "false") << ", \"from\": " << each.from
+                << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
         out << "]";
     }
     out << ", \"memories\": [";
@@ -138,7 +143,8 @@ inline void write_table(std::ostream& out, const input& given, const outcome& ma
     const bool several = given.memories.size() > 1;
     out << given.columns << (made.pages ? ",pages" : ",offset") << (several ? ",memory" : "") << '\n';
     for (const row& each : given.rows) {
-        out << each.text << ',' << (made.pages ? list_of(made.pages->of(each.buffer)) : std::to_string(made.offsets[each.buffer]));
+        out << each.text << ','
+            << (made.pages ? list_of(made.pages->of(each.buffer)) : std::to_string(made.offsets[each.buffer]));
         if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
         out << '\n';
     }

@@ -28,7 +28,10 @@ class watcher {
 
 public:
     /// Starts the clock and handles interrupts from now on. `of_cost`: progress is in costs instead of bytes.
-    watcher(const input& given, std::optional<double> budget, bool of_cost) : given_{given}, budget_{budget}, of_cost_{of_cost} { std::signal(SIGINT, planner_interrupt); }
+    watcher(const input& given, std::optional<double> budget, bool of_cost)
+        : given_{given}, budget_{budget}, of_cost_{of_cost} {
+        std::signal(SIGINT, planner_interrupt);
+    }
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
 
@@ -54,9 +57,9 @@ private:
         if (passed < next_) return;
         next_ = terminal_ ? passed + 0.1 : 2 * passed;
         const std::string which = given_.memories.size() > 1 ? given_.memories[memory_].name + ": " : "";
-        std::fprintf(stderr, "%s%s%s%s%s, lower bound %s, %.0f s; Ctrl-C ends with this plan%s", terminal_ ? "\r\033[K" : "", which.c_str(),
-                     of_cost_ ? "cost " : "", bytes(now.peak).c_str(), of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), passed,
-                     terminal_ ? "" : "\n");
+        std::fprintf(stderr, "%s%s%s%s%s, lower bound %s, %.0f s; Ctrl-C ends with this plan%s",
+                     terminal_ ? "\r\033[K" : "", which.c_str(), of_cost_ ? "cost " : "", bytes(now.peak).c_str(),
+                     of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), passed, terminal_ ? "" : "\n");
         std::fflush(stderr);
     }
 

@@ -190,17 +190,21 @@ private:
     void in_optional_memory(const demo::network& net, const std::string& name, demo::tally& counts) {
         const auto all = demo::optional_memories();
         const auto chosen = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-        if (chosen->run == nullptr) throw demo::unavailable{std::string{"this program was built without "} + chosen->needs};
-        const demo::ran came = chosen->run(net, counts, [&](std::size_t now, std::size_t steps) { shown_.at(now, steps); });
+        if (chosen->run == nullptr)
+            throw demo::unavailable{std::string{"this program was built without "} + chosen->needs};
+        const demo::ran came =
+            chosen->run(net, counts, [&](std::size_t now, std::size_t steps) { shown_.at(now, steps); });
         finish(net, name, came.digest, counts).arena = came.arena_bytes;
     }
 
     template <class Memory>
     demo::outcome& finish(const demo::network& net, const std::string& name, Memory& memory,
                           const demo::tally& counts) {
-        return finish(net, name, demo::run(net, memory, [&](std::size_t now, std::size_t all) { shown_.at(now, all); }), counts);
+        return finish(net, name, demo::run(net, memory, [&](std::size_t now, std::size_t all) { shown_.at(now, all); }),
+                      counts);
     }
-    demo::outcome& finish(const demo::network& net, const std::string& name, std::uint64_t digest, const demo::tally& counts) {
+    demo::outcome& finish(const demo::network& net, const std::string& name, std::uint64_t digest,
+                          const demo::tally& counts) {
         demo::outcome result{net.name, name, net.tensors.size(), net.sum(), net.lower_bound()};
         result.digest = digest;
         result.acquisitions = counts.acquisitions;
@@ -223,8 +227,8 @@ private:
         return bytes;
     }
 
-    [[nodiscard]] static std::vector<demo::drawn_tensor> planned(const demo::network& net,
-                                                                 const demo::placement& made, std::size_t memory) {
+    [[nodiscard]] static std::vector<demo::drawn_tensor> planned(const demo::network& net, const demo::placement& made,
+                                                                 std::size_t memory) {
         std::vector<demo::drawn_tensor> drawn;
         for (std::size_t t = 0; t != net.tensors.size(); ++t) {
             if (net.tensors[t].size != 0 && made.places[t].memory == memory)
@@ -234,8 +238,12 @@ private:
     }
 
     void add_panels(const demo::network& net, const demo::tightly_coupled_memory& memory) {
-        demo::panel fast{"tightly coupled: a window of rows; a tensor uses any free rows", true, {},
-                         demo::window_bytes, "2.00 MiB capacity", 0};
+        demo::panel fast{"tightly coupled: a window of rows; a tensor uses any free rows",
+                         true,
+                         {},
+                         demo::window_bytes,
+                         "2.00 MiB capacity",
+                         0};
         for (std::size_t t = 0; t != net.tensors.size(); ++t) {
             if (!memory.runs()[t].empty()) fast.tensors.push_back({t, memory.runs()[t]});
         }
@@ -274,10 +282,10 @@ private:
     demo::progress shown_;
     std::vector<demo::outcome> results_;
     std::vector<demo::comparison> comparisons_;
-    std::vector<demo::panel> panels_;  // of the current network
+    std::vector<demo::panel> panels_;              // of the current network
     std::map<std::string, std::string> left_out_;  // reasons by name
-    std::set<std::string> pictures_;     // their names
-    std::vector<std::string> written_;   // their paths
+    std::set<std::string> pictures_;               // their names
+    std::vector<std::string> written_;             // their paths
     bool failed_ = false;
 };
 

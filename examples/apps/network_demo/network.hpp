@@ -122,11 +122,11 @@ private:
         if (kind < kind_) refuse("a record \"" + order[kind] + "\" follows a record \"" + order[kind_] + "\"");
         kind_ = kind;
         switch (kind) {
-        case 0: name(); break;
-        case 1: add_tensor(); break;
-        case 2: mark(&tensor::is_input); break;
-        case 3: mark(&tensor::is_output); break;
-        default: add_step(); break;
+            case 0: name(); break;
+            case 1: add_tensor(); break;
+            case 2: mark(&tensor::is_input); break;
+            case 3: mark(&tensor::is_output); break;
+            default: add_step(); break;
         }
     }
 
@@ -169,7 +169,7 @@ private:
         net_.tensors.push_back(std::move(fresh));
         written_.push_back(false);
     }
-    void mark(bool tensor::* flag) {
+    void mark(bool tensor::*flag) {
         want_fields(2);
         const std::size_t id = known_tensor(fields_[1]);
         if (std::exchange(net_.tensors[id].*flag, true)) refuse("tensor " + fields_[1] + " is already listed");

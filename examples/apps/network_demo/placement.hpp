@@ -34,7 +34,8 @@ struct placement {
 };
 
 /// Returns the offsets in one arena of the chosen tensors of a network.
-[[nodiscard]] inline allot::memory_plan plan_of(const network& net, const std::vector<std::size_t>& tensors, std::size_t align) {
+[[nodiscard]] inline allot::memory_plan plan_of(const network& net, const std::vector<std::size_t>& tensors,
+                                                std::size_t align) {
     std::vector<allot::plan_buffer> buffers;
     for (const std::size_t t : tensors) {
         const tensor& each = net.tensors[t];
@@ -54,7 +55,9 @@ struct placement {
 }
 
 /// Returns the number of rows of a tensor.
-[[nodiscard]] inline std::size_t rows_of(const tensor& which, std::size_t row) { return which.size / row + (which.size % row != 0); }
+[[nodiscard]] inline std::size_t rows_of(const tensor& which, std::size_t row) {
+    return which.size / row + (which.size % row != 0);
+}
 
 /// The tensors in rows.
 struct in_rows {
@@ -65,7 +68,8 @@ struct in_rows {
 };
 
 /// Chooses tensors in this order, as far as `rows` rows suffice in every step of their lifetimes.
-[[nodiscard]] inline in_rows fill_rows(const network& net, const std::vector<std::size_t>& order, std::size_t row, std::size_t rows) {
+[[nodiscard]] inline in_rows fill_rows(const network& net, const std::vector<std::size_t>& order, std::size_t row,
+                                       std::size_t rows) {
     in_rows made{std::vector<bool>(net.tensors.size())};
     std::vector<std::size_t> taken(net.duration(), 0);  // by step
     std::vector<tensor> others;
@@ -76,7 +80,8 @@ struct in_rows {
         const auto end = taken.begin() + static_cast<std::ptrdiff_t>(mine.last) + 1;
         made.chosen[t] = need <= rows && *std::max_element(first, end) <= rows - need;
         if (made.chosen[t]) {
-            std::for_each(first, end, [&](std::size_t& now) { made.most_taken = std::max(made.most_taken, now += need); });
+            std::for_each(first, end,
+                          [&](std::size_t& now) { made.most_taken = std::max(made.most_taken, now += need); });
         } else {
             others.push_back(mine);
             made.spilled += mine.size;
@@ -115,18 +120,21 @@ struct in_rows {
         for (std::size_t t = 0; t != order.size(); ++t) order[t] = t;
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
         in_rows next = fill_rows(net, order, row, rows);
-        if (std::pair{next.spilled, next.most_spilled} < std::pair{best.spilled, best.most_spilled}) best = std::move(next);
+        if (std::pair{next.spilled, next.most_spilled} < std::pair{best.spilled, best.most_spilled})
+            best = std::move(next);
     };
     const auto size = [&](std::size_t t) { return static_cast<double>(net.tensors[t].size); };
     try_smallest([](std::size_t t) { return t; });
     try_smallest(size);
     try_smallest([&](std::size_t t) { return -size(t); });
-    try_smallest([&](std::size_t t) { return size(t) * static_cast<double>(net.tensors[t].last - net.tensors[t].first + 1); });
+    try_smallest(
+        [&](std::size_t t) { return size(t) * static_cast<double>(net.tensors[t].last - net.tensors[t].first + 1); });
     return best;
 }
 
 /// Places all tensors in one arena; with rows, as many as fit in rows, and the others in an arena.
-[[nodiscard]] inline placement place_tensors(const network& net, std::size_t align, std::size_t row = 0, std::size_t rows = 0) {
+[[nodiscard]] inline placement place_tensors(const network& net, std::size_t align, std::size_t row = 0,
+                                             std::size_t rows = 0) {
     const auto begin = std::chrono::steady_clock::now();
     placement made{std::vector<place>(net.tensors.size())};
     std::vector<std::size_t> others;

@@ -75,8 +75,7 @@ void for_pieces(const std::variant<Tensors...>& of, std::size_t size, Use&& use)
 template <class Places>
 class mixed_by_host : public Places {
 public:
-    mixed_by_host(const network& net, tally& counts)
-        : Places{net, counts}, net_{net}, tensors_(net.tensors.size()) {}
+    mixed_by_host(const network& net, tally& counts) : Places{net, counts}, net_{net}, tensors_(net.tensors.size()) {}
     mixed_by_host(const mixed_by_host&) = delete;  // tensors refer to the memory by its address
 
     void begin(std::size_t t) { tensors_[t] = this->take(t); }

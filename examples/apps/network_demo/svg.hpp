@@ -23,7 +23,7 @@ struct panel {
     std::string title;
     bool fast = false;
     std::vector<drawn_tensor> tensors;
-    std::size_t height = 0;       // bytes up to the solid line
+    std::size_t height = 0;  // bytes up to the solid line
     std::string height_label;
     std::size_t lower_bound = 0;  // bytes up to the dashed line; 0 without one
 };
@@ -47,7 +47,8 @@ public:
         text(out, left, 40, "name", net_.name);
         text(out, left, 62, "note",
              std::to_string(net_.tensors.size()) + " tensors, " + std::to_string(net_.steps.size()) + " steps; " +
-                 mebibytes(net_.sum()) + " MiB in total, at most " + mebibytes(net_.lower_bound()) + " MiB live at once");
+                 mebibytes(net_.sum()) + " MiB in total, at most " + mebibytes(net_.lower_bound()) +
+                 " MiB live at once");
         legend(out);
         double y = top;
         for (const panel& p : panels_) {
@@ -155,8 +156,8 @@ private:
             out << "<rect x=\"" << number(x) << "\" y=\"" << number(y) << "\" width=\"" << number(wide)
                 << "\" height=\"" << number(high) << "\"/>\n";
         }
-        const allot::extent& largest = *std::max_element(
-            t.pieces.begin(), t.pieces.end(), [](auto a, auto b) { return a.size < b.size; });
+        const allot::extent& largest =
+            *std::max_element(t.pieces.begin(), t.pieces.end(), [](auto a, auto b) { return a.size < b.size; });
         const double high = static_cast<double>(largest.size) * per_byte_;
         const double middle = floor - static_cast<double>(largest.offset) * per_byte_ - high / 2;
         if (high >= 14 && wide >= 6.6 * static_cast<double>(what.name.size()) + 8)

@@ -48,13 +48,14 @@ namespace demo {
     }
     return safe;
 }
-inline void text(std::ostream& out, double x, double y, const char* kind, std::string_view what, const char* anchor = "start") {
+inline void text(std::ostream& out, double x, double y, const char* kind, std::string_view what,
+                 const char* anchor = "start") {
     out << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\" class=\"" << kind << "\" text-anchor=\"" << anchor
         << "\">" << escaped(what) << "</text>\n";
 }
 inline void line(std::ostream& out, double x1, double y1, double x2, double y2, const char* kind) {
-    out << "<line x1=\"" << number(x1) << "\" y1=\"" << number(y1) << "\" x2=\"" << number(x2) << "\" y2=\"" << number(y2)
-        << "\" class=\"" << kind << "\"/>\n";
+    out << "<line x1=\"" << number(x1) << "\" y1=\"" << number(y1) << "\" x2=\"" << number(x2) << "\" y2=\""
+        << number(y2) << "\" class=\"" << kind << "\"/>\n";
 }
 
 /// Returns 1, 2 or 5 times a power of ten, so that `whole` has about `parts` intervals of that length.

@@ -79,8 +79,8 @@ inline void print_columns(std::ostream& out, const std::vector<std::vector<std::
 
 inline void print(std::ostream& out, const std::vector<outcome>& results) {
     std::vector<std::vector<std::string>> rows{{"network", "memory", "tensors", "sum of sizes", "lower bound",
-                                                "arena used", "peak in fast", "spilled", "acquired", "ratio", "planned in",
-                                                "digest"}};
+                                                "arena used", "peak in fast", "spilled", "acquired", "ratio",
+                                                "planned in", "digest"}};
     for (const outcome& r : results) {
         const bool fast = r.peak_fast + r.spilled != 0;
         rows.push_back({r.network, r.memory, grouped(r.tensors), grouped(r.sum), grouped(r.lower_bound),
@@ -92,8 +92,8 @@ inline void print(std::ostream& out, const std::vector<outcome>& results) {
 }
 
 inline void print(std::ostream& out, const std::vector<comparison>& results) {
-    std::vector<std::vector<std::string>> rows{{"network", "bytes: buckets", "allot", "saved", "device calls: buckets",
-                                                "allot"}};
+    std::vector<std::vector<std::string>> rows{
+        {"network", "bytes: buckets", "allot", "saved", "device calls: buckets", "allot"}};
     for (const comparison& r : results) {
         const double share =
             r.their_bytes == 0 ? 0.0 : 1.0 - static_cast<double>(r.our_bytes) / static_cast<double>(r.their_bytes);
@@ -124,8 +124,9 @@ inline void write_json(std::ostream& out, const std::vector<outcome>& results) {
         out << separator << "  {\"network\": " << quoted(r.network) << ", \"memory\": " << quoted(r.memory)
             << ", \"tensors\": " << r.tensors << ", \"sum\": " << r.sum << ", \"lower_bound\": " << r.lower_bound
             << ", \"arena\": " << r.arena << ", \"peak_fast\": " << r.peak_fast << ", \"spilled\": " << r.spilled
-            << ", \"acquisitions\": " << r.acquisitions << ", \"ratio\": " << fixed(r.ratio(), 6) << ", \"planning_seconds\": " << fixed(r.planning, 6)
-            << ", \"digest\": " << quoted(hexadecimal(r.digest)) << "}";
+            << ", \"acquisitions\": " << r.acquisitions << ", \"ratio\": " << fixed(r.ratio(), 6)
+            << ", \"planning_seconds\": " << fixed(r.planning, 6) << ", \"digest\": " << quoted(hexadecimal(r.digest))
+            << "}";
         separator = ",\n";
     }
     out << (results.empty() ? "[]\n" : "\n]\n");

@@ -56,7 +56,8 @@ public:
 
     /// `starts` has the first page of each rank.
     explicit pages_of_ranks(const std::vector<typename remote::address>& starts) {
-        const std::size_t bytes = page_bytes * static_cast<std::size_t>(share(all_pages, static_cast<int>(starts.size())));
+        const std::size_t bytes =
+            page_bytes * static_cast<std::size_t>(share(all_pages, static_cast<int>(starts.size())));
         for (const auto& start : starts) parts_.emplace_back(allot::adopted<kind, nothing_to_do>{start, bytes, 64, {}});
     }
     [[nodiscard]] block_type allocate(allot::layout wanted) noexcept {
@@ -136,8 +137,9 @@ class cache {
 
     void put(const value& where, int key) {
         const auto made = computed(key);
-        for_each_page(where, reinterpret_cast<const std::byte*>(made.data()),
-                      [](const std::byte* bytes, auto page, std::size_t count) { return Device::put(bytes, page, count); });
+        for_each_page(
+            where, reinterpret_cast<const std::byte*>(made.data()),
+            [](const std::byte* bytes, auto page, std::size_t count) { return Device::put(bytes, page, count); });
     }
     void get(const value& where, int key) {
         std::vector<std::uint32_t> got(where.size / sizeof(std::uint32_t));
@@ -150,9 +152,9 @@ class cache {
     /// Evicts the least recently used values until a whole round fits.
     void make_room() {
         while (free_pages_ < requests_a_round * most_pages) {
-            const auto oldest = std::min_element(directory_.begin(), directory_.end(), [](const auto& a, const auto& b) {
-                return a.second.last_used < b.second.last_used;
-            });
+            const auto oldest =
+                std::min_element(directory_.begin(), directory_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.last_used < b.second.last_used; });
             free_pages_ += oldest->second.where.address.size();
             values_.deallocate(oldest->second.where);
             directory_.erase(oldest);

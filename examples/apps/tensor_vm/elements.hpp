@@ -36,9 +36,9 @@ template <class T>
 [[nodiscard]] T apply(operation what, T a, T b) noexcept {
     const auto x = static_cast<wrapping<T>>(a), y = static_cast<wrapping<T>>(b);
     switch (what) {
-    case operation::add: return static_cast<T>(x + y);
-    case operation::subtract: return static_cast<T>(x - y);
-    case operation::multiply: break;
+        case operation::add: return static_cast<T>(x + y);
+        case operation::subtract: return static_cast<T>(x - y);
+        case operation::multiply: break;
     }
     return static_cast<T>(x * y);
 }

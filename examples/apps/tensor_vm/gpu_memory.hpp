@@ -21,7 +21,8 @@ class gpu_memory {
     using device = allot::gpu::device_memory<Runtime>;
 
 public:
-    using vtcm_allocator = allot::arena<device, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+    using vtcm_allocator =
+        allot::arena<device, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
 
     explicit gpu_memory(const memory_sizes& sizes)
         : global{arena_of<heap_arena>({}, sizes.global)},
@@ -44,7 +45,8 @@ public:
                     return error;
         if (const long error = run_on_host(what, type, count, in_a.host, in_b.host, out.host); error != 0) return error;
         for (std::size_t row = 0; row != out.on_device.size(); ++row)
-            if (const long error = copy(out.host.begins[row], out.on_device[row], out.row_bytes); error != 0) return error;
+            if (const long error = copy(out.host.begins[row], out.on_device[row], out.row_bytes); error != 0)
+                return error;
         return 0;
     }
 

@@ -22,7 +22,7 @@ struct unavailable : std::runtime_error {
 /// The bytes of each memory. No memory grows, so a program cannot allocate more.
 struct memory_sizes {
     std::size_t global = 16 << 20;
-    std::size_t vtcm = 1 << 20;    // of each of the two devices
+    std::size_t vtcm = 1 << 20;     // of each of the two devices
     std::size_t caller = 16 << 20;  // inputs and outputs
 };
 
@@ -86,7 +86,8 @@ struct host_access {
 template <class Arena>
 [[nodiscard]] Arena arena_of(typename Arena::device_type device, std::size_t size) {
     Arena made{std::move(device), size};
-    if (made.size() < size) throw unavailable{"the memory cannot allocate " + std::to_string(size) + " contiguous bytes"};
+    if (made.size() < size)
+        throw unavailable{"the memory cannot allocate " + std::to_string(size) + " contiguous bytes"};
     return made;
 }
 

@@ -37,8 +37,7 @@ inline constexpr bool is_rows<allot::discontiguous_tensor<Table, Data, Entry>> =
 
 template <class Memory>
 class machine {
-    using policies =
-        allot::storage_policies<allot::best_fit<>, allot::references::plain, allot::hardening::checked>;
+    using policies = allot::storage_policies<allot::best_fit<>, allot::references::plain, allot::hardening::checked>;
     using vtcm_allocator = typename Memory::vtcm_allocator;
     static constexpr bool is_one_kind = std::same_as<vtcm_allocator, heap_arena>;
 
@@ -151,9 +150,11 @@ private:
     }
     template <class From, class To>
     [[nodiscard]] allot::tensor_error copy(const From& from, const To& to) const {
-        return allot::copy_tensor(from, to, [this](auto source, auto target, std::size_t bytes) noexcept -> long {
-            return memory_.copy(source, target, bytes);
-        }).error();
+        return allot::copy_tensor(from, to,
+                                  [this](auto source, auto target, std::size_t bytes) noexcept -> long {
+                                      return memory_.copy(source, target, bytes);
+                                  })
+            .error();
     }
 
     // ── statements ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -215,23 +216,22 @@ private:
         const auto is_written = live(wanted.of).is_written;
         bool is_whole = false;
         named& made = put(wanted.target, with_tensor(wanted.of, [&]<class T>(const T& of) -> object {
-                if constexpr (detail::is_contiguous<T>) {
-                    auto fresh = value_of(allot::view(of, wanted.type, wanted.shape));
-                    is_whole = fresh.size_bytes() == of.size_bytes();
-                    return fresh;
-                } else {
-                    refuse({allot::tensor_refusal::not_compact});
-                }
-            }));
+                              if constexpr (detail::is_contiguous<T>) {
+                                  auto fresh = value_of(allot::view(of, wanted.type, wanted.shape));
+                                  is_whole = fresh.size_bytes() == of.size_bytes();
+                                  return fresh;
+                              } else {
+                                  refuse({allot::tensor_refusal::not_compact});
+                              }
+                          }));
         if (!is_whole) check_written(wanted.of);
         made.is_written = is_written;
     }
 
     void execute(const copy_tensor& wanted) {
         check_written(wanted.from);
-        with_tensor(wanted.from, [&](const auto& from) {
-            with_tensor(wanted.to, [&](const auto& to) { check(copy(from, to)); });
-        });
+        with_tensor(wanted.from,
+                    [&](const auto& from) { with_tensor(wanted.to, [&](const auto& to) { check(copy(from, to)); }); });
         *live(wanted.to).is_written = true;
     }
 

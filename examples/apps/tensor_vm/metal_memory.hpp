@@ -43,7 +43,8 @@ public:
     [[nodiscard]] long run(operation what, allot::dtype type, std::size_t count, const buffer_operand& a,
                            const buffer_operand& b, const buffer_operand& c) const {
         const auto rows_of = [](const buffer_operand& of) {
-            return host_rows{typename buffer::address_model{}, of, [](address at) { return allot::metal::contents(at); }};
+            return host_rows{typename buffer::address_model{}, of,
+                             [](address at) { return allot::metal::contents(at); }};
         };
         return run_on_host(what, type, count, rows_of(a), rows_of(b), rows_of(c));
     }

@@ -36,7 +36,8 @@ class mpi_memory : public host_access {
     allot::mpi::communicator ranks_;
 
 public:
-    using vtcm_allocator = allot::arena<window, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+    using vtcm_allocator =
+        allot::arena<window, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
 
     explicit mpi_memory(const memory_sizes& sizes)
         : ranks_{this_process()},

@@ -196,9 +196,7 @@ public:
     }
     [[nodiscard]] allot::shape shape() { return allot::shape{std::span<const std::int64_t>{integers()}}; }
     /// Reads a name or a string.
-    [[nodiscard]] std::string text(const char* what) {
-        return at_text() ? std::string{take().chars} : word(what);
-    }
+    [[nodiscard]] std::string text(const char* what) { return at_text() ? std::string{take().chars} : word(what); }
     [[nodiscard]] allot::dtype dtype() {
         const std::string name = text("a dtype");
         const auto known = allot::dtype_named(name);
@@ -239,8 +237,7 @@ private:
         } else {
             const bool is_shown = first > ' ' && first <= '~';
             refuse(is_shown ? std::string{"unexpected character '"} + first + "'"
-                            : "unexpected character with code " +
-                                  std::to_string(static_cast<unsigned char>(first)));
+                            : "unexpected character with code " + std::to_string(static_cast<unsigned char>(first)));
         }
     }
     void give(token::kind is, std::size_t length) {
@@ -274,8 +271,7 @@ public:
                 return;
             }
             if (by_name) in_.refuse("a positional argument follows a named argument");
-            if (position == names_.size())
-                in_.refuse(call_ + " has too many arguments");
+            if (position == names_.size()) in_.refuse(call_ + " has too many arguments");
             put(position++, std::move(given));
         });
         in_.end();
@@ -430,8 +426,8 @@ private:
         if (known == std::end(operation_names)) in.refuse("unknown call " + quoted(call));
         want_target(false);
         const argument_reader given{in, call, {"a", "b", "c"}};
-        made.what = kernel{static_cast<operation>(known - operation_names), given.text("a"), given.text("b"),
-                           given.text("c")};
+        made.what =
+            kernel{static_cast<operation>(known - operation_names), given.text("a"), given.text("b"), given.text("c")};
     }
     return made;
 }
@@ -440,8 +436,7 @@ private:
     const std::string first = in.word("a name or a call");
     if (in.at_word()) {
         if (first == "input" || first == "output") return {in.line(), read_declaration(in, first == "output")};
-        if (first != "expect" && first != "print")
-            in.refuse("unknown statement " + quoted(first));
+        if (first != "expect" && first != "print") in.refuse("unknown statement " + quoted(first));
         std::string name = in.word("a name");
         if (first == "expect") {
             statement made{in.line(), expect{std::move(name), read_elements(in)}};

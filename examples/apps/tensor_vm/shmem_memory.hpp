@@ -37,12 +37,15 @@ class shmem_memory : public host_access {
         static session running;
         return *running.elements;
     }
-    [[nodiscard]] heap::remote_address own(address at) const noexcept { return {{at.handle, ranks_->rank()}, at.offset}; }
+    [[nodiscard]] heap::remote_address own(address at) const noexcept {
+        return {{at.handle, ranks_->rank()}, at.offset};
+    }
 
     allot::shmem::processing_elements* ranks_ = &ranks();
 
 public:
-    using vtcm_allocator = allot::arena<heap, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+    using vtcm_allocator =
+        allot::arena<heap, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
 
     explicit shmem_memory(const memory_sizes& sizes)
         : global{arena_of<heap_arena>({}, sizes.global)},

@@ -30,8 +30,8 @@ class vulkan_memory : public host_access {
         std::array<of_operand, 3> operands;
         std::uint32_t count, what, type;
     };
-    static constexpr VkBufferUsageFlags uses = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    static constexpr VkBufferUsageFlags uses =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
     [[nodiscard]] static std::unique_ptr<compute::system> open() {
         try {
@@ -83,9 +83,8 @@ public:
     [[nodiscard]] long copy(address from, address to, std::size_t bytes) const {
         const auto &source = buffers_[index_of(from)], &target = buffers_[index_of(to)];
         const VkBufferCopy all{source.offset_of(from), target.offset_of(to), bytes};
-        system_->submit([&](VkCommandBuffer commands) {
-            ::vkCmdCopyBuffer(commands, source.handle(), target.handle(), 1, &all);
-        });
+        system_->submit(
+            [&](VkCommandBuffer commands) { ::vkCmdCopyBuffer(commands, source.handle(), target.handle(), 1, &all); });
         return VK_SUCCESS;
     }
 
@@ -93,7 +92,8 @@ public:
     [[nodiscard]] long run(operation what, allot::dtype type, std::size_t count, const device_operand& a,
                            const device_operand& b, const device_operand& c) const {
         arguments with{{}, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(what), 0};
-        constexpr allot::dtype known[] = {allot::int32, allot::int64, allot::float32};  // in the order of the shader's codes
+        constexpr allot::dtype known[] = {allot::int32, allot::int64,
+                                          allot::float32};  // in the order of the shader's codes
         with.type = static_cast<std::uint32_t>(std::find(known, known + 3, type) - known);
         if (with.type == 3) return -1;
         std::vector<std::uint32_t> rows;

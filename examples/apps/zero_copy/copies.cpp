@@ -22,17 +22,17 @@ void count(std::size_t bytes) {
 std::size_t copying_calls() { return calls; }
 
 // The linker redirects calls of f to __wrap_f; __real_f is the original f.
-#define COUNTED(function)                                                        \
-    void* __real_##function(void*, const void*, std::size_t);                    \
-    void* __wrap_##function(void* to, const void* from, std::size_t size) {      \
-        count(size);                                                             \
-        return __real_##function(to, from, size);                                \
+#define COUNTED(function)                                                   \
+    void* __real_##function(void*, const void*, std::size_t);               \
+    void* __wrap_##function(void* to, const void* from, std::size_t size) { \
+        count(size);                                                        \
+        return __real_##function(to, from, size);                           \
     }
 extern "C" {
 COUNTED(memcpy)
 COUNTED(memmove)
 #ifdef __clang__
-#if __has_feature(address_sanitizer) // clang mostly calls these functions then
+#if __has_feature(address_sanitizer)  // clang mostly calls these functions then
 COUNTED(__asan_memcpy)
 COUNTED(__asan_memmove)
 #endif

@@ -36,7 +36,7 @@ class std_allocator {
     using pointers = detail::block_as_pointer<Allocator>;
 
 public:
-    using value_type = T;                                             ///< The type of objects.
+    using value_type = T;                                            ///< The type of objects.
     using propagate_on_container_copy_assignment = std::false_type;  ///< Assignment keeps the memory of the target.
     using propagate_on_container_move_assignment = std::false_type;  ///< Assignment keeps the memory of the target.
     using propagate_on_container_swap = std::true_type;              ///< A swap exchanges the memories.
@@ -48,8 +48,9 @@ public:
     /// Does not compile. It exists for its message, because a container without an argument constructs its allocator.
     template <class A = Allocator>
     std_allocator() noexcept {
-        static_assert(!sizeof(A), "allot: this container needs an arena: "
-                                  "std::vector<T, std_allocator<T, Arena>> v{arena}");
+        static_assert(!sizeof(A),
+                      "allot: this container needs an arena: "
+                      "std::vector<T, std_allocator<T, Arena>> v{arena}");
     }
     /// Constructs an adaptor for another value type that refers to the same allocator.
     template <class U>

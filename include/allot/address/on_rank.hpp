@@ -47,8 +47,9 @@ struct ranked_row {
     /// The entry for rows of an address model.
     template <class Model>
     struct in {
-        static_assert(requires(typename Model::address address) { address.handle.rank; },
-                      "allot: ranked_row needs rows that are named by remote_offset");
+        static_assert(
+            requires(typename Model::address address) { address.handle.rank; },
+            "allot: ranked_row needs rows that are named by remote_offset");
         using rows = detail::counted_entry<Model, Row, true>;  ///< The entry without the rank.
         using address = typename Model::address;               ///< The name of a row's first byte.
         /// The stored entry.

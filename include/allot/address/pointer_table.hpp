@@ -166,7 +166,7 @@ enum class table_refusal : unsigned char {
 /// The error of `write_table`.
 struct table_error {
     table_refusal reason = table_refusal::none;  ///< The reason.
-    std::size_t row = 0;                      ///< The first row with this error; 0 if the error concerns the table.
+    std::size_t row = 0;                         ///< The first row with this error; 0 if the error concerns the table.
     /// Compares both members.
     friend constexpr bool operator==(const table_error&, const table_error&) = default;
 };

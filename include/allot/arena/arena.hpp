@@ -75,11 +75,11 @@ public:
     /// Metadata of a block.
     using metadata_type =
         std::conditional_t<checked, hardened_metadata<typename space::metadata_type>, typename space::metadata_type>;
-    using block_type = block<typename model::address, metadata_type>;     ///< Result of an allocation.
-    static constexpr bool host_accessible = Device::host_accessible;    ///< Whether the host may access the memory.
-    static constexpr offset_use offsets = Device::offsets;              ///< How consumers of the memory use offsets.
-    static constexpr dl_device_type dl_device = Device::dl_device;      ///< Device type for DLPack.
-    static constexpr reclaim reclaims = strategy_type::reclaims;        ///< Order in which blocks can be freed.
+    using block_type = block<typename model::address, metadata_type>;  ///< Result of an allocation.
+    static constexpr bool host_accessible = Device::host_accessible;   ///< Whether the host may access the memory.
+    static constexpr offset_use offsets = Device::offsets;             ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = Device::dl_device;     ///< Device type for DLPack.
+    static constexpr reclaim reclaims = strategy_type::reclaims;       ///< Order in which blocks can be freed.
 
     /// Acquires the whole window of a device that has one. An arena that grows acquires nothing before the first
     /// request.
@@ -99,14 +99,16 @@ public:
     template <std::integral Size>
         requires(!std::convertible_to<Size, Device>)
     explicit arena(Size) : arena{refused_device()} {
-        static_assert(!sizeof(Size), "allot: an arena is made with a device, before any size: arena{{}, size} for a device "
-                                     "without arguments, arena{device} for one that knows its own");
+        static_assert(!sizeof(Size),
+                      "allot: an arena is made with a device, before any size: arena{{}, size} for a device "
+                      "without arguments, arena{device} for one that knows its own");
     }
     template <class D = Device>
         requires(!std::default_initializable<D>)
     arena(nothing = {}) : arena{refused_device()} {  // {} and {{}}
-        static_assert(!sizeof(D), "allot: this arena's device needs arguments: arena{device}, such as "
-                                  "arena{host::virtual_memory{64_GiB}}");
+        static_assert(!sizeof(D),
+                      "allot: this arena's device needs arguments: arena{device}, such as "
+                      "arena{host::virtual_memory{64_GiB}}");
     }
 
     /// Moves the device, the regions and the strategy. Blocks stay in place.
@@ -190,9 +192,7 @@ public:
     }
 
     /// Returns true if the block is inside a region of this arena, live or not.
-    [[nodiscard]] bool owns(block_type held) const noexcept {
-        return held && regions_.space().contains(bare(held));
-    }
+    [[nodiscard]] bool owns(block_type held) const noexcept { return held && regions_.space().contains(bare(held)); }
 
     /// Frees every block and keeps the regions.
     void reset() noexcept
@@ -219,8 +219,9 @@ public:
     template <class S = strategy_type>
         requires(!markable<S>)
     void mark() const noexcept {
-        static_assert(!sizeof(S), "allot: this strategy has no marks: use bump, stack or ring for mark and "
-                                  "rollback, or free blocks one by one");
+        static_assert(!sizeof(S),
+                      "allot: this strategy has no marks: use bump, stack or ring for mark and "
+                      "rollback, or free blocks one by one");
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this arena, and neither
     /// `reset` nor `rollback` to an earlier mark was called since.
@@ -347,11 +348,11 @@ private:
         return false;
     }
     template <class Known>
-    [[nodiscard]] bool is_in_order([[maybe_unused]] const Known& known, [[maybe_unused]] allocation given) const noexcept {
+    [[nodiscard]] bool is_in_order([[maybe_unused]] const Known& known,
+                                   [[maybe_unused]] allocation given) const noexcept {
         if constexpr (requires(const strategy_type strategy) { strategy.takes_back(given); })
             return regions_.strategy().takes_back(given) || report(misuse::out_of_order, known);
-        else
-            return true;
+        else return true;
     }
     /// Returns true if the records in band around a block are intact. Otherwise reports the misuse.
     template <class Known>

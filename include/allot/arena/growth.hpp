@@ -42,7 +42,7 @@ namespace growth {
 
 /// One region, which does not grow.
 struct none {
-    static constexpr std::size_t regions = 1;  ///< The maximum number of regions.
+    static constexpr std::size_t regions = 1;                                      ///< The maximum number of regions.
     static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< The maximum number of bytes.
     static constexpr bool in_place = false;  ///< Whether the region grows in place.
     /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
@@ -54,8 +54,8 @@ template <growth_options Options = growth_options{}>
 struct fixed {
     static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
     static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
-    static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
-    static constexpr bool in_place = false;  ///< Whether the region grows in place.
+    static constexpr std::size_t limit = Options.limit;      ///< The maximum number of bytes.
+    static constexpr bool in_place = false;                  ///< Whether the region grows in place.
     /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return Options.step; }
 };
@@ -65,8 +65,8 @@ template <growth_options Options = growth_options{}>
 struct geometric {
     static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
     static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
-    static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
-    static constexpr bool in_place = false;  ///< Whether the region grows in place.
+    static constexpr std::size_t limit = Options.limit;      ///< The maximum number of bytes.
+    static constexpr bool in_place = false;                  ///< Whether the region grows in place.
     /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t held) noexcept {
         return held < Options.step ? Options.step : held;
@@ -77,9 +77,9 @@ struct geometric {
 template <growth_options Options = growth_options{.regions = 1}>
 struct contiguous {
     static_assert(Options.regions == 1, "allot: growth::contiguous has one region: set growth_options::regions to 1");
-    static constexpr std::size_t regions = 1;  ///< The maximum number of regions.
+    static constexpr std::size_t regions = 1;            ///< The maximum number of regions.
     static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
-    static constexpr bool in_place = true;  ///< Whether the region grows in place.
+    static constexpr bool in_place = true;               ///< Whether the region grows in place.
     /// Returns the size of the next step in bytes, for an arena that holds a number of bytes.
     [[nodiscard]] static constexpr std::size_t next(std::size_t) noexcept { return Options.step; }
 };

@@ -134,8 +134,7 @@ template <class OnMisuse>
 void report(misuse what, std::size_t position, std::size_t size, const block_history& known = {}) noexcept {
     if constexpr (std::is_invocable_v<OnMisuse, misuse, std::size_t, std::size_t, const block_history&>)
         OnMisuse{}(what, position, size, known);
-    else
-        OnMisuse{}(what, position, size);
+    else OnMisuse{}(what, position, size);
 }
 
 /// Records of the live blocks by position, and of the last freed ones.

@@ -50,9 +50,9 @@ public:
     using metadata_type = std::conditional_t<checked, hardened_metadata<naive_metadata>, naive_metadata>;
     using block_type = block<typename address_model::address, metadata_type>;  ///< Result of an allocation.
     static constexpr bool host_accessible = Device::host_accessible;  ///< Whether the host may access the memory.
-    static constexpr offset_use offsets = Device::offsets;  ///< How consumers of the memory use offsets.
-    static constexpr dl_device_type dl_device = Device::dl_device;  ///< Device type for DLPack.
-    static constexpr reclaim reclaims = reclaim::any;  ///< Blocks are freed in any order.
+    static constexpr offset_use offsets = Device::offsets;            ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = Device::dl_device;    ///< Device type for DLPack.
+    static constexpr reclaim reclaims = reclaim::any;                 ///< Blocks are freed in any order.
 
     /// Constructs an allocator over a default device.
     naive() noexcept

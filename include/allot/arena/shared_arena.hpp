@@ -150,13 +150,13 @@ class shared_arena {
         0x616C'6C6F'7400'0001 ^ (std::uint64_t{sizeof(state)} << 8) ^ (std::uint64_t{sizeof(Offset)} << 32);
 
 public:
-    using strategy_type = typename state::strategy_type;      ///< The strategy.
-    using address_model = raw_pointer;                        ///< Blocks are addressed by pointers.
+    using strategy_type = typename state::strategy_type;          ///< The strategy.
+    using address_model = raw_pointer;                            ///< Blocks are addressed by pointers.
     using metadata_type = typename strategy_type::metadata_type;  ///< Metadata of a block: empty.
-    using block_type = block<void*, metadata_type>;             ///< Result of an allocation.
-    using offset_type = Offset;                               ///< Unsigned integer type of offsets in the memory.
-    using error = int;                                        ///< An errno value.
-    using made = result<shared_arena, error>;                 ///< Result of `create` and `attach`.
+    using block_type = block<void*, metadata_type>;               ///< Result of an allocation.
+    using offset_type = Offset;                                   ///< Unsigned integer type of offsets in the memory.
+    using error = int;                                            ///< An errno value.
+    using made = result<shared_arena, error>;                     ///< Result of `create` and `attach`.
     /// Whether the host may access the memory.
     static constexpr bool host_accessible = host::shared_memory::host_accessible;
     /// How consumers of the memory use offsets.

@@ -59,11 +59,11 @@ struct read_only : traits_of<Kind> {
 template <class Kind, class Deleter>
 class adopted {
 public:
-    using address_model = typename Kind::address_model;  ///< The address model of `Kind`.
-    using error = adopted_error;  ///< Reason for a failed `acquire`.
+    using address_model = typename Kind::address_model;             ///< The address model of `Kind`.
+    using error = adopted_error;                                    ///< Reason for a failed `acquire`.
     static constexpr bool host_accessible = Kind::host_accessible;  ///< Whether the host may access the bytes.
-    static constexpr offset_use offsets = Kind::offsets;  ///< How a consumer receives a byte offset.
-    static constexpr std::size_t min_align = 1;  ///< Minimum alignment in bytes. The rules of `Kind` do not apply.
+    static constexpr offset_use offsets = Kind::offsets;            ///< How a consumer receives a byte offset.
+    static constexpr std::size_t min_align = 1;    ///< Minimum alignment in bytes. The rules of `Kind` do not apply.
     static constexpr std::size_t granularity = 1;  ///< Any size is valid.
     static constexpr dl_device_type dl_device = Kind::dl_device;  ///< DLPack device type.
 

@@ -42,8 +42,7 @@ public:
     /// Creates an empty cache over `device`.
     explicit cached(Device device) noexcept : device_{std::move(device)} {}
     /// Moves the device and all kept regions.
-    cached(cached&& other) noexcept
-        : device_{std::move(other.device_)}, held_{std::exchange(other.held_, 0)} {
+    cached(cached&& other) noexcept : device_{std::move(other.device_)}, held_{std::exchange(other.held_, 0)} {
         for (std::size_t i = 0; i != held_; ++i) kept_[i] = other.kept_[i];
     }
     cached& operator=(cached&&) = delete;

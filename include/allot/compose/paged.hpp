@@ -37,8 +37,9 @@ inline namespace v1 {
 template <class Rows, class Tables, class Table>
 class paged {
     static_assert(allocator_requirements<Rows>() && allocator_requirements<Tables>());
-    static_assert(requires { typename Table::row_model; },
-                  "allot: the third parameter of paged is a pointer_table: allot::pointer_table<bytes of a row>");
+    static_assert(
+        requires { typename Table::row_model; },
+        "allot: the third parameter of paged is a pointer_table: allot::pointer_table<bytes of a row>");
     using rows_type = std::remove_reference_t<Rows>;
     using tables_type = std::remove_reference_t<Tables>;
     using row_block = block_of<Rows>;
@@ -62,8 +63,8 @@ class paged {
 
 public:
     using address_model = Table;                                         ///< The address model of blocks: the table.
-    using metadata_type = block_of<Tables>;                                ///< The block that holds the table.
-    using block_type = block<row_table<Table>, metadata_type>;             ///< The type of blocks.
+    using metadata_type = block_of<Tables>;                              ///< The block that holds the table.
+    using block_type = block<row_table<Table>, metadata_type>;           ///< The type of blocks.
     static constexpr bool host_accessible = rows_type::host_accessible;  ///< Whether the host can access the rows.
     static constexpr offset_use offsets = rows_type::offsets;            ///< How consumers use offsets.
     static constexpr dl_device_type dl_device = rows_type::dl_device;    ///< The device type of the rows in DLPack.

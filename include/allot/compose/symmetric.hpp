@@ -111,29 +111,32 @@ struct symmetric_metadata {
 template <class Arena, class Ranks>
 class symmetric {
     static_assert(allocator_requirements<Arena>());
-    static_assert(communicator<Ranks>, "allot: the second argument of symmetric is a communicator, such as "
-                                       "mpi::communicator: see core/communicator.hpp");
+    static_assert(communicator<Ranks>,
+                  "allot: the second argument of symmetric is a communicator, such as "
+                  "mpi::communicator: see core/communicator.hpp");
     using arena_type = std::remove_reference_t<Arena>;
     using arena_block = block_of<Arena>;
     using model = typename arena_type::address_model;
 
-    static_assert(requires(typename model::address address) { address.handle; },
-                  "allot: ranks share no addresses: symmetric needs an arena over a device that names bytes by "
-                  "handle_offset");
-    static_assert(!requires(arena_type& arena) { arena.trim(); },
-                  "allot: a symmetric arena cannot grow or shrink, because all ranks would have to do so together: use "
-                  "growth::none, and construct another arena on all ranks if one is too small");
+    static_assert(
+        requires(typename model::address address) { address.handle; },
+        "allot: ranks share no addresses: symmetric needs an arena over a device that names bytes by "
+        "handle_offset");
+    static_assert(
+        !requires(arena_type& arena) { arena.trim(); },
+        "allot: a symmetric arena cannot grow or shrink, because all ranks would have to do so together: use "
+        "growth::none, and construct another arena on all ranks if one is too small");
 
 public:
-    using address_model = model;                                           ///< The address model of the arena.
-    using metadata_type = symmetric_metadata<decltype(arena_block::metadata)>;   ///< The metadata of a block.
-    using block_type = block<typename model::address, metadata_type>;        ///< The type of blocks.
-    using remote_model = remote_offset<decltype(model::address::handle)>;  ///< The address model of remote bytes.
-    using remote_address = typename remote_model::address;                 ///< The name of a remote byte.
-    static constexpr bool host_accessible = arena_type::host_accessible;   ///< Whether the host can access the memory.
-    static constexpr offset_use offsets = arena_type::offsets;             ///< How consumers use offsets.
-    static constexpr dl_device_type dl_device = arena_type::dl_device;     ///< The device type in DLPack.
-    static constexpr reclaim reclaims = arena_type::reclaims;              ///< The order in which blocks become free.
+    using address_model = model;                                                ///< The address model of the arena.
+    using metadata_type = symmetric_metadata<decltype(arena_block::metadata)>;  ///< The metadata of a block.
+    using block_type = block<typename model::address, metadata_type>;           ///< The type of blocks.
+    using remote_model = remote_offset<decltype(model::address::handle)>;       ///< The address model of remote bytes.
+    using remote_address = typename remote_model::address;                      ///< The name of a remote byte.
+    static constexpr bool host_accessible = arena_type::host_accessible;  ///< Whether the host can access the memory.
+    static constexpr offset_use offsets = arena_type::offsets;            ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = arena_type::dl_device;    ///< The device type in DLPack.
+    static constexpr reclaim reclaims = arena_type::reclaims;             ///< The order in which blocks become free.
 
     /// Constructs the allocator from an arena, which is referenced or moved, and a communicator, which is referenced.
     symmetric(Arena&& arena, Ranks& ranks) noexcept : arena_{std::forward<Arena>(arena)}, ranks_{&ranks} {}

@@ -69,8 +69,9 @@ public:
     /// Waits until the lock is free, and acquires it.
     template <class Flag = std::atomic<bool>>  // a template: the requirement applies only to callers
     void lock() noexcept {
-        static_assert(Flag::is_always_lock_free, "allot: spin_lock needs instructions for exclusive access, which this "
-                                                 "core lacks: use a critical section");
+        static_assert(Flag::is_always_lock_free,
+                      "allot: spin_lock needs instructions for exclusive access, which this "
+                      "core lacks: use a critical section");
         while (held_.exchange(true, std::memory_order_acquire))
             while (held_.load(std::memory_order_relaxed)) {}
     }
@@ -85,18 +86,19 @@ private:
 template <class Allocator, class Lock>
 class synchronized {
     static_assert(allocator_requirements<Allocator>());
-    static_assert(lock<Lock>, "allot: the second argument of synchronized has lock() and unlock(): "
-                               "use a mutex, spin_lock, or a critical section");
+    static_assert(lock<Lock>,
+                  "allot: the second argument of synchronized has lock() and unlock(): "
+                  "use a mutex, spin_lock, or a critical section");
     using allocator_type = std::remove_reference_t<Allocator>;
 
 public:
-    using address_model = typename allocator_type::address_model;            ///< The address model of the allocator.
-    using block_type = block_of<Allocator>;                                  ///< The type of blocks.
+    using address_model = typename allocator_type::address_model;  ///< The address model of the allocator.
+    using block_type = block_of<Allocator>;                        ///< The type of blocks.
     /// Whether the host can access the memory.
     static constexpr bool host_accessible = allocator_type::host_accessible;
-    static constexpr offset_use offsets = allocator_type::offsets;  ///< How consumers use offsets.
-    static constexpr dl_device_type dl_device = allocator_type::dl_device;   ///< The device type in DLPack.
-    static constexpr reclaim reclaims = allocator_type::reclaims;            ///< The order in which blocks become free.
+    static constexpr offset_use offsets = allocator_type::offsets;          ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = allocator_type::dl_device;  ///< The device type in DLPack.
+    static constexpr reclaim reclaims = allocator_type::reclaims;           ///< The order in which blocks become free.
 
     /// Constructs the allocator with its default constructor.
     synchronized() noexcept

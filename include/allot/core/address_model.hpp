@@ -37,12 +37,11 @@ concept address_model = requires(typename Model::base base, std::size_t n) {
 /// true when a position that is a multiple of `n` means that the byte is aligned to `n`, as for a pointer. It is false
 /// when positions count from a base whose alignment only the device can report, as for a handle and an offset.
 template <class Model>
-concept linear_address_model =
-    address_model<Model> && std::same_as<typename Model::base, typename Model::address> &&
-    requires(typename Model::address address) {
-        requires std::same_as<decltype(Model::absolute), const bool>;
-        { Model::position(address) } noexcept -> std::same_as<std::size_t>;
-    };
+concept linear_address_model = address_model<Model> && std::same_as<typename Model::base, typename Model::address> &&
+                               requires(typename Model::address address) {
+                                   requires std::same_as<decltype(Model::absolute), const bool>;
+                                   { Model::position(address) } noexcept -> std::same_as<std::size_t>;
+                               };
 
 }  // namespace v1
 }  // namespace allot

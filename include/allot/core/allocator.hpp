@@ -38,9 +38,9 @@ using block_of = typename std::remove_reference_t<Allocator>::block_type;
 
 /// A type, or a reference to a type, with the members of an allocator.
 template <class Allocator>
-concept allocator = address_model<typename std::remove_reference_t<Allocator>::address_model> &&
-    requires(Allocator& allocator, layout wanted,
-             block_of<Allocator> held) {
+concept allocator =
+    address_model<typename std::remove_reference_t<Allocator>::address_model> &&
+    requires(Allocator& allocator, layout wanted, block_of<Allocator> held) {
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::host_accessible), const bool>;
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::offsets), const offset_use>;
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::dl_device), const dl_device_type>;
@@ -56,26 +56,32 @@ template <class Allocator>
 consteval bool allocator_requirements() {
     using type = std::remove_reference_t<Allocator>;
     if constexpr (allocator<Allocator>) {
-    } else if constexpr (requires { typename type::offset_type; typename type::memory_type; }) {
-        static_assert(!sizeof(type), "allot: this is a strategy, which allocates offsets: combine it with a device: "
-                                     "allot::arena<Device, Strategy>");
+    } else if constexpr (requires {
+                             typename type::offset_type;
+                             typename type::memory_type;
+                         }) {
+        static_assert(!sizeof(type),
+                      "allot: this is a strategy, which allocates offsets: combine it with a device: "
+                      "allot::arena<Device, Strategy>");
     } else if constexpr (requires(type device) { device.acquire(layout{}); }) {
-        static_assert(!sizeof(type), "allot: this is a device, which acquires regions: combine it with a strategy: "
-                                     "allot::arena<Device, Strategy>, or use allot::naive<Device>");
+        static_assert(!sizeof(type),
+                      "allot: this is a device, which acquires regions: combine it with a strategy: "
+                      "allot::arena<Device, Strategy>, or use allot::naive<Device>");
     } else {
-        static_assert(!sizeof(type), "allot: an allocator states address_model, block_type, host_accessible, offsets, "
-                                     "dl_device and reclaims, and has the noexcept functions allocate(layout), "
-                                     "deallocate(block) and diagnose(layout): use an arena, or add these members");
+        static_assert(!sizeof(type),
+                      "allot: an allocator states address_model, block_type, host_accessible, offsets, "
+                      "dl_device and reclaims, and has the noexcept functions allocate(layout), "
+                      "deallocate(block) and diagnose(layout): use an arena, or add these members");
     }
     return true;
 }
 
 /// An allocator whose `owns(block)` reports whether a block is in its memory.
 template <class Allocator>
-concept owning = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator,
-                                                  block_of<Allocator> held) {
-    { allocator.owns(held) } noexcept -> std::same_as<bool>;
-};
+concept owning =
+    allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator, block_of<Allocator> held) {
+        { allocator.owns(held) } noexcept -> std::same_as<bool>;
+    };
 
 /// An allocator whose `rollback(mark())` frees every block that was allocated after the mark.
 template <class Allocator>

@@ -28,7 +28,7 @@ template <class Address, class Ticket>
 struct block {
     Address address{};                        ///< The first byte.
     std::size_t size = 0;                     ///< The requested size in bytes; 0 for an empty block.
-    [[no_unique_address]] Ticket metadata{};    ///< The value that the allocator needs at deallocation. Do not change it.
+    [[no_unique_address]] Ticket metadata{};  ///< The value that the allocator needs at deallocation. Do not change it.
 
     /// Returns true unless the block is empty.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return size != 0; }
@@ -40,9 +40,9 @@ struct block {
 /// handle cannot determine that alignment later.
 template <class Address>
 struct region {
-    Address base{};        ///< The first byte.
-    std::size_t size = 0;  ///< The size in bytes; 0 for an empty region.
-    std::size_t align = 1; ///< The alignment of the base in bytes, as the device guarantees it. A power of two.
+    Address base{};         ///< The first byte.
+    std::size_t size = 0;   ///< The size in bytes; 0 for an empty region.
+    std::size_t align = 1;  ///< The alignment of the base in bytes, as the device guarantees it. A power of two.
 
     /// Returns true unless the region is empty.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return size != 0; }

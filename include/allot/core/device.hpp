@@ -75,17 +75,17 @@ struct no_error {
 
 /// A source of regions that states all traits of a device.
 template <class Device>
-concept device = address_model<typename Device::address_model> && requires(Device device, layout wanted,
-                                                                          region_of<Device> held) {
-    static_cast<long>(typename Device::error{});
-    requires std::same_as<decltype(Device::host_accessible), const bool>;
-    requires std::same_as<decltype(Device::offsets), const offset_use>;
-    requires std::same_as<decltype(Device::min_align), const std::size_t>;
-    requires std::same_as<decltype(Device::granularity), const std::size_t>;
-    requires std::same_as<decltype(Device::dl_device), const dl_device_type>;
-    { device.acquire(wanted) } noexcept -> std::same_as<acquired<Device>>;
-    { device.release(held) } noexcept;
-};
+concept device =
+    address_model<typename Device::address_model> && requires(Device device, layout wanted, region_of<Device> held) {
+        static_cast<long>(typename Device::error{});
+        requires std::same_as<decltype(Device::host_accessible), const bool>;
+        requires std::same_as<decltype(Device::offsets), const offset_use>;
+        requires std::same_as<decltype(Device::min_align), const std::size_t>;
+        requires std::same_as<decltype(Device::granularity), const std::size_t>;
+        requires std::same_as<decltype(Device::dl_device), const dl_device_type>;
+        { device.acquire(wanted) } noexcept -> std::same_as<acquired<Device>>;
+        { device.release(held) } noexcept;
+    };
 
 /// A device with one fixed window of memory. For any requested size, `acquire` returns the whole window from its first
 /// byte with the requested alignment. `capacity()` is the size of the window in bytes.
@@ -110,22 +110,21 @@ concept self_contained_device = device<Device> && requires { requires Device::se
 /// A device whose window is inside the device object, or inside an object that the device's type names. The window
 /// starts at `base()`, has `capacity()` bytes, is aligned to `min_align`, and is used by one device object only.
 template <class Device>
-concept embedded_device =
-    self_contained_device<Device> && bounded_device<Device> && requires(const Device device) {
-        { device.base() } noexcept -> std::same_as<typename Device::address_model::base>;
-        typename std::bool_constant<(Device::capacity() > 0)>;
-    };
+concept embedded_device = self_contained_device<Device> && bounded_device<Device> && requires(const Device device) {
+    { device.base() } noexcept -> std::same_as<typename Device::address_model::base>;
+    typename std::bool_constant<(Device::capacity() > 0)>;
+};
 
 /// The traits of another device, as a base class for devices that wrap it: `struct counting :
 /// allot::traits_of<Device>`.
 template <class Device>
 struct traits_of {
-    using address_model = typename Device::address_model;                  ///< How bytes are named.
-    static constexpr bool host_accessible = Device::host_accessible;       ///< Whether the host can access the bytes.
-    static constexpr offset_use offsets = Device::offsets;                 ///< How consumers use offsets.
-    static constexpr std::size_t min_align = Device::min_align;            ///< The alignment of every region, in bytes.
-    static constexpr std::size_t granularity = Device::granularity;        ///< The unit of region sizes, in bytes.
-    static constexpr dl_device_type dl_device = Device::dl_device;         ///< The device type in DLPack.
+    using address_model = typename Device::address_model;             ///< How bytes are named.
+    static constexpr bool host_accessible = Device::host_accessible;  ///< Whether the host can access the bytes.
+    static constexpr offset_use offsets = Device::offsets;            ///< How consumers use offsets.
+    static constexpr std::size_t min_align = Device::min_align;       ///< The alignment of every region, in bytes.
+    static constexpr std::size_t granularity = Device::granularity;   ///< The unit of region sizes, in bytes.
+    static constexpr dl_device_type dl_device = Device::dl_device;    ///< The device type in DLPack.
 };
 
 /// Returns true for a device. For any other type it does not compile, and a `static_assert` names the first missing
@@ -133,41 +132,50 @@ struct traits_of {
 template <class Device>
 consteval bool device_requirements() {
     if constexpr (!requires { requires linear_address_model<typename Device::address_model>; }) {
-        static_assert(!sizeof(Device), "allot: a device states its address_model, a linear one: "
-                                       "using address_model = allot::raw_pointer or allot::handle_offset<Handle>");
+        static_assert(!sizeof(Device),
+                      "allot: a device states its address_model, a linear one: "
+                      "using address_model = allot::raw_pointer or allot::handle_offset<Handle>");
     } else if constexpr (!requires { static_cast<long>(typename Device::error{}); }) {
-        static_assert(!sizeof(Device), "allot: a device states the type of its error codes, convertible to long: "
-                                       "using error = int");
+        static_assert(!sizeof(Device),
+                      "allot: a device states the type of its error codes, convertible to long: "
+                      "using error = int");
     } else if constexpr (!requires { requires std::same_as<decltype(Device::host_accessible), const bool>; }) {
-        static_assert(!sizeof(Device), "allot: a device states whether the host can access its bytes: "
-                                       "static constexpr bool host_accessible");
+        static_assert(!sizeof(Device),
+                      "allot: a device states whether the host can access its bytes: "
+                      "static constexpr bool host_accessible");
     } else if constexpr (!requires { requires std::same_as<decltype(Device::offsets), const offset_use>; }) {
-        static_assert(!sizeof(Device), "allot: a device states how consumers use offsets: "
-                                       "static constexpr allot::offset_use offsets");
+        static_assert(!sizeof(Device),
+                      "allot: a device states how consumers use offsets: "
+                      "static constexpr allot::offset_use offsets");
     } else if constexpr (!requires { requires std::same_as<decltype(Device::min_align), const std::size_t>; }) {
-        static_assert(!sizeof(Device), "allot: a device states the alignment of every region: "
-                                       "static constexpr std::size_t min_align");
+        static_assert(!sizeof(Device),
+                      "allot: a device states the alignment of every region: "
+                      "static constexpr std::size_t min_align");
     } else if constexpr (!requires { requires is_alignment(Device::min_align); }) {
         static_assert(!sizeof(Device), "allot: a device's min_align is a power of two");
     } else if constexpr (!requires { requires std::same_as<decltype(Device::granularity), const std::size_t>; }) {
-        static_assert(!sizeof(Device), "allot: a device states the granularity of its region sizes: "
-                                       "static constexpr std::size_t granularity");
+        static_assert(!sizeof(Device),
+                      "allot: a device states the granularity of its region sizes: "
+                      "static constexpr std::size_t granularity");
     } else if constexpr (!requires { requires is_alignment(Device::granularity); }) {
         static_assert(!sizeof(Device), "allot: a device's granularity is a power of two");
     } else if constexpr (!requires { requires std::same_as<decltype(Device::dl_device), const dl_device_type>; }) {
-        static_assert(!sizeof(Device), "allot: a device states its device type in DLPack: "
-                                       "static constexpr auto dl_device = allot::dl_device_type::cpu, "
-                                       "or ext_dev for memory without a number in DLPack");
+        static_assert(!sizeof(Device),
+                      "allot: a device states its device type in DLPack: "
+                      "static constexpr auto dl_device = allot::dl_device_type::cpu, "
+                      "or ext_dev for memory without a number in DLPack");
     } else if constexpr (!requires(Device device, layout wanted) {
                              { device.acquire(wanted) } noexcept -> std::same_as<acquired<Device>>;
                          }) {
-        static_assert(!sizeof(Device), "allot: a device returns regions: "
-                                       "allot::acquired<Device> acquire(allot::layout) noexcept");
+        static_assert(!sizeof(Device),
+                      "allot: a device returns regions: "
+                      "allot::acquired<Device> acquire(allot::layout) noexcept");
     } else if constexpr (!requires(Device device, region_of<Device> held) {
                              { device.release(held) } noexcept;
                          }) {
-        static_assert(!sizeof(Device), "allot: a device releases regions: void release(allot::region<address>) "
-                                       "noexcept");
+        static_assert(!sizeof(Device),
+                      "allot: a device releases regions: void release(allot::region<address>) "
+                      "noexcept");
     }
     return true;
 }

@@ -51,7 +51,7 @@ enum class refusal : unsigned char {
 
 /// The answer of `diagnose`: a reason, and measurements that explain it.
 struct diagnosis {
-    refusal reason = refusal::none;     ///< The reason.
+    refusal reason = refusal::none;  ///< The reason.
     std::uint64_t largest_hole = 0;  ///< The size of the largest hole in bytes, for any alignment.
     long device_error = 0;           ///< The error code of the device, when the reason is `device_refused`.
 

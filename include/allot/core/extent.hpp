@@ -56,8 +56,9 @@ struct no_metadata {
 /// The result of a strategy's `allocate`, and the argument of its `deallocate`. It is empty, and false, on failure.
 template <std::unsigned_integral Offset, class Ticket>
 struct basic_allocation {
-    basic_extent<Offset> where{};           ///< The allocated offsets; `where.size` is the requested size.
-    [[no_unique_address]] Ticket metadata{};  ///< The metadata that the strategy needs at deallocation. Do not change it.
+    basic_extent<Offset> where{};  ///< The allocated offsets; `where.size` is the requested size.
+    [[no_unique_address]] Ticket
+        metadata{};  ///< The metadata that the strategy needs at deallocation. Do not change it.
 
     /// Returns true unless the allocation is empty.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return where.size != 0; }

@@ -63,9 +63,7 @@ struct no_memory {};
 /// The memory type of an in-band store whose offsets are host addresses: byte `o` is at address `o`.
 struct addressed_memory {
     /// Returns the byte at an offset.
-    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept {
-        return reinterpret_cast<std::byte*>(offset);
-    }
+    [[nodiscard]] static std::byte* at(std::uintptr_t offset) noexcept { return reinterpret_cast<std::byte*>(offset); }
     /// Returns the byte at an offset of a type that is wider than an address. Precondition: the offset fits in an
     /// address.
     template <std::unsigned_integral Wide>
@@ -87,14 +85,17 @@ using allocation_of = basic_allocation<typename Strategy::offset_type, typename 
 
 /// An algorithm that allocates extents and states all traits of a strategy.
 template <class Strategy>
-concept strategy = std::unsigned_integral<typename Strategy::offset_type> &&
+concept strategy =
+    std::unsigned_integral<typename Strategy::offset_type> &&
     requires(Strategy strategy, const Strategy constant, layout_for<Strategy> wanted, extent_of<Strategy> where,
              allocation_of<Strategy> allocation, typename Strategy::memory_type memory) {
         requires std::same_as<decltype(Strategy::in_band), const bool>;
         requires std::same_as<decltype(Strategy::reclaims), const reclaim>;
         requires std::same_as<decltype(Strategy::exact), const bool>;
         requires std::same_as<decltype(Strategy::several_extents), const bool>;
-        requires !Strategy::several_extents || requires { { constant.can_insert() } noexcept -> std::same_as<bool>; };
+        requires !Strategy::several_extents || requires {
+            { constant.can_insert() } noexcept -> std::same_as<bool>;
+        };
         { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
         { strategy.allocate(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
         { strategy.deallocate(allocation) } noexcept;
@@ -135,10 +136,10 @@ concept positional =
 /// A strategy that grows or shrinks an allocation in place. `resize` takes the allocation with its old size. On
 /// failure it returns false and changes nothing.
 template <class Strategy>
-concept resizable =
-    strategy<Strategy> && requires(Strategy strategy, allocation_of<Strategy> allocation, typename Strategy::offset_type size) {
-        { strategy.resize(allocation, size) } noexcept -> std::same_as<bool>;
-    };
+concept resizable = strategy<Strategy> && requires(Strategy strategy, allocation_of<Strategy> allocation,
+                                                   typename Strategy::offset_type size) {
+    { strategy.resize(allocation, size) } noexcept -> std::same_as<bool>;
+};
 
 /// A strategy whose `reset` frees all allocations and keeps the inserted extents.
 template <class Strategy>
@@ -169,8 +170,7 @@ concept removable = strategy<Strategy> && requires(Strategy strategy, extent_of<
 /// no size suffices. A strategy with several extents also reports by `can_extend` whether it has the records for that.
 template <class Strategy>
 concept extendable = strategy<Strategy> && requires(Strategy strategy, const Strategy constant,
-                                                    extent_of<Strategy> inserted,
-                                                    typename Strategy::offset_type size) {
+                                                    extent_of<Strategy> inserted, typename Strategy::offset_type size) {
     { strategy.resize_extent(inserted, size) } noexcept -> std::same_as<bool>;
     { constant.least_size(inserted) } noexcept -> std::same_as<typename Strategy::offset_type>;
     { constant.size_for(inserted, layout_for<Strategy>{}) } noexcept -> std::same_as<typename Strategy::offset_type>;
@@ -198,34 +198,42 @@ consteval bool strategy_requirements() {
     if constexpr (!requires { requires std::unsigned_integral<typename Strategy::offset_type>; }) {
         static_assert(!sizeof(Strategy), "allot: a strategy states its offset_type, an unsigned integer");
     } else if constexpr (!requires { typename Strategy::metadata_type; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states its metadata_type; using metadata_type = "
-                                         "allot::no_metadata<Self> if it needs none");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states its metadata_type; using metadata_type = "
+                      "allot::no_metadata<Self> if it needs none");
     } else if constexpr (!requires { typename Strategy::memory_type; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states its memory_type; using memory_type = "
-                                         "allot::no_memory if it accesses no memory");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states its memory_type; using memory_type = "
+                      "allot::no_memory if it accesses no memory");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::in_band), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether its records are inside the free memory: "
-                                         "static constexpr bool in_band");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states whether its records are inside the free memory: "
+                      "static constexpr bool in_band");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::reclaims), const reclaim>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states the order in which blocks become free: "
-                                         "static constexpr allot::reclaim reclaims");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states the order in which blocks become free: "
+                      "static constexpr allot::reclaim reclaims");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::exact), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether it fails only when no hole fits: "
-                                         "static constexpr bool exact");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states whether it fails only when no hole fits: "
+                      "static constexpr bool exact");
     } else if constexpr (!requires { requires std::same_as<decltype(Strategy::several_extents), const bool>; }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy states whether insert can be called again: "
-                                         "static constexpr bool several_extents");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy states whether insert can be called again: "
+                      "static constexpr bool several_extents");
     } else if constexpr (!requires(Strategy strategy, extent_of<Strategy> where,
                                    typename Strategy::memory_type memory) {
                              { strategy.insert(where, memory) } noexcept -> std::same_as<bool>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy accepts offsets to manage: bool insert(extent, memory) "
-                                         "noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy accepts offsets to manage: bool insert(extent, memory) "
+                      "noexcept");
     } else if constexpr (!requires(Strategy strategy, layout_for<Strategy> wanted) {
                              { strategy.allocate(wanted) } noexcept -> std::same_as<allocation_of<Strategy>>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy returns allocations: allot::allocation_of<Strategy> "
-                                         "allocate(basic_layout) noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy returns allocations: allot::allocation_of<Strategy> "
+                      "allocate(basic_layout) noexcept");
     } else if constexpr (!requires(Strategy strategy, allocation_of<Strategy> allocation) {
                              { strategy.deallocate(allocation) } noexcept;
                          }) {
@@ -233,23 +241,27 @@ consteval bool strategy_requirements() {
     } else if constexpr (!requires(const Strategy strategy, allocation_of<Strategy> allocation) {
                              { strategy.capacity(allocation) } noexcept -> std::same_as<typename Strategy::offset_type>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy reports the usable size of an allocation: offset_type "
-                                         "capacity(allocation) const noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy reports the usable size of an allocation: offset_type "
+                      "capacity(allocation) const noexcept");
     } else if constexpr (!requires(const Strategy strategy, layout_for<Strategy> wanted) {
                              { strategy.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy diagnoses failures: allot::diagnosis "
-                                         "diagnose(basic_layout) const noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy diagnoses failures: allot::diagnosis "
+                      "diagnose(basic_layout) const noexcept");
     } else if constexpr (!requires(const Strategy strategy) {
                              requires !Strategy::several_extents || requires {
                                  { strategy.can_insert() } noexcept -> std::same_as<bool>;
                              };
                          }) {
-        static_assert(!sizeof(Strategy), "allot: a strategy with several extents reports whether it can add one: "
-                                         "bool can_insert() const noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy with several extents reports whether it can add one: "
+                      "bool can_insert() const noexcept");
     } else if constexpr (!strategy<Strategy>) {
-        static_assert(!sizeof(Strategy), "allot: a strategy predicts the size of an extent: static offset_type "
-                                         "bytes_for(offset_type count, basic_layout) noexcept");
+        static_assert(!sizeof(Strategy),
+                      "allot: a strategy predicts the size of an extent: static offset_type "
+                      "bytes_for(offset_type count, basic_layout) noexcept");
     }
     return true;
 }

@@ -162,8 +162,7 @@ public:
     static constexpr dl_device_type dl_device = dl_device_type::cuda;  ///< DLPack's device type.
 
     /// Reserves `reserve` bytes of addresses, rounded up to the granularity, for each region of the device.
-    explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept
-        : reserve_{reserve}, device_{device} {}
+    explicit basic_virtual_memory(std::size_t reserve, int device = 0) noexcept : reserve_{reserve}, device_{device} {}
 
     /// Reserves a range and maps memory at its start. The bytes are not initialized.
     [[nodiscard]] acquired<basic_virtual_memory> acquire(layout wanted) noexcept {
@@ -268,7 +267,8 @@ private:
 
     [[nodiscard]] CUresult map_granule(CUdeviceptr at, const CUmemAllocationProp& memory) const noexcept {
         CUmemGenericAllocationHandle handle = 0;
-        if (const CUresult reason = driver_.create(&handle, granularity, &memory, 0); reason != CUDA_SUCCESS) return reason;
+        if (const CUresult reason = driver_.create(&handle, granularity, &memory, 0); reason != CUDA_SUCCESS)
+            return reason;
         const CUresult status = driver_.map(at, granularity, 0, handle, 0);
         static_cast<void>(driver_.release(handle));
         return status;

@@ -125,8 +125,9 @@ public:
         const auto before = static_cast<std::size_t>(skipped);
         void* const from = raw_pointer::locate(mapped_, before);
         // Blocks are aligned on both sides: the alignment is the smaller one of the CPU address and the bus address.
-        return region<void*>{from, size_ - before, static_cast<std::size_t>(alignment_of(
-                                                       std::uint64_t{raw_pointer::position(from)} | (bus_ + skipped)))};
+        return region<void*>{
+            from, size_ - before,
+            static_cast<std::size_t>(alignment_of(std::uint64_t{raw_pointer::position(from)} | (bus_ + skipped)))};
     }
     /// Unmaps the buffer.
     void release(region<void*>) noexcept {

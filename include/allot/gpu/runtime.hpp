@@ -242,14 +242,11 @@ public:
     /// Allocates memory in the order of the stream. Fails with the runtime's error.
     [[nodiscard]] acquired<async_memory> acquire(layout wanted) noexcept {
         return acquire_by<async_memory>(
-            wanted,
-            [this](void** address, std::size_t size) { return Runtime::malloc_async(address, size, stream_); },
+            wanted, [this](void** address, std::size_t size) { return Runtime::malloc_async(address, size, stream_); },
             [this](void* address) { static_cast<void>(Runtime::free_async(address, stream_)); });
     }
     /// Frees a region of `acquire` in the order of the stream.
-    void release(region<void*> held) noexcept {
-        static_cast<void>(Runtime::free_async(given_address(held), stream_));
-    }
+    void release(region<void*> held) noexcept { static_cast<void>(Runtime::free_async(given_address(held), stream_)); }
 
     /// Returns the stream.
     [[nodiscard]] stream_type stream() const noexcept { return stream_; }

@@ -176,7 +176,7 @@ private:
         void* const view = ::mmap(nullptr, most, PROT_READ | PROT_WRITE, shared, file.number, 0);
         if (view == MAP_FAILED) return errno;
         candidate found[Options.candidates];  // in the order of their frames
-        std::size_t first = 0;  // index of the first neighbor
+        std::size_t first = 0;                // index of the first neighbor
         error reason = not_adjacent;
         for (std::size_t n = 0; n != Options.candidates && reason == not_adjacent; ++n) {
             candidate fresh{0, n};
@@ -244,7 +244,8 @@ private:
         if (const error reason = first_frame(frames, base, frame); reason != 0) return reason;
         for (std::size_t at = page; at < size; at += page) {
             std::uint64_t next = 0;
-            if (const error reason = first_frame(frames, raw_pointer::locate(base, at), next); reason != 0) return reason;
+            if (const error reason = first_frame(frames, raw_pointer::locate(base, at), next); reason != 0)
+                return reason;
             if (next != frame + at / page) return not_adjacent;
         }
         return 0;

@@ -63,8 +63,8 @@ public:
     /// huge page; ENOMEM if the size overflows; otherwise the error of mmap(2).
     [[nodiscard]] acquired<pages> acquire(layout wanted) noexcept {
         if (!wanted.is_valid()) return acquired<pages>::failure(EINVAL);
-        const auto page = Options.huge == huge_pages::none ? static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))
-                                                           : Options.huge_size;
+        const auto page =
+            Options.huge == huge_pages::none ? static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) : Options.huge_size;
         if (wanted.align < page) wanted.align = page;
         if (!checked_align_up(wanted.size, page, wanted.size)) return acquired<pages>::failure(ENOMEM);
         if constexpr (Options.huge == huge_pages::required) {

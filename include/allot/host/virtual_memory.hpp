@@ -89,8 +89,9 @@ public:
         const bool grows = size > held.size;
         void* const from = raw_pointer::locate(held.base, grows ? held.size : size);
         const std::size_t changed = grows ? size - held.size : held.size - size;
-        const bool done = grows ? ::mprotect(from, changed, PROT_READ | PROT_WRITE) == 0
-                                : ::mprotect(from, changed, PROT_NONE) == 0 && ::madvise(from, changed, MADV_DONTNEED) == 0;
+        const bool done =
+            grows ? ::mprotect(from, changed, PROT_READ | PROT_WRITE) == 0
+                  : ::mprotect(from, changed, PROT_NONE) == 0 && ::madvise(from, changed, MADV_DONTNEED) == 0;
         if (!done) return acquired<virtual_memory>::failure(errno);
         held.size = size;
         return held;

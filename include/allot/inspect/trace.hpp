@@ -111,7 +111,7 @@ enum class trace_fault : unsigned char {
 /// The error of `read_trace`.
 struct trace_error {
     trace_fault reason = trace_fault::none;  ///< The reason.
-    std::size_t position = 0;             ///< The index of the first byte of the invalid event or count.
+    std::size_t position = 0;                ///< The index of the first byte of the invalid event or count.
 
     /// Returns a human-readable description of the reason.
     [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }

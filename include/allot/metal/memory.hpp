@@ -112,12 +112,12 @@ template <class Device>
 class buffer {
 public:
     using address_model = handle_offset<detail::buffer_type<Device>*>;  ///< An address is a handle and a byte offset.
-    using address = typename address_model::address;  ///< The address of a block.
-    using error = metal::error;  ///< The error type.
-    static constexpr bool host_accessible = false;  ///< Blocks have no pointer: see `contents`.
-    static constexpr offset_use offsets = offset_use::carried;  ///< An offset is passed next to the handle.
-    static constexpr std::size_t min_align = base_align;  ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;  ///< Every size is a multiple of this.
+    using address = typename address_model::address;                    ///< The address of a block.
+    using error = metal::error;                                         ///< The error type.
+    static constexpr bool host_accessible = false;                      ///< Blocks have no pointer: see `contents`.
+    static constexpr offset_use offsets = offset_use::carried;          ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = base_align;                ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                       ///< Every size is a multiple of this.
     static constexpr dl_device_type dl_device = dl_device_type::metal;  ///< DLPack's device type.
 
     /// Allocates buffers of `device` with these MTL::ResourceOptions. The default is shared storage.

@@ -42,7 +42,8 @@ public:
 
     /// Copies host bytes to a buffer. The host bytes may be reused when the function returns.
     template <host_memory From, buffer_memory To>
-    [[nodiscard]] copied copy(const void* from, typename To::address_model::address to, std::size_t bytes) const noexcept {
+    [[nodiscard]] copied copy(const void* from, typename To::address_model::address to,
+                              std::size_t bytes) const noexcept {
         if (!is_here(to)) return copy_path::none;
         if (is_shared(to)) return on_host(contents(to), from, bytes);
         if (!may_blit(to, bytes)) return copy_path::none;

@@ -114,7 +114,7 @@ public:
     using address = address_model::address;
     /// A byte of any rank's part: window, rank and offset.
     using remote_address = remote_offset<aligned_window>::address;
-    using error = int;  ///< MPI's error codes.
+    using error = int;                                                    ///< MPI's error codes.
     static constexpr bool host_accessible = false;                        ///< Other ranks write to it at any time.
     static constexpr offset_use offsets = offset_use::carried;            ///< An offset is passed next to the handle.
     static constexpr std::size_t min_align = 64;                          ///< Every base is a multiple of this.
@@ -171,8 +171,7 @@ public:
         if (!is_inside(to, bytes)) return MPI_ERR_RMA_RANGE;
         return in_parts(bytes, [&](std::size_t done, int some) noexcept {
             return ::MPI_Put(static_cast<const std::byte*>(from) + done, some, MPI_BYTE, to.handle.rank,
-                             displacement(to.handle.memory, to.offset + done), some, MPI_BYTE,
-                             to.handle.memory.window);
+                             displacement(to.handle.memory, to.offset + done), some, MPI_BYTE, to.handle.memory.window);
         });
     }
     /// Starts a read of bytes at `from` into local memory. Returns MPI's code, as `put` does.
@@ -219,8 +218,8 @@ private:
     [[nodiscard]] int refusal_of(layout wanted, std::size_t align, std::size_t& whole) const noexcept {
         if (wanted.size == 0) return MPI_ERR_SIZE;
         if (!is_alignment(wanted.align)) return MPI_ERR_ARG;
-        const std::size_t most = static_cast<std::size_t>(std::numeric_limits<MPI_Aint>::max()) /
-                                 static_cast<std::size_t>(ranks_->size());
+        const std::size_t most =
+            static_cast<std::size_t>(std::numeric_limits<MPI_Aint>::max()) / static_cast<std::size_t>(ranks_->size());
         if (!checked_align_up(wanted.size, align, whole) || !checked_add(whole, align, whole) || whole > most)
             return MPI_ERR_SIZE;
         void* const as_much = ::operator new(whole, std::nothrow);
@@ -249,7 +248,8 @@ private:
             return refuse(reason);
         }
         MPI_Win handle = MPI_WIN_NULL;
-        const int code = ::MPI_Win_create(ours, static_cast<MPI_Aint>(size), 1, MPI_INFO_NULL, ranks_->handle(), &handle);
+        const int code =
+            ::MPI_Win_create(ours, static_cast<MPI_Aint>(size), 1, MPI_INFO_NULL, ranks_->handle(), &handle);
         if (const int reason = everywhere(code); reason != MPI_SUCCESS) {
             if (code != MPI_SUCCESS) ::operator delete(ours, std::align_val_t{align});
             return refuse(reason);

@@ -36,8 +36,8 @@ namespace opencl {
         dtype type;
         cl_channel_type channel;
     };
-    constexpr known all[] = {{float16, CL_HALF_FLOAT},   {float32, CL_FLOAT},          {int8, CL_SIGNED_INT8},
-                             {int16, CL_SIGNED_INT16},   {int32, CL_SIGNED_INT32},     {uint8, CL_UNSIGNED_INT8},
+    constexpr known all[] = {{float16, CL_HALF_FLOAT},    {float32, CL_FLOAT},        {int8, CL_SIGNED_INT8},
+                             {int16, CL_SIGNED_INT16},    {int32, CL_SIGNED_INT32},   {uint8, CL_UNSIGNED_INT8},
                              {uint16, CL_UNSIGNED_INT16}, {uint32, CL_UNSIGNED_INT32}};
     for (const known& each : all) {
         if (each.type == type) return cl_image_format{CL_RGBA, each.channel};
@@ -161,7 +161,8 @@ template <class Tensor, class Texture>
 }
 [[nodiscard]] inline tensor_result<copy_path> copied_by(copy_path path, cl_int status) noexcept {
     if (status == CL_SUCCESS) return path;
-    return tensor_result<copy_path>::failure({tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, status}});
+    return tensor_result<copy_path>::failure(
+        {tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, status}});
 }
 [[nodiscard]] inline tensor_error refused(cl_int status) noexcept {
     return {tensor_refusal::no_memory, 0, {refusal::device_refused, 0, status}};
@@ -205,8 +206,8 @@ template <class Device, class References, class Lease>
     const std::size_t region[3] = {from.image().width, from.image().height, 1};
     if constexpr (opencl::buffer_memory<tensor<Lease>>) {
         return detail::copied_by(copy_path::on_device,
-                                 ::clEnqueueCopyImageToBuffer(way.queue()(), from.data(), to.data(), detail::origin, region,
-                                                              to.byte_offset(), 0, nullptr, nullptr));
+                                 ::clEnqueueCopyImageToBuffer(way.queue()(), from.data(), to.data(), detail::origin,
+                                                              region, to.byte_offset(), 0, nullptr, nullptr));
     } else {
         return detail::copied_by(copy_path::from_device,
                                  ::clEnqueueReadImage(way.queue()(), from.data(), CL_TRUE, detail::origin, region, 0, 0,

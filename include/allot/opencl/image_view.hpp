@@ -131,7 +131,7 @@ struct image_over {
 template <texture_scope Scope, class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] tensor_result<tensor_image<tensor<Lease>>> as_image(const tensor<Lease>& of,
-                                                                   const cl::CommandQueue& queue) noexcept {
+                                                                  const cl::CommandQueue& queue) noexcept {
     using answer = tensor_result<tensor_image<tensor<Lease>>>;
     if (!of) return answer::failure({tensor_refusal::killed});
     const auto shape = texture_of<Scope>(of.shape());

@@ -36,12 +36,12 @@ namespace opencl {
 /// The device whose only region is a buffer over bytes of the host.
 class imported {
 public:
-    using address_model = buffer::address_model;                         ///< An address is a handle and a byte offset.
-    using error = cl_int;                                                ///< OpenCL's error codes.
-    static constexpr bool host_accessible = false;                       ///< The host may not access it while kernels do.
-    static constexpr offset_use offsets = offset_use::carried;           ///< An offset is passed next to the handle.
-    static constexpr std::size_t min_align = buffer::min_align;          ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                        ///< Every size is a multiple of this.
+    using address_model = buffer::address_model;                 ///< An address is a handle and a byte offset.
+    using error = cl_int;                                        ///< OpenCL's error codes.
+    static constexpr bool host_accessible = false;               ///< The host may not access it while kernels do.
+    static constexpr offset_use offsets = offset_use::carried;   ///< An offset is passed next to the handle.
+    static constexpr std::size_t min_align = buffer::min_align;  ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                ///< Every size is a multiple of this.
     static constexpr dl_device_type dl_device = dl_device_type::opencl;  ///< DLPack's device type.
 
     /// Imports the `size` bytes from `first` on for the kernels of `context`.

@@ -57,7 +57,8 @@ public:
     static constexpr std::size_t min_align = 64;                   ///< Every base is a multiple of this.
     static constexpr std::size_t granularity = 1;                  ///< Every size is a multiple of this.
     // DLPack's OpenCL device means a cl_mem. Fine-grained memory is exported as memory of the host.
-    static constexpr dl_device_type dl_device = fine ? dl_device_type::cpu : dl_device_type::ext_dev;  ///< DLPack's device type.
+    static constexpr dl_device_type dl_device =
+        fine ? dl_device_type::cpu : dl_device_type::ext_dev;  ///< DLPack's device type.
 
     /// Allocates memory that `context` shares with the host, within the limits of `device`. `flags` may contain
     /// CL_MEM_SVM_ATOMICS but not the grain, which the template argument selects.

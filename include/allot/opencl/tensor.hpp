@@ -91,8 +91,8 @@ public:
         if (host_has(to.handle))
             return copy_mapped(to, CL_MAP_WRITE_INVALIDATE_REGION, bytes,
                                [=](void* mapped) { std::memcpy(mapped, from, bytes); });
-        return answer(copy_path::to_device, ::clEnqueueWriteBuffer(queue_(), to.handle, CL_FALSE, to.offset, bytes, from, 0,
-                                                                   nullptr, nullptr));
+        return answer(copy_path::to_device, ::clEnqueueWriteBuffer(queue_(), to.handle, CL_FALSE, to.offset, bytes,
+                                                                   from, 0, nullptr, nullptr));
     }
     /// Copies bytes of a buffer to the host. A transfer is complete after `finish`.
     template <buffer_memory From, host_memory To>
@@ -100,15 +100,15 @@ public:
         if (!target_.has(from.handle)) return copy_path::none;
         if (host_has(from.handle))
             return copy_mapped(from, CL_MAP_READ, bytes, [=](const void* mapped) { std::memcpy(to, mapped, bytes); });
-        return answer(copy_path::from_device, ::clEnqueueReadBuffer(queue_(), from.handle, CL_FALSE, from.offset, bytes, to,
-                                                                    0, nullptr, nullptr));
+        return answer(copy_path::from_device, ::clEnqueueReadBuffer(queue_(), from.handle, CL_FALSE, from.offset, bytes,
+                                                                    to, 0, nullptr, nullptr));
     }
     /// Enqueues a copy between buffers.
     template <buffer_memory From, buffer_memory To>
     [[nodiscard]] copied copy(address from, address to, std::size_t bytes) const noexcept {
         if (!target_.has(from.handle) || !target_.has(to.handle)) return copy_path::none;
-        return answer(copy_path::on_device, ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset, to.offset,
-                                                                  bytes, 0, nullptr, nullptr));
+        return answer(copy_path::on_device, ::clEnqueueCopyBuffer(queue_(), from.handle, to.handle, from.offset,
+                                                                  to.offset, bytes, 0, nullptr, nullptr));
     }
     /// Waits for the queue if host memory takes part in the copy; does not wait for copies between buffers. Returns
     /// OpenCL's code.
@@ -131,8 +131,8 @@ private:
     template <class Use>
     [[nodiscard]] copied copy_mapped(address at, cl_map_flags flags, std::size_t bytes, Use&& use) const noexcept {
         cl_int status = CL_SUCCESS;
-        void* const mapped = ::clEnqueueMapBuffer(queue_(), at.handle, CL_TRUE, flags, at.offset, bytes, 0, nullptr, nullptr,
-                                                  &status);
+        void* const mapped =
+            ::clEnqueueMapBuffer(queue_(), at.handle, CL_TRUE, flags, at.offset, bytes, 0, nullptr, nullptr, &status);
         if (status != CL_SUCCESS) return copied::failure(status);
         use(mapped);
         return answer(copy_path::mapped, ::clEnqueueUnmapMemObject(queue_(), at.handle, mapped, 0, nullptr, nullptr));
@@ -184,7 +184,8 @@ private:
     [[nodiscard]] bool can_import(const void* bytes) const noexcept {
         return raw_pointer::position(bytes) % target_.base_align == 0;
     }
-    [[nodiscard]] cl::Buffer buffer_over(void* bytes, std::size_t size, cl_mem_flags use, cl_int& status) const noexcept {
+    [[nodiscard]] cl::Buffer buffer_over(void* bytes, std::size_t size, cl_mem_flags use,
+                                         cl_int& status) const noexcept {
         return cl::Buffer{::clCreateBuffer(target_.context, use | CL_MEM_USE_HOST_PTR, size, bytes, &status)};
     }
     [[nodiscard]] copied finish(cl_int status) const noexcept {
@@ -243,7 +244,7 @@ template <class Tensor>
 template <class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> sub_buffer(const tensor<Lease>& of,
-                                                                   const cl::Device& device) noexcept {
+                                                                 const cl::Device& device) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Lease>>>;
     if (const cl_int reason = detail::check_bytes(of); reason != CL_SUCCESS) return answer::failure(reason);
     cl_mem parent = nullptr;
@@ -266,7 +267,7 @@ template <class Lease>
 template <class Lease>
     requires buffer_address<typename tensor<Lease>::address_type>
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> as_buffer(const tensor<Lease>& of,
-                                                                  const cl::CommandQueue& queue) noexcept {
+                                                                const cl::CommandQueue& queue) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Lease>>>;
     const auto target = detail::target_of(queue);
     if (!target) return answer::failure(target.error());
@@ -277,7 +278,8 @@ template <class Lease>
     cl_int status = CL_SUCCESS;
     const cl::Buffer copy{::clCreateBuffer(target->context, CL_MEM_READ_WRITE, of.size_bytes(), nullptr, &status)};
     if (status != CL_SUCCESS) return answer::failure(status);
-    status = ::clEnqueueCopyBuffer(queue(), of.data(), copy(), of.byte_offset(), 0, of.size_bytes(), 0, nullptr, nullptr);
+    status =
+        ::clEnqueueCopyBuffer(queue(), of.data(), copy(), of.byte_offset(), 0, of.size_bytes(), 0, nullptr, nullptr);
     if (status != CL_SUCCESS) return answer::failure(status);
     return tensor_buffer<tensor<Lease>>{of, copy, false};
 }
@@ -288,7 +290,7 @@ template <class Lease>
 template <class Lease>
     requires(tensor<Lease>::host_accessible && std::same_as<typename tensor<Lease>::address_type, void*>)
 [[nodiscard]] cl_result<tensor_buffer<tensor<Lease>>> as_buffer(const tensor<Lease>& of,
-                                                                  const cl::CommandQueue& queue) noexcept {
+                                                                const cl::CommandQueue& queue) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Lease>>>;
     if (const cl_int reason = detail::check_bytes(of); reason != CL_SUCCESS) return answer::failure(reason);
     const auto target = detail::target_of(queue);
@@ -296,8 +298,7 @@ template <class Lease>
     const bool aligned = raw_pointer::position(of.data()) % target->base_align == 0;
     const cl_mem_flags how = aligned ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
     cl_int status = CL_SUCCESS;
-    const cl_mem made =
-        ::clCreateBuffer(target->context, CL_MEM_READ_WRITE | how, of.size_bytes(), of.data(), &status);
+    const cl_mem made = ::clCreateBuffer(target->context, CL_MEM_READ_WRITE | how, of.size_bytes(), of.data(), &status);
     if (status != CL_SUCCESS) return answer::failure(status);
     return tensor_buffer<tensor<Lease>>{of, cl::Buffer{made}, aligned};
 }

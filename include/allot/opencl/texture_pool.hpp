@@ -62,7 +62,8 @@ public:
             const auto own = kept_.acquire(shape, type);
             return own ? answer{region{*own, {}, {}}} : answer::failure(own.error());
         }
-        if (const cl_int reason = kept_.device().check(shape, type); reason != CL_SUCCESS) return answer::failure(reason);
+        if (const cl_int reason = kept_.device().check(shape, type); reason != CL_SUCCESS)
+            return answer::failure(reason);
         const auto pitch = texture_bytes(shape, type, pitch_align_);
         if (!pitch) return answer::failure(CL_MEM_OBJECT_ALLOCATION_FAILURE);
         const layout wanted{pitch->total, target_.base_align};
@@ -73,7 +74,7 @@ public:
         if (!bytes) {
             const diagnosis why = buffers_->diagnose(wanted);
             return answer::failure(why.reason == refusal::device_refused ? static_cast<cl_int>(why.device_error)
-                                                                      : CL_MEM_OBJECT_ALLOCATION_FAILURE);
+                                                                         : CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
         auto made = detail::make_image_over(target_, bytes.address, shape, type, pitch->row);
         if (!made) {

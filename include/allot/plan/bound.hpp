@@ -92,7 +92,8 @@ private:
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
                                                                 const detail::plan_sizes& sizes = {}) noexcept {
     using answer = result<plan_bound, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
     const plan_buffer* const buffers = problem.buffers.data();
@@ -113,7 +114,7 @@ private:
     each_aligned = alignment_of(each_aligned | std::uint64_t{1} << 63);  // least alignment of a buffer with bytes
     plan_error error{};
     plan_bound bound{};
-    std::uint64_t most = 0;  // live at one step
+    std::uint64_t most = 0;                            // live at one step
     std::uint64_t most_rounded = 0, most_padding = 0;  // with sizes rounded up to the least alignment
     bool rounded = false;
     for (; alignments != 0; alignments &= alignments - 1) {
@@ -131,8 +132,7 @@ private:
                 const std::size_t i = sweep.buffer(life);
                 if (align == 1 && live[i]++ != 0) return error = {plan_refusal::overlapping_lifetimes, i}, false;
                 std::uint64_t size = 0;
-                if (is_aligned(life) &&
-                    (!checked_align_up(size_of(life), align, size) || !checked_add(sum, size, sum)))
+                if (is_aligned(life) && (!checked_align_up(size_of(life), align, size) || !checked_add(sum, size, sum)))
                     return fits = false;
                 if (sum > highest) {
                     highest = sum;

@@ -44,13 +44,13 @@ enum class plan_refusal : unsigned char {
     fixed_in_no_one_memory,  ///< Fixed buffer `which` is not allowed in exactly one memory.
     /// Unchanged buffers collide, buffer `which` among them, and no plan with so few moves was found.
     too_few_moves,
-    outside_lifetime,        ///< Access `which` is outside of the lifetimes of its buffer.
+    outside_lifetime,  ///< Access `which` is outside of the lifetimes of its buffer.
 };
 
 /// Error of a planner: a reason, and the index of the element that it concerns.
 struct plan_error {
     plan_refusal reason = plan_refusal::none;  ///< Reason.
-    std::size_t which = 0;                  ///< Index or count that the reason refers to: see `plan_refusal`.
+    std::size_t which = 0;                     ///< Index or count that the reason refers to: see `plan_refusal`.
     /// Compares both members.
     friend constexpr bool operator==(plan_error, plan_error) = default;
 };

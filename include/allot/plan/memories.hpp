@@ -71,11 +71,13 @@ public:
                                   detail::section_loads::space(lifetimes + problem.apart.size()),
                               detail::memory_fill::space(problem, is_searched(problem, options), options.remember));
         if (buffers <= most_assigned) work = max(work, detail::memory_assignment::space(problem, options.remember));
-        return own + detail::live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) + work;
+        return own + detail::live_sections::space(problem) + prices::space(lifetimes + problem.apart.size(), buffers) +
+               work;
     }
 
-    constexpr memory_planner(const detail::merged_problem& merged, const detail::plan_sizes& sizes, const memories_problem& given,
-                             const memories_options& options, plan_workspace& workspace) noexcept
+    constexpr memory_planner(const detail::merged_problem& merged, const detail::plan_sizes& sizes,
+                             const memories_problem& given, const memories_options& options,
+                             plan_workspace& workspace) noexcept
         : merged_{&merged},
           sizes_{sizes},
           given_{&given},
@@ -139,8 +141,8 @@ public:
         for (const plan_fixed& fixed : merged_->problem.fixed)
             if (const std::uint64_t only = allowed_[fixed.buffer];
                 only != 0 && buffers_[fixed.buffer].size != 0 &&
-                fixed.offset > memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity -
-                                                buffers_[fixed.buffer].size)
+                fixed.offset >
+                    memories_[static_cast<std::size_t>(std::countr_zero(only))].capacity - buffers_[fixed.buffer].size)
                 allowed_[fixed.buffer] = 0;
         return {};
     }
@@ -364,8 +366,8 @@ private:
     /// Tries each choice of memories if there are at most `effort` choices. Returns the spent effort.
     template <class Keep, class Stop>
     constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
-        detail::memory_assignment choice{merged_->problem, sizes_,     memories_, {allowed_, weight_}, options_.remember,
-                                 workspace_};
+        detail::memory_assignment choice{merged_->problem,  sizes_,    memories_, {allowed_, weight_},
+                                         options_.remember, workspace_};
         if (choice.choices(effort + 1) > effort) return 0;
         const std::uint64_t none = ~std::uint64_t{0};
         const auto keep_choice = [&](std::uint64_t) {
@@ -537,9 +539,10 @@ template <class Watch = unwatched>
         need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});
     }
     if (made.unplaced == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
-    else made.status = made.which != all || planner.is_crowded(made.step) || planner.is_impossible()
-                           ? plan_status::infeasible
-                           : plan_status::out_of_budget;
+    else
+        made.status = made.which != all || planner.is_crowded(made.step) || planner.is_impossible()
+                          ? plan_status::infeasible
+                          : plan_status::out_of_budget;
     return made;
 }
 

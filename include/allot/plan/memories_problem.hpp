@@ -50,9 +50,9 @@ struct memories_problem {
 /// Place of a buffer in a plan with several memories.
 struct memory_place {
     static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< Value of `memory` for an unplaced buffer.
-    std::uint32_t memory = nowhere;  ///< Index of the memory, or `nowhere`.
-    std::uint64_t offset = 0;        ///< Offset in the memory, in bytes.
-    std::uint64_t size = 0;          ///< Size of the buffer, in bytes.
+    std::uint32_t memory = nowhere;                              ///< Index of the memory, or `nowhere`.
+    std::uint64_t offset = 0;                                    ///< Offset in the memory, in bytes.
+    std::uint64_t size = 0;                                      ///< Size of the buffer, in bytes.
     /// Compares all members.
     friend constexpr bool operator==(memory_place, memory_place) = default;
 };
@@ -69,15 +69,15 @@ struct memory_needs {
 /// unplaced buffers, which do not count in `cost`.
 struct memories_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
-    std::uint64_t cost = 0;      ///< Sum of the costs of all placed buffers.
-    std::uint64_t bound = 0;     ///< Lower bound on the cost of every plan.
-    std::uint64_t spilled = 0;   ///< Bytes of buffers that live in a memory other than the first.
-    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
+    std::uint64_t cost = 0;                     ///< Sum of the costs of all placed buffers.
+    std::uint64_t bound = 0;                    ///< Lower bound on the cost of every plan.
+    std::uint64_t spilled = 0;                  ///< Bytes of buffers that live in a memory other than the first.
+    std::uint64_t unplaced = 0;                 ///< Number of unplaced buffers.
     /// The first buffer that fits none of its allowed memories. If each buffer fits one, the number of buffers. In that
     /// case, an infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or
     /// the one memory that all of them must live in; or each choice of memories was tried.
     std::size_t which = 0;
-    std::int64_t step = 0;       ///< Step at which the most bytes are live.
+    std::int64_t step = 0;  ///< Step at which the most bytes are live.
     /// Compares all members.
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };

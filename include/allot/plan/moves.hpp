@@ -56,9 +56,8 @@ public:
     [[nodiscard]] plan_error run() {
         memories_problem whole = facts_.given;
         whole.uses = facts_.uses;
-        const auto made = plan_memories(whole, options_, [this](const memories_progress& now) {
-            return stopped_ = stopped_ || (*watch_)(now);
-        });
+        const auto made = plan_memories(
+            whole, options_, [this](const memories_progress& now) { return stopped_ = stopped_ || (*watch_)(now); });
         if (!made) return made.error();
         facts_.whole = made->places;
         begin_with(*made);
@@ -90,8 +89,8 @@ private:
             if (!facts_.given.allowed.empty()) fits &= facts_.given.allowed[i];
             facts_.allowed.push_back(fits);
             if (fits != 0)
-                best_.bound += buffers()[i].size * facts_.uses[i] *
-                               memory(static_cast<std::size_t>(std::countr_zero(fits))).cost;
+                best_.bound +=
+                    buffers()[i].size * facts_.uses[i] * memory(static_cast<std::size_t>(std::countr_zero(fits))).cost;
         }
         std::vector<plan_piece>& pieces = best_.pieces;
         for (std::size_t i = 0; i != buffers().size(); ++i) pieces.push_back({i, buffers()[i].live, made.places[i]});
@@ -209,9 +208,9 @@ private:
     }
 
     /// Places as many of the cheapest visits as fit and returns whether any fits. Earlier choices stay.
-    [[nodiscard]] bool choose(detail::move_decision& trial, detail::visit_prices& prices, const std::vector<std::size_t>& wanted,
-                              const std::vector<detail::visit_costs>& costs, std::uint32_t fast, std::int64_t numerator,
-                              std::int64_t denominator) {
+    [[nodiscard]] bool choose(detail::move_decision& trial, detail::visit_prices& prices,
+                              const std::vector<std::size_t>& wanted, const std::vector<detail::visit_costs>& costs,
+                              std::uint32_t fast, std::int64_t numerator, std::int64_t denominator) {
         const detail::buffer_contents& contents = facts_.contents;
         detail::piece_problem problem;
         problem.add_whole(facts_, [&](std::size_t i) { return facts_.whole[i].memory == fast; });

@@ -78,8 +78,8 @@ struct plan_copy {
 /// unplaced buffers, which do not count in `cost`, and no copies.
 struct moves_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
-    std::uint64_t cost = 0;        ///< Sum of the costs of all accesses and copies.
-    std::uint64_t bound = 0;       ///< Lower bound on the cost of every plan.
+    std::uint64_t cost = 0;                     ///< Sum of the costs of all accesses and copies.
+    std::uint64_t bound = 0;                    ///< Lower bound on the cost of every plan.
     std::uint64_t whole_cost = 0;  ///< Cost of the plan without moves, in which each buffer keeps one place.
     std::uint64_t copied = 0;      ///< Bytes that all copies transfer.
     std::uint64_t spilled = 0;     ///< Bytes of buffers that are in a memory other than the first at some time.

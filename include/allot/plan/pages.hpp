@@ -49,7 +49,8 @@ inline namespace v1 {
 [[nodiscard]] constexpr result<std::size_t, plan_error> pages_in_all(const plan_problem& problem,
                                                                      std::uint64_t page_size) noexcept {
     using answer = result<std::size_t, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     if (page_size == 0 || !problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() ||
         !problem.apart.empty() || !problem.reserved.empty())
         return answer::failure({plan_refusal::unsupported, 0});

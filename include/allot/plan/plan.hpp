@@ -136,7 +136,8 @@ template <class Watch = unwatched>
                                                                    Watch watch = {}) noexcept {
     using answer = result<plan_summary, plan_error>;
     const std::size_t all = problem.buffers.size();
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     if (!workspace.holds(space_of_plan(problem, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
     detail::plan_sizes sizes;
@@ -192,8 +193,7 @@ template <class Watch = unwatched>
             leap = std::min(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
             const std::uint64_t above = leap * search.granule() + step * i;
             const std::uint64_t height = upwards ? made.bound + above : goal() - above;
-            const std::uint64_t nodes =
-                std::min(above == 0 ? patience : patience / 4 + 1, options.effort - spent);
+            const std::uint64_t nodes = std::min(above == 0 ? patience : patience / 4 + 1, options.effort - spent);
             const detail::search_result found = search.find(height, trial, nodes, stop);
             spent += std::max<std::uint64_t>(found.nodes, 1);
             if (found.answer == detail::search_answer::found) keep_lower(found.height);
@@ -201,7 +201,8 @@ template <class Watch = unwatched>
                 made.bound = std::max(made.bound, found.bound);
                 leap = 2 * leap + 1;
             }
-            const bool decided = found.answer == detail::search_answer::found || found.answer == detail::search_answer::infeasible;
+            const bool decided =
+                found.answer == detail::search_answer::found || found.answer == detail::search_answer::infeasible;
             if (!decided && leap != 0) leap /= 4;
             else i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
         }
@@ -222,7 +223,7 @@ template <class Watch = unwatched>
 
     for (std::size_t i = 0; i != all; ++i) places[i] = {lowest[(*merged)[i]], problem.buffers[i].size};
     made.peak = peak;
-    made.status = peak <= options.capacity ? (proved ? plan_status::optimal : plan_status::feasible)
+    made.status = peak <= options.capacity        ? (proved ? plan_status::optimal : plan_status::feasible)
                   : made.bound > options.capacity ? plan_status::infeasible
                                                   : plan_status::out_of_budget;
     return made;
@@ -240,7 +241,8 @@ template <class Watch = unwatched>
 [[nodiscard]] result<memory_plan, plan_error> plan(const plan_problem& problem, const plan_options& options = {},
                                                    Watch watch = {}) {
     using answer = result<memory_plan, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     plan_heap workspace{space_of_plan(problem, options)};
     memory_plan made;
     made.places.resize(problem.buffers.size());
@@ -302,7 +304,8 @@ template <const auto& Given, plan_options Options = at_compile_time>
     constexpr auto made = detail::plan_statically<detail::problem_of<Given>, Options>();
     static_assert(detail::plan_refused<made.error.reason, made.error.which>::never);
     if constexpr (made.error.reason == plan_refusal::none)
-        static_assert(plan_shortfall<(made.plan.peak > Options.capacity ? made.plan.peak - Options.capacity : 0)>::none);
+        static_assert(
+            plan_shortfall<(made.plan.peak > Options.capacity ? made.plan.peak - Options.capacity : 0)>::none);
     return made.plan;
 }
 

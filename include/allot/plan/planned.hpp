@@ -63,8 +63,7 @@ struct planned {};
 /// Reports a shortfall: fails to compile unless `Bytes`, the number of missing bytes, is 0.
 template <std::uint64_t Bytes>
 struct plan_shortfall {
-    static_assert(Bytes == 0,
-                  "allot: the plan does not fit the memory: add the N missing bytes of plan_shortfall<N>");
+    static_assert(Bytes == 0, "allot: the plan does not fit the memory: add the N missing bytes of plan_shortfall<N>");
     static constexpr bool none = true;  ///< Forces the instantiation of the template.
 };
 
@@ -233,7 +232,6 @@ public:
     }
     /// Returns the number of buffers of the plan.
     [[nodiscard]] static constexpr std::size_t count() noexcept { return places.size(); }
-
 };
 
 /// An arena for a plan that is computed at run time.
@@ -262,8 +260,9 @@ private:
 /// Rejects a growth, options or a misuse handler: they would have no effect.
 template <class Device, const auto& Plan, class Growth, arena_options Options, class OnMisuse>
 class arena<Device, planned<Plan>, Growth, Options, OnMisuse> {
-    static_assert(!sizeof(Device), "allot: a planned arena neither grows nor takes blocks back: write "
-                                   "arena<Device, planned<Plan>> without growth, options and handler");
+    static_assert(!sizeof(Device),
+                  "allot: a planned arena neither grows nor takes blocks back: write "
+                  "arena<Device, planned<Plan>> without growth, options and handler");
 };
 
 /// An allocator that returns the blocks of a planned arena in the order of their indices.

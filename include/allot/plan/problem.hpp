@@ -83,9 +83,9 @@ struct plan_reserved {
 
 /// A planning problem: buffers and constraints. All members are views of arrays that the caller owns.
 struct plan_problem {
-    std::span<const plan_buffer> buffers;       ///< Buffers to place.
-    std::span<const plan_revival> revivals{};   ///< Additional lifetimes of buffers.
-    std::span<const plan_fixed> fixed{};        ///< Buffers with prescribed offsets.
+    std::span<const plan_buffer> buffers;      ///< Buffers to place.
+    std::span<const plan_revival> revivals{};  ///< Additional lifetimes of buffers.
+    std::span<const plan_fixed> fixed{};       ///< Buffers with prescribed offsets.
     /// Pairs that share one offset, even if both live at the same time. An operator that works in place needs this.
     std::span<const plan_pair> together{};
     /// Pairs that share no byte, even if they never live at the same time.

@@ -57,8 +57,7 @@ namespace detail {
     const plan_buffer& buffer = problem.buffers[i];
     const std::uint64_t begin = place.offset;
     return begin != unplaced.offset && place.size == buffer.size && buffer.size <= ~std::uint64_t{0} - begin &&
-           begin % buffer.align == 0 &&
-           std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
+           begin % buffer.align == 0 && std::ranges::none_of(problem.reserved, [&](const plan_reserved& range) {
                return range.size != 0 && buffer.size != 0 && begin < range.offset + range.size &&
                       range.offset < begin + buffer.size;
            });
@@ -75,9 +74,9 @@ namespace detail {
 
 /// Computes for each group of merged buffers its home, that is the most frequent old offset of its unchanged buffers,
 /// and its cost, that is the number of buffers with that offset. Uses a part of the workspace of `ejection_search`.
-constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const detail::merged_problem& merged,
-                          std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
-                          plan_workspace workspace) noexcept {
+constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before,
+                          const detail::merged_problem& merged, std::span<std::uint64_t> home,
+                          std::span<std::uint32_t> cost, plan_workspace workspace) noexcept {
     const plan_buffer* const groups = merged.problem.buffers.data();
     for (std::size_t group = 0; group != home.size(); ++group) {
         home[group] = unplaced.offset;
@@ -125,7 +124,8 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
 /// Returns the size of the workspace that `replan_into` needs.
 [[nodiscard]] constexpr plan_space space_of_replan(const plan_problem& problem, std::span<const plan_place> before,
                                                    std::size_t at_most, const plan_options& options) noexcept {
-    plan_space space = detail::merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
+    plan_space space =
+        detail::merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
     space.longs += problem.buffers.size();
     space.words += 2 * problem.buffers.size();
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
@@ -144,7 +144,8 @@ template <class Watch = unwatched>
     plan_workspace workspace, const plan_options& options = {}, Watch watch = {}) noexcept {
     using answer = result<replan_summary, plan_error>;
     const std::size_t all = problem.buffers.size();
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     if (before.size() > all) return answer::failure({plan_refusal::no_such_buffer, all});
     if (!workspace.holds(space_of_replan(problem, before, at_most, options)) || places.size() < all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
@@ -272,7 +273,8 @@ template <class Watch = unwatched>
                                                        std::size_t at_most, const plan_options& options = {},
                                                        Watch watch = {}) {
     using answer = result<memory_replan, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     plan_heap workspace{space_of_replan(problem, before, at_most, options)};
     memory_replan made;
     made.places.resize(problem.buffers.size());

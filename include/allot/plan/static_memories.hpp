@@ -113,9 +113,8 @@ template <const memories_problem& Problem, memories_options Options = memories_a
     if constexpr (made.error.reason == plan_refusal::none && made.plan.unplaced != 0) {
         constexpr auto without_end = detail::plan_memories_statically<Problem, Options, ~std::uint64_t{0}>();
         constexpr bool all_fit_alone = without_end.plan.which == Problem.buffers.buffers.size();
-        static_assert(
-            all_fit_alone,
-            "allot: a buffer fits none of its allowed memories: allow another memory, or enlarge one");
+        static_assert(all_fit_alone,
+                      "allot: a buffer fits none of its allowed memories: allow another memory, or enlarge one");
         static_assert(
             !all_fit_alone || without_end.plan.unplaced == 0,
             "allot: buffers that the last memory may not hold exceed the others: enlarge these, or plan with effort");

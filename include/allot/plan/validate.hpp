@@ -132,8 +132,13 @@ private:
 class validator {
 public:
     constexpr validator(const plan_problem& problem, const std::uint64_t* offsets, plan_workspace workspace) noexcept
-        : problem_{&problem}, buffers_{problem.buffers.data()}, revivals_{problem.revivals.data()}, offsets_{offsets},
-          count_{problem.buffers.size()}, lifetimes_{count_ + problem.revivals.size()}, workspace_{workspace} {
+        : problem_{&problem},
+          buffers_{problem.buffers.data()},
+          revivals_{problem.revivals.data()},
+          offsets_{offsets},
+          count_{problem.buffers.size()},
+          lifetimes_{count_ + problem.revivals.size()},
+          workspace_{workspace} {
         const std::size_t sorted = std::max(lifetimes_, problem.reserved.size());
         starts_ = workspace_.cut_words(sorted);
         ends_ = workspace_.cut_words(sorted);

@@ -40,8 +40,8 @@ inline namespace v1 {
 
 /// Kind of a violation. `which` is `moves_violation::which`.
 enum class moves_violation_kind : unsigned char {
-    none,            ///< The plan is valid.
-    bad_problem,     ///< The problem is invalid: `plan_moves` returns the reason.
+    none,         ///< The plan is valid.
+    bad_problem,  ///< The problem is invalid: `plan_moves` returns the reason.
     /// Copy or access `which` names a piece that does not exist or belongs to another buffer, or piece `which` names a
     /// buffer that does not exist. Also: the plan has `which` elements in `piece_of`, a different number than accesses.
     no_such_piece,

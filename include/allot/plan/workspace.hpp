@@ -54,7 +54,7 @@ struct plan_space {
 
     /// Returns the size that suffices for either of two calls, one after the other.
     friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
-        return {std::max(a.words, b.words),       std::max(a.longs, b.longs),       std::max(a.extents, b.extents),
+        return {std::max(a.words, b.words),     std::max(a.longs, b.longs),       std::max(a.extents, b.extents),
                 std::max(a.buffers, b.buffers), std::max(a.revivals, b.revivals), std::max(a.fixed, b.fixed),
                 std::max(a.pairs, b.pairs)};
     }
@@ -79,13 +79,13 @@ template <class T>
 
 /// Views of the arrays of a workspace.
 struct plan_workspace {
-    std::span<std::uint32_t> words{};     ///< Numbers of 32 bits.
-    std::span<std::uint64_t> longs{};     ///< Numbers of 64 bits.
-    std::span<plan_extent> extents{};     ///< Extents.
-    std::span<plan_buffer> buffers{};     ///< Buffers of a derived problem.
-    std::span<plan_revival> revivals{};   ///< Revivals of a derived problem.
-    std::span<plan_fixed> fixed{};        ///< Fixed buffers of a derived problem.
-    std::span<plan_pair> pairs{};         ///< Pairs of a derived problem.
+    std::span<std::uint32_t> words{};    ///< Numbers of 32 bits.
+    std::span<std::uint64_t> longs{};    ///< Numbers of 64 bits.
+    std::span<plan_extent> extents{};    ///< Extents.
+    std::span<plan_buffer> buffers{};    ///< Buffers of a derived problem.
+    std::span<plan_revival> revivals{};  ///< Revivals of a derived problem.
+    std::span<plan_fixed> fixed{};       ///< Fixed buffers of a derived problem.
+    std::span<plan_pair> pairs{};        ///< Pairs of a derived problem.
 
     /// Returns whether each array has at least as many elements as `space`.
     [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {

@@ -149,7 +149,9 @@ public:
     void release(region<address> held) noexcept { ::shmem_free(held.base.handle.here); }
 
     /// Returns a pointer to a byte of this PE's part.
-    [[nodiscard]] static void* local(address at) noexcept { return static_cast<std::byte*>(at.handle.here) + at.offset; }
+    [[nodiscard]] static void* local(address at) noexcept {
+        return static_cast<std::byte*>(at.handle.here) + at.offset;
+    }
 
     /// Writes local bytes to `to`. Fails with no_such_rank. The range is not checked.
     [[nodiscard]] static heap_error put(const void* from, remote_address to, std::size_t bytes) noexcept {

@@ -86,8 +86,9 @@ public:
     static constexpr bool in_band = Options.store == node_store::in_band;  ///< Whether records are kept in the memory.
 
 private:
-    using nodes_type = std::conditional_t<in_band, detail::in_band_nodes<Offset, Memory>,
-                                          detail::side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
+    using nodes_type =
+        std::conditional_t<in_band, detail::in_band_nodes<Offset, Memory>,
+                           detail::side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
@@ -98,13 +99,15 @@ private:
     static_assert(detail::best_fit_refuses_all<largest_node >= nodes_type::min_hole>::said);
 
 public:
-    using offset_type = Offset;                            ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = typename nodes_type::metadata_type;  ///< Metadata of a block: empty in band, otherwise an index.
+    using offset_type = Offset;  ///< Unsigned integer type of offsets and sizes.
+    using metadata_type =
+        typename nodes_type::metadata_type;                ///< Metadata of a block: empty in band, otherwise an index.
     using memory_type = typename nodes_type::memory_type;  ///< Access to the managed memory for records in band.
     using layout_type = basic_layout<Offset>;              ///< Size and alignment of a request.
     using extent_type = basic_extent<Offset>;              ///< Range of offsets.
-    using allocation_type = basic_allocation<Offset, metadata_type>;   ///< Result of an allocation: its extent and metadata.
-    static constexpr reclaim reclaims = reclaim::any;      ///< Blocks are freed in any order.
+    using allocation_type =
+        basic_allocation<Offset, metadata_type>;                ///< Result of an allocation: its extent and metadata.
+    static constexpr reclaim reclaims = reclaim::any;           ///< Blocks are freed in any order.
     static constexpr bool exact = Options.probes == all_holes;  ///< Whether a request fails only if no hole fits.
     static constexpr bool several_extents = true;               ///< Several extents are managed.
     /// Extent alignment that `bytes_for` assumes.
@@ -163,7 +166,8 @@ public:
             link(nodes_.extend(had, more), static_cast<Offset>(size_of_hole + more));
         } else if (now.size < had.size) {
             const auto less = static_cast<Offset>(had.size - now.size);
-            if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less))) return false;
+            if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less)))
+                return false;
             unlink(hole, [&] { return bin_of(size_of_hole); });
             if (const node left = nodes_.shorten(had, less); left != none)
                 link(left, static_cast<Offset>(size_of_hole - less));
@@ -199,11 +203,13 @@ public:
     [[nodiscard]] constexpr bool can_extend(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = usable_of(inserted);
         const Offset low = end_of_blocks(had);
-        return nodes_.has_room((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U);
+        return nodes_.has_room((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) +
+                               1U);
     }
     /// Returns the smallest size of the extent with which the last block can be resized to `size`; 0 if no size
     /// suffices, if the block is not the last one, or if no record is available.
-    [[nodiscard]] constexpr Offset size_for(extent_type inserted, allocation_type allocation, Offset size) const noexcept {
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, allocation_type allocation,
+                                            Offset size) const noexcept {
         const extent_type had = usable_of(inserted);
         const Offset need = size_of_node(size);
         const node held = nodes_.find(allocation), above = nodes_.hole_after(held);
@@ -220,7 +226,8 @@ public:
         const Offset need = size_of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
         if constexpr (Small) return give<Small>(find<Small>(wanted, need), need, wanted.size);
-        if (!is_anywhere(wanted)) [[unlikely]] return allocate_placed<Small>(wanted, need);
+        if (!is_anywhere(wanted)) [[unlikely]]
+            return allocate_placed<Small>(wanted, need);
         // Fast path for common requests, without `find`: a hole of exactly this size, or the front of a larger hole.
         const bin own = bin_of(need);
         if (bins::is_exact(own) && bins_.head(own) != none) {
@@ -230,10 +237,12 @@ public:
             return allocation_of_node(hole, wanted.size);
         }
         bin from = bins_.next(own);
-        if (from == bins::count) [[unlikely]] return {};
+        if (from == bins::count) [[unlikely]]
+            return {};
         node hole = bins::is_exact(from) ? bins_.head(from) : lowest_of(from, need);
         if (hole == none) {
-            if (from = bins_.after(own); from == bins::count) [[unlikely]] return allocate_placed<Small>(wanted, need);
+            if (from = bins_.after(own); from == bins::count) [[unlikely]]
+                return allocate_placed<Small>(wanted, need);
             hole = lowest_of(from, need);
         }
         return cut_front(hole, from, nodes_.size(hole), need, wanted.size);
@@ -310,7 +319,8 @@ public:
     {
         const node held = nodes_.find(allocation), hole = nodes_.hole_after(held);
         const node above = nodes_.waiting_after(hole == none ? held : hole);
-        return above == none ? allocation_type{} : allocation_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
+        return above == none ? allocation_type{}
+                             : allocation_of_node(above, static_cast<Offset>(nodes_.size(above) - header));
     }
 
     /// Returns the usable bytes of a block: at least its size.
@@ -355,7 +365,8 @@ public:
             // further up, so that the bytes before it are 0 or enough for a hole.
             if (!is_large(each.size)) {
                 second = places::lowest(second, each.align);
-            } else if (!checked_align_up<Offset>(need, each.align, second) || !checked_add<Offset>(first, second, second)) {
+            } else if (!checked_align_up<Offset>(need, each.align, second) ||
+                       !checked_add<Offset>(first, second, second)) {
                 return 0;
             }
             if (second == nowhere || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
@@ -400,7 +411,7 @@ private:
     /// Position of a node in a hole.
     struct place {
         node hole = none;
-        bin from = 0;       // the hole's bin
+        bin from = 0;  // the hole's bin
         Offset at = nowhere;
     };
 
@@ -446,7 +457,8 @@ private:
         const auto candidates = [&](bin b) { return anywhere && bins::is_exact(b) ? 1 : Options.candidates; };
         if (is_large(wanted.size))
             return search<Small, true>(first, enough, candidates, [&](node hole) {
-                return place_in(hole, [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
+                return place_in(hole,
+                                [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
             });
         return search<Small, false>(first, enough, candidates, [&](node hole) {
             return place_in(hole, [&](Offset low, Offset) { return places::lowest(low, wanted.align); });
@@ -462,7 +474,8 @@ private:
     /// node in a hole, or `nowhere`. Every hole of at least `enough` bytes has a position. `candidates` returns the
     /// number of holes of a bin to compare.
     template <bool Small, bool FromTop, class Candidates, class PlaceIn>
-    [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates, PlaceIn place_in) const noexcept {
+    [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates,
+                                         PlaceIn place_in) const noexcept {
         if constexpr (Small) {
             const bin sure = first_all_fit(enough);
             for (bin b = first; b != bins::count; b = bins_.next(sure)) {
@@ -470,7 +483,8 @@ private:
                 if (b >= sure || sure >= bins::count) break;
             }
         } else {
-            if (const place found = best_of<FromTop>(first, candidates(first), place_in); found.hole != none) return found;
+            if (const place found = best_of<FromTop>(first, candidates(first), place_in); found.hole != none)
+                return found;
             const bin sure = first_all_fit(enough);
             if (const bin b = sure < bins::count ? bins_.next(sure) : bins::count; b != bins::count)
                 return best_of<FromTop>(b, candidates(b), place_in);
@@ -538,7 +552,8 @@ private:
         const node hole = found.hole;
         if (hole == none) return {};
         const Offset had = nodes_.size(hole);
-        const auto front = static_cast<Offset>(found.at - nodes_.offset(hole)), behind = static_cast<Offset>(had - front - need);
+        const auto front = static_cast<Offset>(found.at - nodes_.offset(hole)),
+                   behind = static_cast<Offset>(had - front - need);
         // In band, both paths make the rest after the block the newest hole of its bin.
         if constexpr (!Small || !in_band)
             if (front == 0) return cut_front(hole, found.from, had, need, size);
@@ -553,7 +568,8 @@ private:
         return allocation_of_node(block, size);
     }
     /// Cuts a block from the front of a hole of `had` bytes.
-    ALLOT_INLINE constexpr allocation_type cut_front(node hole, bin from, Offset had, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr allocation_type cut_front(node hole, bin from, Offset had, Offset need,
+                                                     Offset size) noexcept {
         const auto behind = static_cast<Offset>(had - need);
         if (behind < nodes_type::min_hole) {
             unlink(hole, [&] { return from; });
@@ -640,8 +656,9 @@ struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     /// Returns the options with the selected store and with the bounds that the arena's memory guarantees.
     static constexpr best_fit_options settle(best_fit_options options) noexcept {
         if (options.store == node_store::automatic)
-            options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band
-                                                                                                 : node_store::side_table;
+            options.store = Where.host_pointers && options.records == 0 && options.granule == 1
+                                ? node_store::in_band
+                                : node_store::side_table;
         if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
         if (Where.largest < options.largest_extent) options.largest_extent = Where.largest;
         // A block that is moved in order to grow leaves a hole. If small blocks were placed there, later large blocks

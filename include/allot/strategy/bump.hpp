@@ -46,16 +46,16 @@ class bump {
     static constexpr bool up = Options.direction == direction::up;
 
 public:
-    using offset_type = Offset;                           ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = no_metadata<bump>;                  ///< Metadata of a block: none.
-    using memory_type = no_memory;                        ///< The managed memory is not accessed.
-    using layout_type = basic_layout<Offset>;             ///< Size and alignment of a request.
-    using extent_type = basic_extent<Offset>;             ///< Range of offsets.
+    using offset_type = Offset;                                       ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = no_metadata<bump>;                          ///< Metadata of a block: none.
+    using memory_type = no_memory;                                    ///< The managed memory is not accessed.
+    using layout_type = basic_layout<Offset>;                         ///< Size and alignment of a request.
+    using extent_type = basic_extent<Offset>;                         ///< Range of offsets.
     using allocation_type = basic_allocation<Offset, metadata_type>;  ///< Result of an allocation: its extent.
-    static constexpr bool in_band = false;                ///< No records are kept in free memory.
-    static constexpr reclaim reclaims = reclaim::never;   ///< `deallocate` makes no block reusable.
-    static constexpr bool exact = false;                  ///< Bytes that alignment skipped are not used again.
-    static constexpr bool several_extents = false;        ///< One extent is managed.
+    static constexpr bool in_band = false;                            ///< No records are kept in free memory.
+    static constexpr reclaim reclaims = reclaim::never;               ///< `deallocate` makes no block reusable.
+    static constexpr bool exact = false;            ///< Bytes that alignment skipped are not used again.
+    static constexpr bool several_extents = false;  ///< One extent is managed.
     static constexpr std::size_t extent_align = Options.limit_align;  ///< Extent alignment that `bytes_for` assumes.
 
     /// Position of the cursor. A mark is valid until `reset`, or until `rollback` to an earlier mark.
@@ -121,11 +121,13 @@ public:
         const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps and fails as too large
         Offset room = room_;
         if constexpr (up) {
-            if (!align_cursor(room, wanted.align) || all_but_one >= room) [[unlikely]] return {};
+            if (!align_cursor(room, wanted.align) || all_but_one >= room) [[unlikely]]
+                return {};
             room_ = static_cast<Offset>(room - wanted.size);
             return {{static_cast<Offset>(limit_ - room), wanted.size}, {}};
         } else {
-            if (all_but_one >= room) [[unlikely]] return {};
+            if (all_but_one >= room) [[unlikely]]
+                return {};
             room = static_cast<Offset>(room - wanted.size);
             if (!align_cursor(room, wanted.align)) return {};
             room_ = room;
@@ -180,7 +182,8 @@ private:
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return {};
         const auto beyond = static_cast<Offset>((up ? where.end() : 0 - where.offset) & (Options.limit_align - 1));
         if (beyond >= where.size) return {};
-        return {up ? where.offset : static_cast<Offset>(where.offset + beyond), static_cast<Offset>(where.size - beyond)};
+        return {up ? where.offset : static_cast<Offset>(where.offset + beyond),
+                static_cast<Offset>(where.size - beyond)};
     }
     /// Returns the smallest size of an extent of which all offsets below `end` are usable; 0 if that wraps.
     [[nodiscard]] static constexpr Offset size_up_to(extent_type where, Offset end) noexcept {
@@ -196,7 +199,8 @@ private:
         }
         const auto at = static_cast<Offset>(up ? limit_ - room : limit_ + room);
         const Offset skipped = static_cast<Offset>(up ? 0 - at : at) & static_cast<Offset>(align - 1);
-        if (skipped > room) [[unlikely]] return false;
+        if (skipped > room) [[unlikely]]
+            return false;
         room = static_cast<Offset>(room - skipped);
         return true;
     }

@@ -45,11 +45,11 @@ template <class Strategy, deferred_options Options = deferred_options{}>
 class deferred {
 public:
     using offset_type = typename Strategy::offset_type;      ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = typename Strategy::metadata_type;      ///< Metadata of a block.
+    using metadata_type = typename Strategy::metadata_type;  ///< Metadata of a block.
     using memory_type = typename Strategy::memory_type;      ///< Access to the managed memory.
     using layout_type = layout_for<Strategy>;                ///< Size and alignment of a request.
     using extent_type = extent_of<Strategy>;                 ///< Range of offsets.
-    using allocation_type = allocation_of<Strategy>;                   ///< Result of an allocation: its extent and metadata.
+    using allocation_type = allocation_of<Strategy>;         ///< Result of an allocation: its extent and metadata.
     static constexpr bool in_band = Strategy::in_band;       ///< Whether records are kept in the memory.
     static constexpr reclaim reclaims = reclaim::any;        ///< Blocks are freed in any order.
     static constexpr bool exact = Strategy::exact;           ///< Whether a request fails only if no hole fits.
@@ -115,7 +115,8 @@ public:
         return strategy_.can_extend(inserted, wanted);
     }
     /// Returns the extent's smallest size with which the last block can be resized to `size`.
-    [[nodiscard]] offset_type size_for(extent_type inserted, allocation_type allocation, offset_type size) const noexcept
+    [[nodiscard]] offset_type size_for(extent_type inserted, allocation_type allocation,
+                                       offset_type size) const noexcept
         requires extendable<Strategy> && resizable<Strategy>
     {
         return strategy_.size_for(inserted, allocation, size);
@@ -163,13 +164,16 @@ public:
     {
         bool done = strategy_.resize(allocation, size);
         if constexpr (marks) {
-            for (allocation_type above; !done && (above = strategy_.waiting_above(allocation)); done = strategy_.resize(allocation, size))
+            for (allocation_type above; !done && (above = strategy_.waiting_above(allocation));
+                 done = strategy_.resize(allocation, size))
                 join(above);
         }
         return done;
     }
     /// Returns the usable bytes of a block: at least its size.
-    [[nodiscard]] offset_type capacity(allocation_type allocation) const noexcept { return strategy_.capacity(allocation); }
+    [[nodiscard]] offset_type capacity(allocation_type allocation) const noexcept {
+        return strategy_.capacity(allocation);
+    }
     /// Returns true if the records around a block are intact. `inside` is the extent that contains the block.
     [[nodiscard]] bool is_sound(allocation_type allocation, extent_type inside) const noexcept
         requires requires(const Strategy strategy) { strategy.is_sound(allocation, inside); }
@@ -246,8 +250,7 @@ private:
         }
         if (each != waits.where.offset)
             while (first != waits.where.offset) strategy_.deallocate({{take(first), 0}, {}});
-        else if (before != none)
-            return strategy_.deallocate({{take_after(before), 0}, {}});
+        else if (before != none) return strategy_.deallocate({{take_after(before), 0}, {}});
         strategy_.deallocate({{take(first), 0}, {}});
     }
 

@@ -51,7 +51,8 @@ private:
     // Selects the store before any is instantiated: the atomic bitmap does not compile for every core.
     static constexpr auto choose_store() noexcept {
         if constexpr (in_band) return std::type_identity<detail::slot_free_list<Offset, slot, align>>{};
-        else if constexpr (Options.store == pool_store::bitmap) return std::type_identity<detail::slot_bitmap<Offset, slot, beside>>{};
+        else if constexpr (Options.store == pool_store::bitmap)
+            return std::type_identity<detail::slot_bitmap<Offset, slot, beside>>{};
         else if constexpr (concurrent) return std::type_identity<detail::slot_atomic_bitmap<Offset, slot, beside>>{};
         else return std::type_identity<detail::slot_index_stack<Offset, slot, beside>>{};
     }
@@ -59,14 +60,14 @@ private:
     static constexpr bool can_claim = Options.store == pool_store::bitmap || concurrent;
 
 public:
-    using offset_type = Offset;                            ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = no_metadata<pool>;                   ///< Metadata of a block: none.
-    using memory_type = typename store_type::memory_type;  ///< Access to the free list in band.
-    using layout_type = basic_layout<Offset>;              ///< Size and alignment of a request.
-    using extent_type = basic_extent<Offset>;              ///< Range of offsets.
-    using allocation_type = basic_allocation<Offset, metadata_type>;   ///< Result of an allocation: its extent.
-    static constexpr reclaim reclaims = reclaim::any;      ///< Blocks are freed in any order.
-    static constexpr bool exact = false;                   ///< Bytes that belong to no slot are not used.
+    using offset_type = Offset;                                       ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = no_metadata<pool>;                          ///< Metadata of a block: none.
+    using memory_type = typename store_type::memory_type;             ///< Access to the free list in band.
+    using layout_type = basic_layout<Offset>;                         ///< Size and alignment of a request.
+    using extent_type = basic_extent<Offset>;                         ///< Range of offsets.
+    using allocation_type = basic_allocation<Offset, metadata_type>;  ///< Result of an allocation: its extent.
+    static constexpr reclaim reclaims = reclaim::any;                 ///< Blocks are freed in any order.
+    static constexpr bool exact = false;                              ///< Bytes that belong to no slot are not used.
     static constexpr bool several_extents = store_type::several_extents;  ///< True in band.
     static constexpr std::size_t extent_align = Options.align;  ///< Extent alignment that `bytes_for` assumes.
 

@@ -47,16 +47,17 @@ struct ring_metadata {
 template <std::unsigned_integral Offset = std::size_t>
 class ring {
 public:
-    using offset_type = Offset;                           ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = ring_metadata<Offset>;              ///< Metadata of a block.
-    using memory_type = no_memory;                        ///< The managed memory is not accessed.
-    using layout_type = basic_layout<Offset>;             ///< Size and alignment of a request.
-    using extent_type = basic_extent<Offset>;             ///< Range of offsets.
-    using allocation_type = basic_allocation<Offset, metadata_type>;  ///< Result of an allocation: its extent and metadata.
-    static constexpr bool in_band = false;                ///< No records are kept in free memory.
-    static constexpr reclaim reclaims = reclaim::fifo;    ///< Blocks are freed in the order of their allocation.
-    static constexpr bool exact = false;  ///< Skipped bytes are not used until the ring comes around again.
-    static constexpr bool several_extents = false;        ///< One extent is managed.
+    using offset_type = Offset;                   ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = ring_metadata<Offset>;  ///< Metadata of a block.
+    using memory_type = no_memory;                ///< The managed memory is not accessed.
+    using layout_type = basic_layout<Offset>;     ///< Size and alignment of a request.
+    using extent_type = basic_extent<Offset>;     ///< Range of offsets.
+    using allocation_type =
+        basic_allocation<Offset, metadata_type>;        ///< Result of an allocation: its extent and metadata.
+    static constexpr bool in_band = false;              ///< No records are kept in free memory.
+    static constexpr reclaim reclaims = reclaim::fifo;  ///< Blocks are freed in the order of their allocation.
+    static constexpr bool exact = false;            ///< Skipped bytes are not used until the ring comes around again.
+    static constexpr bool several_extents = false;  ///< One extent is managed.
 
     /// State for `rollback`. A mark is valid until `reset`, `rollback` to an earlier mark, or the deallocation of a
     /// block that is older than the mark.

@@ -52,16 +52,17 @@ class stack {
                   "wider offset type");
 
 public:
-    using offset_type = Offset;                           ///< Unsigned integer type of offsets and sizes.
-    using metadata_type = stack_metadata<Offset>;             ///< Metadata of a block.
-    using memory_type = no_memory;                        ///< The managed memory is not accessed.
-    using layout_type = basic_layout<Offset>;             ///< Size and alignment of a request.
-    using extent_type = basic_extent<Offset>;             ///< Range of offsets.
-    using allocation_type = basic_allocation<Offset, metadata_type>;  ///< Result of an allocation: its extent and metadata.
-    static constexpr bool in_band = false;                ///< No records are kept in free memory.
-    static constexpr reclaim reclaims = reclaim::lifo;    ///< Blocks are freed in reverse order.
+    using offset_type = Offset;                    ///< Unsigned integer type of offsets and sizes.
+    using metadata_type = stack_metadata<Offset>;  ///< Metadata of a block.
+    using memory_type = no_memory;                 ///< The managed memory is not accessed.
+    using layout_type = basic_layout<Offset>;      ///< Size and alignment of a request.
+    using extent_type = basic_extent<Offset>;      ///< Range of offsets.
+    using allocation_type =
+        basic_allocation<Offset, metadata_type>;        ///< Result of an allocation: its extent and metadata.
+    static constexpr bool in_band = false;              ///< No records are kept in free memory.
+    static constexpr reclaim reclaims = reclaim::lifo;  ///< Blocks are freed in reverse order.
     static constexpr bool exact = false;  ///< Bytes that alignment skipped are not used until their block is freed.
-    static constexpr bool several_extents = false;        ///< One extent is managed.
+    static constexpr bool several_extents = false;  ///< One extent is managed.
 
     /// Positions of both ends. A mark is valid until `reset`, `rollback` to an earlier mark, or the deallocation of a
     /// block that is older than the mark.

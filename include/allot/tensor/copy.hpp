@@ -75,8 +75,8 @@ template <class Model>
     const bool behind = from_b >= from_a;
     const std::size_t distance = behind ? from_b - from_a : from_a - from_b;
     // Equal positions with different handles are different bytes.
-    const bool same_memory = behind ? Model::locate(a.address, distance) == b.address
-                                    : Model::locate(b.address, distance) == a.address;
+    const bool same_memory =
+        behind ? Model::locate(a.address, distance) == b.address : Model::locate(b.address, distance) == a.address;
     return same_memory && distance < (behind ? a.size : b.size);
 }
 
@@ -226,7 +226,8 @@ public:
         if (bytes_.empty()) return copy_path::none;
         for (std::size_t done = 0; done != bytes;) {
             const std::size_t some = std::min(bytes - done, bytes_.size());
-            const copied in = step<From, staging>(to_host_, From::address_model::locate(from, done), bytes_.data(), some);
+            const copied in =
+                step<From, staging>(to_host_, From::address_model::locate(from, done), bytes_.data(), some);
             if (!in || *in == copy_path::none) return in;
             const copied out = step<staging, To>(from_host_, bytes_.data(), To::address_model::locate(to, done), some);
             if (!out || *out == copy_path::none) return out;
@@ -268,8 +269,10 @@ template <tensor_with_runs From, tensor_with_runs To, class... Ways>
     if (!from || !to) return refuse(tensor_refusal::killed);
     if (from.dtype() != to.dtype()) return refuse(tensor_refusal::dtype_mismatch);
     if (from.size() != to.size()) return refuse(tensor_refusal::shape_mismatch);
-    if (const tensor_refusal reason = detail::check_runs(from, false); reason != tensor_refusal::none) return refuse(reason);
-    if (const tensor_refusal reason = detail::check_runs(to, true); reason != tensor_refusal::none) return refuse(reason);
+    if (const tensor_refusal reason = detail::check_runs(from, false); reason != tensor_refusal::none)
+        return refuse(reason);
+    if (const tensor_refusal reason = detail::check_runs(to, true); reason != tensor_refusal::none)
+        return refuse(reason);
     const detail::sharing shared = detail::shared_bytes(from, to);
     if (shared == detail::sharing::something) return refuse(tensor_refusal::overlapping);
     if (shared == detail::sharing::everything) return copy_path::none;

@@ -189,13 +189,14 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
         }
         data.keep(taken);
         value unused{};
-        if (!model::entry::encode(origin, *at, *row_bytes, unused)) return refuse(tensor_refusal::entry_too_narrow, row);
+        if (!model::entry::encode(origin, *at, *row_bytes, unused))
+            return refuse(tensor_refusal::entry_too_narrow, row);
     }
     // Without recorded pieces, write_table also checks that the rows do not overlap.
     row_table<model> written{entries.data(), rows, origin, *row_bytes};
     if constexpr (std::same_as<typename fresh::data_lease, detail::storage_only_lease<DataStorage>>) {
-        const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()},
-                                                offsets.first(rows), in_data.align(), *row_bytes);
+        const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()}, offsets.first(rows),
+                                                in_data.align(), *row_bytes);
         if (!checked) return answer::failure(as_tensor_error(checked.error()));
     } else {
         for (std::size_t row = 0; row != rows; ++row) {

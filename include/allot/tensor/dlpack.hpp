@@ -333,7 +333,7 @@ template <class Lease>
 
 template <class Managed, class Lease>
 [[nodiscard]] tensor_result<std::unique_ptr<Managed, dlpack_deleter>> export_tensor(const tensor<Lease>& of,
-                                                                                   dlpack_options options) noexcept {
+                                                                                    dlpack_options options) noexcept {
     using fresh = std::unique_ptr<Managed, dlpack_deleter>;
     using answer = tensor_result<fresh>;
     using node = dlpack_export<Managed, Lease>;

@@ -87,8 +87,8 @@ inline constexpr dtype float16{dtype_code::floating, 16},       ///< A half-prec
         std::string_view name;
         dtype_code code;
     };
-    constexpr kind kinds[] = {{"int", dtype_code::integer},    {"uint", dtype_code::unsigned_integer},
-                              {"float", dtype_code::floating}, {"bfloat", dtype_code::bfloat},
+    constexpr kind kinds[] = {{"int", dtype_code::integer},     {"uint", dtype_code::unsigned_integer},
+                              {"float", dtype_code::floating},  {"bfloat", dtype_code::bfloat},
                               {"complex", dtype_code::complex}, {"handle", dtype_code::opaque_handle}};
     const auto unknown = tensor_result<dtype>::failure({tensor_refusal::bad_dtype});
     // Parses a number up to `most`, without sign or leading zeros. Returns 0 when the name has no such number here.

@@ -119,8 +119,8 @@ struct none {
 
 /// The policies of a storage. `Placement` is `as_given`, or a positional strategy whose records are in a side table.
 /// `References` is a member of namespace `references`. `OnMisuse` handles misuse in hardened builds.
-template <class Placement = best_fit<>, class References = references::plain,
-          hardening Hardening = hardening::none, class OnMisuse = abort_on_misuse>
+template <class Placement = best_fit<>, class References = references::plain, hardening Hardening = hardening::none,
+          class OnMisuse = abort_on_misuse>
 struct storage_policies {
     /// The placement in use. A hardened storage replaces `as_given` by `best_fit`, so that overlaps are detected.
     using placement =

@@ -143,7 +143,8 @@ private:
         return true;
     }
 
-    template <memory_scope Wanted, std::int64_t WantedOrdinal, memory_scope Scope, std::int64_t Ordinal, class Allocator>
+    template <memory_scope Wanted, std::int64_t WantedOrdinal, memory_scope Scope, std::int64_t Ordinal,
+              class Allocator>
     static consteval bool matches(const scope_entry<Scope, Ordinal, Allocator>*) noexcept {
         return std::same_as<Wanted, Scope> && WantedOrdinal == Ordinal;
     }

@@ -33,7 +33,8 @@ public:
     /// Creates the shape of a scalar: no axes.
     constexpr shape() noexcept = default;
     /// Creates a shape from a list. A list of more than `max_rank` numbers makes an invalid shape.
-    constexpr shape(std::initializer_list<std::int64_t> extents) noexcept : shape{std::span{extents.begin(), extents.size()}} {}
+    constexpr shape(std::initializer_list<std::int64_t> extents) noexcept
+        : shape{std::span{extents.begin(), extents.size()}} {}
     /// Creates a shape from a range. A range of more than `max_rank` numbers makes an invalid shape.
     constexpr explicit shape(std::span<const std::int64_t> extents) noexcept
         : rank_{static_cast<unsigned char>(std::min(extents.size(), max_rank + 1))} {
@@ -137,8 +138,7 @@ using axis_separators = shape;
         const bool is_last = run == separators.rank();
         const std::int64_t end = is_last ? rank : separators[run];
         if (!is_last && (end <= axis || end >= rank)) return answer::failure({tensor_refusal::bad_separators});
-        const auto size =
-            element_count(shape{std::span{logical.data() + axis, logical.data() + end}});
+        const auto size = element_count(shape{std::span{logical.data() + axis, logical.data() + end}});
         if (!size) return answer::failure(size.error());
         if (!std::in_range<std::int64_t>(*size)) return answer::failure({tensor_refusal::too_large});
         runs[run] = static_cast<std::int64_t>(*size);

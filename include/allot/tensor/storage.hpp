@@ -108,7 +108,8 @@ void check_alive([[maybe_unused]] bool alive) noexcept {
 /// Returns the reason that the size or alignment of a storage is invalid, or `none`.
 [[nodiscard]] constexpr tensor_error check_storage(std::int64_t size, std::size_t align) noexcept {
     if (size < 0) return {tensor_refusal::negative_size};
-    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2) return {tensor_refusal::too_large};
+    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2)
+        return {tensor_refusal::too_large};
     return {is_alignment(align) ? tensor_refusal::none : tensor_refusal::bad_alignment};
 }
 
@@ -202,7 +203,8 @@ template <allocator Allocator, class Policies>
     tensor_error error = detail::check_storage(size, align);
     if (error.reason != tensor_refusal::none) return answer::failure(error);
     error = body.acquire(from, static_cast<std::size_t>(size), align);
-    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}} : answer::failure(error);
+    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}}
+                                                : answer::failure(error);
 }
 
 /// Allocates a storage for one tensor of this shape and dtype.

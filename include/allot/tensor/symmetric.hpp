@@ -87,8 +87,12 @@ public:
         if (!here_ || here_.size() == 0) return answer::failure(remote_refusal::empty_block);
         if (rank < 0 || rank >= ranks_) return answer::failure(remote_refusal::no_such_rank);
         const auto at = here_.address();
-        return remote_type{lease_on_rank<Lease>{here_.lease()}, {{at.handle, rank}, at.offset}, here_.dtype(),
-                           here_.shape(), here_.strides(), here_.shares_last_byte()};
+        return remote_type{lease_on_rank<Lease>{here_.lease()},
+                           {{at.handle, rank}, at.offset},
+                           here_.dtype(),
+                           here_.shape(),
+                           here_.strides(),
+                           here_.shares_last_byte()};
     }
 
 private:
@@ -131,9 +135,9 @@ template <class Arena, class Ranks, class Lease>
     if (of_ranks && !is_here) of_ranks.found = agreement::elsewhere;
     if (!of_ranks) return answer::failure(of_ranks);
     if (!of) return answer{symmetric_tensor<shared>{}};
-    return answer{symmetric_tensor<shared>{{detail::share(of.lease()), of.address(), of.dtype(), of.shape(), of.strides(),
-                                            of.shares_last_byte()},
-                                           memory.ranks().size()}};
+    return answer{symmetric_tensor<shared>{
+        {detail::share(of.lease()), of.address(), of.dtype(), of.shape(), of.strides(), of.shares_last_byte()},
+        memory.ranks().size()}};
 }
 
 /// A way for `copy_tensor` between ranks, and between the host and this rank's own part. `Device` is `mpi::window`,
@@ -167,9 +171,7 @@ public:
         }
     }
     /// Waits for the copies that were started. Returns 0 or the device's error.
-    [[nodiscard]] long finish(copy_path) const noexcept {
-        return part_ ? static_cast<long>(Device::flush(*part_)) : 0;
-    }
+    [[nodiscard]] long finish(copy_path) const noexcept { return part_ ? static_cast<long>(Device::flush(*part_)) : 0; }
 
 private:
     template <class Memory>

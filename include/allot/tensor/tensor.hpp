@@ -158,7 +158,8 @@ template <class Allocator, class Policies, storage_offset Offset>
     const auto bytes = byte_count(extents, type);
     if (!bytes) return answer::failure(bytes.error());
     typename fresh::lease_type lease;
-    if (const tensor_refusal reason = lease.start(in, 1); reason != tensor_refusal::none) return answer::failure({reason});
+    if (const tensor_refusal reason = lease.start(in, 1); reason != tensor_refusal::none)
+        return answer::failure({reason});
     typename storage<Allocator, Policies>::body_type::piece taken{};
     const auto address = in.body()->take(offset, {*bytes, align == 0 ? in.align() : align}, taken);
     if (!address) return answer::failure(address.error());
@@ -221,7 +222,9 @@ template <class Lease, class Address>
 [[nodiscard]] bool is_as_aligned(const tensor<Lease>& of, dtype type, const Address& address) noexcept {
     using model = typename tensor<Lease>::address_model;
     if constexpr (linear_address_model<model>) {
-        const auto align = [](dtype each) { return each.is_whole_bytes() ? alignment_of(each.element_bytes()) : std::size_t{1}; };
+        const auto align = [](dtype each) {
+            return each.is_whole_bytes() ? alignment_of(each.element_bytes()) : std::size_t{1};
+        };
         return align(type) <= align(of.dtype()) || model::position(address) % align(type) == 0;
     } else {
         return true;
@@ -258,9 +261,9 @@ template <class Lease>
     if (*bytes != 0 && !detail::is_as_aligned(of, type, address)) return answer::failure({tensor_refusal::misaligned});
     const std::size_t bits = detail::bits_of_last_byte(type, *element_count(extents));
     const bool ends_with_it = skip + *bytes == of.size_bytes();
-    const bool shares = *bytes != 0 && (ends_with_it ? of.shares_last_byte() ||
-                                                           bits < detail::bits_of_last_byte(of.dtype(), of.size())
-                                                     : bits != 8);
+    const bool shares =
+        *bytes != 0 &&
+        (ends_with_it ? of.shares_last_byte() || bits < detail::bits_of_last_byte(of.dtype(), of.size()) : bits != 8);
     return fresh{detail::share(of.lease()), address, type, extents, compact_strides(extents), shares};
 }
 
@@ -287,15 +290,20 @@ template <class Lease>
         if (sizes[axis] != 0) reach += static_cast<std::size_t>(sizes[axis] - 1) * stride;
         ends_with_it = ends_with_it && begin[axis] + sizes[axis] == of.shape()[axis];
     }
-    if (*element_count(sizes) == 0) return fresh{detail::share(of.lease()), {}, of.dtype(), sizes, compact_strides(sizes)};
+    if (*element_count(sizes) == 0)
+        return fresh{detail::share(of.lease()), {}, of.dtype(), sizes, compact_strides(sizes)};
     const std::size_t element_bits = of.dtype().element_bits();
     if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
     // In two parts, because the product of `skip` and `element_bits` may overflow.
     const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;
     if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
     const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), reach + 1) != 8;
-    return fresh{detail::share(of.lease()), fresh::address_model::locate(of.address(), bytes), of.dtype(), sizes,
-                 of.strides(), shares};
+    return fresh{detail::share(of.lease()),
+                 fresh::address_model::locate(of.address(), bytes),
+                 of.dtype(),
+                 sizes,
+                 of.strides(),
+                 shares};
 }
 
 // ── kernels ──────────────────────────────────────────────────────────────────────────────────────────────────────────

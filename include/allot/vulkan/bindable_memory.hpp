@@ -70,13 +70,13 @@ class allocations {
     static_assert(Regions > 0, "allot: set Regions to 1 or more: the device holds at least one region");
 
 public:
-    using address_model = handle_offset<VkDeviceMemory>;  ///< An address is a handle and a byte offset.
-    using error = VkResult;  ///< Vulkan's error codes.
-    using address = address_model::address;  ///< The address of a block.
-    static constexpr bool host_accessible = false;  ///< Blocks have no pointer: see host_pointer.
-    static constexpr offset_use offsets = offset_use::carried;  ///< An offset is passed next to the handle.
+    using address_model = handle_offset<VkDeviceMemory>;            ///< An address is a handle and a byte offset.
+    using error = VkResult;                                         ///< Vulkan's error codes.
+    using address = address_model::address;                         ///< The address of a block.
+    static constexpr bool host_accessible = false;                  ///< Blocks have no pointer: see host_pointer.
+    static constexpr offset_use offsets = offset_use::carried;      ///< An offset is passed next to the handle.
     static constexpr std::size_t min_align = std::size_t{1} << 20;  ///< Of offset 0: no known resource requires more.
-    static constexpr std::size_t granularity = 1;  ///< Every size is a multiple of this.
+    static constexpr std::size_t granularity = 1;                   ///< Every size is a multiple of this.
     static constexpr dl_device_type dl_device = dl_device_type::vulkan;  ///< DLPack's device type.
     /// The external handle types that buffers and images must be created with.
     static constexpr VkExternalMemoryHandleTypeFlags external_handles = 0;
@@ -117,7 +117,8 @@ public:
     /// small, misaligned or not padded, or is in memory for images; otherwise with the driver's code.
     template <class Block>
     [[nodiscard]] VkResult bind_buffer(VkBuffer buffer, const Block& to) const noexcept {
-        const VkResult reason = admit(gpu_->requirements_of_buffer(buffer), resources::optimal_images, to.address, to.size);
+        const VkResult reason =
+            admit(gpu_->requirements_of_buffer(buffer), resources::optimal_images, to.address, to.size);
         if (reason != VK_SUCCESS) return reason;
         return gpu_->calls.bind_buffer(gpu_->handle(), buffer, to.address.handle, to.address.offset);
     }
@@ -236,7 +237,8 @@ private:
         if (of.size > std::numeric_limits<std::size_t>::max()) return answer::failure(VK_ERROR_OUT_OF_DEVICE_MEMORY);
         return padded({static_cast<std::size_t>(of.size), static_cast<std::size_t>(of.align)});
     }
-    [[nodiscard]] VkResult admit(const requirements& of, resources others, address at, std::size_t size) const noexcept {
+    [[nodiscard]] VkResult admit(const requirements& of, resources others, address at,
+                                 std::size_t size) const noexcept {
         const entry* const in = find(at, size);
         if (!can_lie_here(of) || (of.requires_dedicated && in != nullptr && !in->dedicated))
             return VK_ERROR_FEATURE_NOT_PRESENT;

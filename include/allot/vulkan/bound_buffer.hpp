@@ -79,8 +79,9 @@ private:
 /// Creates a buffer over `size` bytes with this usage. Fails like `bind_buffer`, also if the driver requires more than
 /// `size` bytes for the buffer, and with the driver's code.
 template <class Memory>
-[[nodiscard]] result<bound_buffer, VkResult> buffer_over(const Memory& memory, handle_offset<VkDeviceMemory>::address first,
-                                                         std::size_t size, VkBufferUsageFlags usage) noexcept {
+[[nodiscard]] result<bound_buffer, VkResult> buffer_over(const Memory& memory,
+                                                         handle_offset<VkDeviceMemory>::address first, std::size_t size,
+                                                         VkBufferUsageFlags usage) noexcept {
     using answer = result<bound_buffer, VkResult>;
     const logical_device& gpu = memory.gpu();
     if (!gpu) return answer::failure(VK_ERROR_INITIALIZATION_FAILED);
@@ -98,7 +99,8 @@ template <class Memory>
     VkResult status = gpu.calls.create_buffer(gpu.handle(), &wanted, nullptr, &handle);
     if (status != VK_SUCCESS) return answer::failure(status);
     bound_buffer made{gpu, handle, first, size};
-    status = memory.bind_buffer(handle, block<handle_offset<VkDeviceMemory>::address, no_metadata<Memory>>{first, size});
+    status =
+        memory.bind_buffer(handle, block<handle_offset<VkDeviceMemory>::address, no_metadata<Memory>>{first, size});
     if (status != VK_SUCCESS) return answer::failure(status);
     return made;
 }

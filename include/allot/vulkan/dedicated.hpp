@@ -80,8 +80,7 @@ public:
 private:
     dedicated(logical_device& gpu, VkBuffer buffer, VkImage image, const requirements& of,
               VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred, VkMemoryAllocateFlags flags) noexcept
-        : allocations{gpu,
-                      can_be_counted(of) ? memory_type(gpu.memory(), of.types, required, preferred) : no_type,
+        : allocations{gpu, can_be_counted(of) ? memory_type(gpu.memory(), of.types, required, preferred) : no_type,
                       buffer == VkBuffer{} ? resources::optimal_images : resources::buffers},
           buffer_{buffer},
           image_{image},

@@ -84,8 +84,8 @@ private:
             return {no_type, VK_ERROR_INVALID_EXTERNAL_HANDLE};
         VkMemoryHostPointerPropertiesEXT of{};
         of.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
-        const VkResult status = gpu.calls.of_host_pointer(
-            gpu.handle(), VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, first, &of);
+        const VkResult status =
+            gpu.calls.of_host_pointer(gpu.handle(), VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, first, &of);
         return {memory_type(gpu.memory(), of.memoryTypeBits, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
                             VK_MEMORY_PROPERTY_HOST_COHERENT_BIT),
                 status};

@@ -63,8 +63,8 @@ inline constexpr std::uint32_t no_type = VK_MAX_MEMORY_TYPES;
     int most = -1;
     for (std::uint32_t i = 0; i != of.memoryTypeCount; ++i) {
         const VkMemoryPropertyFlags has = of.memoryTypes[i].propertyFlags;
-        const bool serves = (types >> i & 1) != 0 && (has & required) == required &&
-                            (has & ~(ordinary | required | preferred)) == 0;
+        const bool serves =
+            (types >> i & 1) != 0 && (has & required) == required && (has & ~(ordinary | required | preferred)) == 0;
         const int wishes = std::popcount(has & preferred);
         if (!serves || wishes <= most) continue;
         best = i;
@@ -171,8 +171,8 @@ public:
         calls.get_memory_properties(physical_, &memory_);
         const VkPhysicalDeviceLimits& limits = all.properties.limits;
         largest_ = sizes.maxMemoryAllocationSize;
-        most_allocations_ = limits.maxMemoryAllocationCount < most_allocations ? limits.maxMemoryAllocationCount
-                                                                                : most_allocations;
+        most_allocations_ =
+            limits.maxMemoryAllocationCount < most_allocations ? limits.maxMemoryAllocationCount : most_allocations;
         buffer_image_granularity_ = limits.bufferImageGranularity;
         non_coherent_atom_size_ = limits.nonCoherentAtomSize;
     }

@@ -33,8 +33,9 @@ TEST_CASE("opencl, strict driver: imported bytes satisfy the device laws") {
     fake::start();
     alignas(4096) static std::byte bytes[2][4096];
     std::size_t turn = 0;
-    laws::judge_device([&] { return allot::opencl::imported{fake::context(), fake::device(), bytes[++turn % 2], 4096}; },
-                       {.align = 128}, laws::buffer_bytes{fake::queue()()}, live_buffers{});
+    laws::judge_device(
+        [&] { return allot::opencl::imported{fake::context(), fake::device(), bytes[++turn % 2], 4096}; },
+        {.align = 128}, laws::buffer_bytes{fake::queue()()}, live_buffers{});
 }
 
 TEST_CASE("opencl, strict driver: exhausted memory yields an error, a trim, a retry, and the code") {

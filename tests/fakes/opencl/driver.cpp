@@ -143,9 +143,9 @@ cl_int clGetCommandQueueInfo(cl_command_queue, cl_command_queue_info what, size_
 }
 cl_int clGetSupportedImageFormats(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint room, cl_image_format* to,
                                   cl_uint* count) {
-    const cl_image_format all[] = {{CL_R, CL_SIGNED_INT8},        {CL_RGBA, CL_HALF_FLOAT},
-                                   {CL_RGBA, CL_FLOAT},           {CL_RGBA, CL_SIGNED_INT16},
-                                   {CL_RGBA, CL_UNSIGNED_INT16},  {CL_RGBA, CL_SIGNED_INT32},
+    const cl_image_format all[] = {{CL_R, CL_SIGNED_INT8},       {CL_RGBA, CL_HALF_FLOAT},
+                                   {CL_RGBA, CL_FLOAT},          {CL_RGBA, CL_SIGNED_INT16},
+                                   {CL_RGBA, CL_UNSIGNED_INT16}, {CL_RGBA, CL_SIGNED_INT32},
                                    {CL_RGBA, CL_UNSIGNED_INT32}};
     if (count != nullptr) *count = cl_uint{std::size(all)};
     if (to != nullptr) std::copy_n(all, std::min<std::size_t>(room, std::size(all)), to);
@@ -300,8 +300,8 @@ cl_int clEnqueueReadImage(cl_command_queue, cl_mem from, cl_bool, const size_t* 
         std::memcpy(static_cast<unsigned char*>(to) + y * (pitch == 0 ? row : pitch), pixels, row);
     });
 }
-cl_int clEnqueueWriteImage(cl_command_queue, cl_mem to, cl_bool, const size_t* origin, const size_t* region, size_t pitch,
-                           size_t, const void* from, cl_uint, const cl_event*, cl_event*) {
+cl_int clEnqueueWriteImage(cl_command_queue, cl_mem to, cl_bool, const size_t* origin, const size_t* region,
+                           size_t pitch, size_t, const void* from, cl_uint, const cl_event*, cl_event*) {
     return for_rows(to, origin, region, [&](unsigned char* pixels, std::size_t y) {
         const std::size_t row = region[0] * to->pixel;
         std::memcpy(pixels, static_cast<const unsigned char*>(from) + y * (pitch == 0 ? row : pitch), row);

@@ -13,24 +13,24 @@ namespace fake {
 
 /// The driver's limits and failures.
 struct rules {
-    cl_uint base_align = 128;           // bytes
-    cl_uint pitch_align = 64;           // pixels; 0: no images over buffers
-    cl_uint image_base_align = 64;      // pixels, for imported bytes
-    bool any_origin = false;            // sub-buffers begin anywhere, as on some drivers
-    bool unified = false;               // the device shares the host's memory
-    std::size_t largest = 4096;         // pixels, width or height
-    std::size_t most_bytes = 1 << 24;   // of one buffer
+    cl_uint base_align = 128;               // bytes
+    cl_uint pitch_align = 64;               // pixels; 0: no images over buffers
+    cl_uint image_base_align = 64;          // pixels, for imported bytes
+    bool any_origin = false;                // sub-buffers begin anywhere, as on some drivers
+    bool unified = false;                   // the device shares the host's memory
+    std::size_t largest = 4096;             // pixels, width or height
+    std::size_t most_bytes = 1 << 24;       // of one buffer
     cl_int refuse_image_over = CL_SUCCESS;  // the error for an image over a buffer
     std::size_t buffers_left = ~std::size_t{0};
 };
 
 /// A record of calls.
 struct journal {
-    std::vector<std::string> violations;   // invalid calls
-    std::size_t buffers = 0, images = 0;   // live objects; buffers include sub-buffers
-    std::size_t made_over = 0;             // images over buffers in total
-    std::size_t refused_over = 0;          // rejected for their pitch, size or base
-    std::size_t transfers = 0;             // of buffers, to and from the host
+    std::vector<std::string> violations;  // invalid calls
+    std::size_t buffers = 0, images = 0;  // live objects; buffers include sub-buffers
+    std::size_t made_over = 0;            // images over buffers in total
+    std::size_t refused_over = 0;         // rejected for their pitch, size or base
+    std::size_t transfers = 0;            // of buffers, to and from the host
     std::size_t maps = 0, waits = 0;
 };
 

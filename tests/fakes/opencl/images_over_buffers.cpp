@@ -64,11 +64,13 @@ numbers read(const Tensor& from, std::size_t count) {
 }
 numbers read(const cl::Image2D& from, std::size_t width, std::size_t height) {
     numbers what(width * height * 4);
-    REQUIRE(fake::queue().enqueueReadImage(from, CL_TRUE, {0, 0, 0}, {width, height, 1}, 0, 0, what.data()) == CL_SUCCESS);
+    REQUIRE(fake::queue().enqueueReadImage(from, CL_TRUE, {0, 0, 0}, {width, height, 1}, 0, 0, what.data()) ==
+            CL_SUCCESS);
     return what;
 }
 void write(const cl::Image2D& to, std::size_t width, std::size_t height, const numbers& what) {
-    REQUIRE(fake::queue().enqueueWriteImage(to, CL_TRUE, {0, 0, 0}, {width, height, 1}, 0, 0, what.data()) == CL_SUCCESS);
+    REQUIRE(fake::queue().enqueueWriteImage(to, CL_TRUE, {0, 0, 0}, {width, height, 1}, 0, 0, what.data()) ==
+            CL_SUCCESS);
 }
 
 }  // namespace
@@ -213,7 +215,8 @@ TEST_CASE("image over a buffer: outlives its tensor and storage") {
 TEST_CASE("image over imported bytes: the base alignment counts pixels, too") {
     const strict driver;
     alignas(4096) std::byte bytes[1 << 15];
-    allot::arena<allot::opencl::imported, allot::best_fit<>> memory{{fake::context(), fake::device(), bytes, sizeof bytes}};
+    allot::arena<allot::opencl::imported, allot::best_fit<>> memory{
+        {fake::context(), fake::device(), bytes, sizeof bytes}};
     const auto data = *allot::alloc_storage(memory, 1 << 14, 128);
     const auto aligned = *allot::alloc_tensor(data, 1024, {4, 64, 4}, uint16);
     const auto between = *allot::alloc_tensor(data, 4096 + 128, {4, 64, 4}, uint16);  // 128 bytes are not 64 pixels
@@ -287,7 +290,7 @@ TEST_CASE("as_image: unsupported formats and sizes are rejected, with and withou
         const auto tensor = *allot::alloc_tensor(data, offset, shape, type);
         return as_image<scope::texture>(tensor, fake::queue()).error().memory.device_error;
     };
-    CHECK(reason(0, {4, 64, 4}, allot::int8) == CL_IMAGE_FORMAT_NOT_SUPPORTED);   // not supported by this driver
+    CHECK(reason(0, {4, 64, 4}, allot::int8) == CL_IMAGE_FORMAT_NOT_SUPPORTED);      // not supported by this driver
     CHECK(reason(4096, {4, 64, 4}, allot::int64) == CL_IMAGE_FORMAT_NOT_SUPPORTED);  // not supported by any driver
     CHECK(reason(0, {4097, 1, 4}, uint16) == CL_INVALID_IMAGE_SIZE);
     CHECK(reason(0, {1, 4160, 4}, uint16) == CL_INVALID_IMAGE_SIZE);
@@ -315,7 +318,7 @@ TEST_CASE("texture pool: images of other shapes and dtypes reuse the bytes") {
         CHECK(alloc({1, 1, 4}, uint16).error().memory.device_error == CL_MEM_OBJECT_ALLOCATION_FAILURE);
     }
     CHECK(fake::book().images == 0);
-    CHECK(fake::book().buffers == 1);  // all the time: the arena's
+    CHECK(fake::book().buffers == 1);                 // all the time: the arena's
     const auto bytes = memory.allocate({8192, 128});  // the bytes are available to tensors
     CHECK(bytes);
     memory.deallocate(bytes);
@@ -432,7 +435,8 @@ TEST_CASE("texture pool: without images over buffers, caches images of the same 
     arena memory{device(), 8192};
     allot::opencl::texture_pool<arena, 2> pool{memory, fake::context(), fake::device()};
     CHECK_FALSE(pool.shares_bytes());
-    const auto a = *pool.acquire({64, 8}, uint16), b = *pool.acquire({64, 8}, uint16), c = *pool.acquire({32, 8}, uint16);
+    const auto a = *pool.acquire({64, 8}, uint16), b = *pool.acquire({64, 8}, uint16),
+               c = *pool.acquire({32, 8}, uint16);
     CHECK(fake::book().images == 3);
     CHECK(memory.allocate({8192, 128}));  // untouched
     pool.release(a);

@@ -78,7 +78,8 @@ TEST_CASE("queue_copy: transfers rows one after the other and waits once") {
     const auto storage = *allot::alloc_storage(memory, 1 << 14);
     const auto in = *allot::alloc_discontiguous_tensor(table, 0, rows, {4096, 1024, 2048, 1088}, {4, 16}, int32);
     for (std::size_t row = 0; row != 4; ++row) std::memset(in.row(row), static_cast<int>(row + 1), 64);
-    const auto there = *allot::alloc_tensor(storage, 0, {64}, int32), again = *allot::alloc_tensor(storage, 256, {64}, int32);
+    const auto there = *allot::alloc_tensor(storage, 0, {64}, int32),
+               again = *allot::alloc_tensor(storage, 256, {64}, int32);
     const auto path = allot::copy_tensor(in, there, queue_copy{fake::queue()});
     REQUIRE(path);
     CHECK(*path == copy_path::to_device);

@@ -97,8 +97,8 @@ inline VKAPI_ATTR void VKAPI_CALL get_memory(VkPhysicalDevice, VkPhysicalDeviceM
     to->memoryHeapCount = 2;
     to->memoryHeaps[0] = to->memoryHeaps[1] = {now.heap, 0};
 }
-inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* wanted, const VkAllocationCallbacks*,
-                                               VkDeviceMemory* to) {
+inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* wanted,
+                                               const VkAllocationCallbacks*, VkDeviceMemory* to) {
     ++now.allocations_asked;
     if (now.refuse_allocation != VK_SUCCESS) return std::exchange(now.refuse_allocation, VK_SUCCESS);
     now.check(now.memory.size() < now.most_allocations, "maxMemoryAllocationCount");
@@ -141,7 +141,8 @@ inline void move_range(const VkMappedMemoryRange& range, bool to_device) {
     now.check(what.is_mapped, "flushed memory is mapped");
     now.check(range.offset % atom == 0, "a range begins at an atom");
     now.check(range.offset <= all && range.size <= all - range.offset, "a range is inside its memory");
-    now.check(range.size % atom == 0 || range.offset + range.size == all, "a range ends at an atom or at the end of its memory");
+    now.check(range.size % atom == 0 || range.offset + range.size == all,
+              "a range ends at an atom or at the end of its memory");
     if (what.type == coherent || !now.broken.empty()) return;
     auto& from = to_device ? what.of_host : what.of_device;
     auto& to = to_device ? what.of_device : what.of_host;
@@ -200,7 +201,9 @@ inline VKAPI_ATTR void VKAPI_CALL copy_buffer(VkCommandBuffer, VkBuffer, VkBuffe
 }
 
 inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name);
-inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_of_device(VkDevice, const char* name) { return get(instance, name); }
+inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_of_device(VkDevice, const char* name) {
+    return get(instance, name);
+}
 inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
     if (std::strcmp(name, now.lacks) == 0) return nullptr;
     const auto any = [](auto function) { return reinterpret_cast<PFN_vkVoidFunction>(function); };

@@ -36,8 +36,10 @@ struct driven : fake::driven {
 
 // ── memory types ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
-                                coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
                                 lazy = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
 
 /// The types of a desktop GPU.
@@ -52,18 +54,18 @@ constexpr VkPhysicalDeviceMemoryProperties desktop() {
 }
 constexpr std::uint32_t any = ~0u;
 
-static_assert(memory_type(desktop(), any, local) == 2);                       // the first that is not lazy
-static_assert(memory_type(desktop(), any, 0) == 1);                           // the first ordinary one
+static_assert(memory_type(desktop(), any, local) == 2);  // the first that is not lazy
+static_assert(memory_type(desktop(), any, 0) == 1);      // the first ordinary one
 static_assert(memory_type(desktop(), any, visible) == 3);
-static_assert(memory_type(desktop(), any, visible, cached) == 4);             // more preferred properties
-static_assert(memory_type(desktop(), any, visible, local | cached) == 4);     // equally many: the first one
+static_assert(memory_type(desktop(), any, visible, cached) == 4);          // more preferred properties
+static_assert(memory_type(desktop(), any, visible, local | cached) == 4);  // equally many: the first one
 static_assert(memory_type(desktop(), any, visible, local) == 5);
 static_assert(memory_type(desktop(), any, visible | local) == 5);
 static_assert(memory_type(desktop(), 1u << 3, visible, cached) == 3);         // preferences are optional
 static_assert(memory_type(desktop(), 1u << 3, visible | cached) == no_type);  // requirements are not
 static_assert(memory_type(desktop(), 0, 0) == no_type);
 static_assert(memory_type(desktop(), 1u << 31, 0) == no_type);
-static_assert(memory_type(desktop(), any, lazy) == 0);                        // named explicitly
+static_assert(memory_type(desktop(), any, lazy) == 0);  // named explicitly
 static_assert(memory_type(desktop(), any, 0, lazy) == 0);
 static_assert(memory_type(desktop(), 1u << 6, local) == no_type);
 static_assert(memory_type(VkPhysicalDeviceMemoryProperties{}, any, 0) == no_type);
@@ -74,7 +76,7 @@ using allot::extent;
 static_assert(whole_atoms({0, 1}, 1000, 64) == extent{0, 64});
 static_assert(whole_atoms({63, 2}, 1000, 64) == extent{0, 128});
 static_assert(whole_atoms({64, 64}, 1000, 64) == extent{64, 64});
-static_assert(whole_atoms({999, 1}, 1000, 64) == extent{960, 40});   // to the end, which is not a multiple
+static_assert(whole_atoms({999, 1}, 1000, 64) == extent{960, 40});  // to the end, which is not a multiple
 static_assert(whole_atoms({0, 1000}, 1000, 64) == extent{0, 1000});
 static_assert(whole_atoms({5, 0}, 1000, 64) == extent{0, 64});
 static_assert(whole_atoms({7, 3}, 1000, 1) == extent{7, 3});
@@ -91,7 +93,8 @@ TEST_CASE("vulkan whole_atoms: returns the smallest valid range around the touch
                     const bool begins = range.offset % atom == 0 && range.offset <= from && from - range.offset < atom;
                     const bool ends = range.end() >= from + size && range.end() - (from + size) < atom &&
                                       (range.size % atom == 0 || range.end() == all) && range.end() <= all;
-                    if (!begins || !ends) FAIL_CHECK("atom ", atom, ", allocation ", all, ", from ", from, ", size ", size);
+                    if (!begins || !ends)
+                        FAIL_CHECK("atom ", atom, ", allocation ", all, ", from ", from, ", size ", size);
                 }
             }
         }
@@ -223,7 +226,8 @@ TEST_CASE_FIXTURE(driven, "vulkan mapped_copy: keeps the device's writes in the 
     arena memory{{gpu, fake::visible, resources::buffers}, 4096};
     allot::arena<allot::host::heap, allot::best_fit<>> host{{}, 4096};
     const auto data = *allot::alloc_storage(memory, 1024, 64);
-    const auto a = *allot::alloc_tensor(data, 0, {60}, allot::uint8), b = *allot::alloc_tensor(data, 64, {60}, allot::uint8);
+    const auto a = *allot::alloc_tensor(data, 0, {60}, allot::uint8),
+               b = *allot::alloc_tensor(data, 64, {60}, allot::uint8);
     const auto here = *allot::alloc_tensor(*allot::alloc_storage(host, 64), 0, {60}, allot::uint8);
     const allot::vulkan::mapped_copy by_host{memory.device()};
     std::vector<std::byte>& of_device = now.memory.at(b.address().handle).of_device;

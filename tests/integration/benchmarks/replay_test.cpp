@@ -11,7 +11,9 @@ namespace {
 
 using namespace benchmarks;
 
-workload workload_of(const allot::trace_writer& writer) { return closed("written", *allot::read_trace(writer.bytes())); }
+workload workload_of(const allot::trace_writer& writer) {
+    return closed("written", *allot::read_trace(writer.bytes()));
+}
 
 /// Three blocks of 1024 bytes, of which the middle one stays allocated; then one of 2048 bytes, which fits neither hole.
 workload three_and_a_larger_one() {
@@ -77,7 +79,8 @@ std::string what(const std::string& name) {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string shipped(const std::string& name) {
-    return (std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "benchmarks" / "traces" / name).string();
+    return (std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "benchmarks" / "traces" / name)
+        .string();
 }
 
 }  // namespace
@@ -179,7 +182,8 @@ TEST_CASE("replay: finds traces by name") {
     CHECK(has(what(std::filesystem::temp_directory_path().string()), "is a directory, not a trace"));
 
     const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
-    std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
+    std::ofstream{path, std::ios::binary}
+        << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
     CHECK(has(what(path), std::string{"an age refers to a block before the first one"}));
     CHECK(has(what(path), "at byte 9"));
     std::ofstream{path, std::ios::binary}.close();  // empty

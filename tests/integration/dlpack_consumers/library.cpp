@@ -35,9 +35,7 @@ void* answer(allot::tensor_result<std::unique_ptr<Managed, allot::dlpack_deleter
     return nullptr;
 }
 
-allot::shape shape_of(const std::int64_t* extents, std::size_t rank) {
-    return allot::shape{std::span{extents, rank}};
-}
+allot::shape shape_of(const std::int64_t* extents, std::size_t rank) { return allot::shape{std::span{extents, rank}}; }
 
 }  // namespace
 
@@ -54,7 +52,8 @@ any_tensor* tensor_create(memory* in, std::int64_t offset, std::uint8_t code, st
     const allot::dtype type{static_cast<allot::dtype_code>(code), bits};
     return answer(allot::alloc_tensor(in->storage, offset, shape_of(extents, rank), type), reason);
 }
-any_tensor* tensor_slice(const any_tensor* of, const std::int64_t* begin, const std::int64_t* sizes, const char** reason) {
+any_tensor* tensor_slice(const any_tensor* of, const std::int64_t* begin, const std::int64_t* sizes,
+                         const char** reason) {
     const auto part = [&](const auto& t) {
         return answer(allot::slice(t, shape_of(begin, t.shape().rank()), shape_of(sizes, t.shape().rank())), reason);
     };

@@ -27,6 +27,7 @@ int main() {
         const std::size_t subject = i % subjects;
         const bool by_first = (random >> 60 & 1) != 0;
         const std::uint64_t answer = (by_first ? FIRST::call : SECOND::call)(all, subject, operation, random);
-        std::printf("call %zu, subject %zu, operation %u: %llx\n", i, subject, operation, static_cast<unsigned long long>(answer));
+        std::printf("call %zu, subject %zu, operation %u: %llx\n", i, subject, operation,
+                    static_cast<unsigned long long>(answer));
     }
 }

@@ -10,8 +10,10 @@ using block_of = typename decltype(Memory::live)::value_type;
 template <class Block>
 std::uint64_t place(const Block& block, const void* base) {
     if constexpr (requires { block.where; }) return block ? block.where.offset : ~std::uint64_t{0};
-    else return block ? static_cast<std::uint64_t>(static_cast<const std::byte*>(block.address) - static_cast<const std::byte*>(base))
-                      : ~std::uint64_t{0};
+    else
+        return block ? static_cast<std::uint64_t>(static_cast<const std::byte*>(block.address) -
+                                                  static_cast<const std::byte*>(base))
+                     : ~std::uint64_t{0};
 }
 
 template <class Block>

@@ -24,13 +24,13 @@ using block = plain_arena::block_type;
 
 }  // namespace objects
 
-#define ALLOT_OBJECT(NAME)                                                                                             \
-    namespace NAME {                                                                                                   \
-    objects::checked_arena<objects::NAME##_counts>& checked();                                                         \
-    objects::plain_arena& plain();                                                                                     \
-    int misuses();                                                                                                     \
-    objects::block allocate(allot::layout wanted);                                                                     \
-    void deallocate(objects::block held);                                                                              \
+#define ALLOT_OBJECT(NAME)                                     \
+    namespace NAME {                                           \
+    objects::checked_arena<objects::NAME##_counts>& checked(); \
+    objects::plain_arena& plain();                             \
+    int misuses();                                             \
+    objects::block allocate(allot::layout wanted);             \
+    void deallocate(objects::block held);                      \
     }
 ALLOT_OBJECT(first)
 ALLOT_OBJECT(second)

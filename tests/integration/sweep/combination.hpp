@@ -241,11 +241,13 @@ public:
         else return false;
     }
     bool allocate_at(std::size_t id, extent wanted) override {
-        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); }) return keep(id, homes_[0].memory->allocate_at(wanted));
+        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); })
+            return keep(id, homes_[0].memory->allocate_at(wanted));
         else return false;
     }
     diagnosis diagnose_at(extent wanted) override {
-        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); }) return homes_[0].memory->diagnose_at(wanted);
+        if constexpr (alone && requires(arena_type a) { a.allocate_at({}); })
+            return homes_[0].memory->diagnose_at(wanted);
         else return {};
     }
     std::size_t trim() override {

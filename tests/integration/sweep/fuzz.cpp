@@ -125,14 +125,18 @@ private:
         switch (below(60)) {
             case 0: wanted.size = 0; break;
             case 1: wanted.size = ~std::size_t{0} - below(70); break;
-            case 2: wanted.size = (std::size_t{1} << (below(2) == 0 ? 8 : below(2) == 0 ? 16 : 32)) - 2 + below(4); break;
+            case 2:
+                wanted.size = (std::size_t{1} << (below(2) == 0 ? 8 : below(2) == 0 ? 16 : 32)) - 2 + below(4);
+                break;
             case 3: wanted.align = below(2) == 0 ? 0 : 3; break;
             case 4: wanted.align = std::size_t{1} << (15 + below(49)); break;
             default: break;
         }
-        if (all_.in_rows && wanted.size > most_in_rows && wanted.size <= (std::size_t{1} << 20)) wanted.size %= most_in_rows;
+        if (all_.in_rows && wanted.size > most_in_rows && wanted.size <= (std::size_t{1} << 20))
+            wanted.size %= most_in_rows;
         // A heap could serve this alignment once for each row.
-        if (all_.in_rows && wanted.align > (std::size_t{1} << 20) && wanted.align < (std::size_t{1} << 42)) wanted.align <<= 21;
+        if (all_.in_rows && wanted.align > (std::size_t{1} << 20) && wanted.align < (std::size_t{1} << 42))
+            wanted.align <<= 21;
         // A heap could serve this size, but filling it takes too long.
         if (wanted.size > (std::size_t{1} << 20) && wanted.size < (std::size_t{1} << 50)) wanted.size <<= 30;
         return wanted;
@@ -192,9 +196,11 @@ private:
         if (!asked_device && !all_.in_rows && (all_.alone || !all_.grows))
             require(said.reason == now.reason, "a failed allocate changes the diagnosis");
         if (wanted.size == 0) require(now.reason == refusal::empty_layout, "size 0 fails with empty_layout");
-        else if (!wanted.is_valid()) require(now.reason == refusal::bad_alignment, "a bad alignment fails with bad_alignment");
+        else if (!wanted.is_valid())
+            require(now.reason == refusal::bad_alignment, "a bad alignment fails with bad_alignment");
         require(it_->size() == size, "a failed allocate changes no region");
-        if (all_.exact && wanted.is_valid() && now.reason != refusal::out_of_records && now.reason != refusal::misaligned)
+        if (all_.exact && wanted.is_valid() && now.reason != refusal::out_of_records &&
+            now.reason != refusal::misaligned)
             require(!has_hole(wanted), "an exact strategy fails only if no hole fits");
         return false;
     }
@@ -215,7 +221,8 @@ private:
             require(each.at % wanted.align == 0, "a block has the requested alignment");
             if (beside_handle)
                 for (const place& region : regions)
-                    if (region.key == each.key) require(region.align % wanted.align == 0, "the region of a handle has the requested alignment");
+                    if (region.key == each.key)
+                        require(region.align % wanted.align == 0, "the region of a handle has the requested alignment");
         }
         write(block);
     }
@@ -225,8 +232,7 @@ private:
         for (const place& each : places) {
             bytes += each.size;
             const auto holds_it = [&](const place& region) { return is_inside(each, region); };
-            require(std::any_of(regions.begin(), regions.end(), holds_it),
-                    "a block is inside a region");
+            require(std::any_of(regions.begin(), regions.end(), holds_it), "a block is inside a region");
             for (const held& other : blocks_) {
                 if (!other.live || &other == &block) continue;
                 for (const place& piece : other.places) require(!overlap(each, piece), "live blocks share no byte");
@@ -364,8 +370,9 @@ private:
         for (const held& block : blocks_) {
             if (!block.live) continue;
             for (const place& each : block.places)
-                require(std::any_of(regions.begin(), regions.end(), [&](const place& in) { return is_inside(each, in); }),
-                        "trim keeps the regions of live blocks");
+                require(
+                    std::any_of(regions.begin(), regions.end(), [&](const place& in) { return is_inside(each, in); }),
+                    "trim keeps the regions of live blocks");
         }
     }
     void mark_and_rollback() {
@@ -424,8 +431,8 @@ bool work_off(const enlisted& row, unsigned rounds) {
             try {
                 one.run();
             } catch (const broken& what) {
-                std::printf("row %d: %s: %s, at %s (seed %u)\n", row.row, row.what, what.law.c_str(), one.last().c_str(),
-                            seed);
+                std::printf("row %d: %s: %s, at %s (seed %u)\n", row.row, row.what, what.law.c_str(),
+                            one.last().c_str(), seed);
                 good = false;
             }
         }
@@ -435,7 +442,8 @@ bool work_off(const enlisted& row, unsigned rounds) {
     int status = 0;
     ::waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) std::printf("row %d: %s: signal %d\n", row.row, row.what, WTERMSIG(status));
-    else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != laws_broken) std::printf("row %d: %s: ended with %d\n", row.row, row.what, WEXITSTATUS(status));
+    else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != laws_broken)
+        std::printf("row %d: %s: ended with %d\n", row.row, row.what, WEXITSTATUS(status));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -45,8 +45,8 @@ struct numbered {
 
 TEST_CASE("fallback: fast memory first, then slow memory, and each block returns to its origin") {
     alignas(64) std::byte window[256];
-    allot::arena<allot::host::tightly_coupled, allot::pool<allot::pool_options{.slot = 64, .count = 4, .align = 64}>> fast{
-        {window, sizeof window}};
+    allot::arena<allot::host::tightly_coupled, allot::pool<allot::pool_options{.slot = 64, .count = 4, .align = 64}>>
+        fast{{window, sizeof window}};
     slow_memory slow;
     allot::fallback memory{fast, slow};
     decltype(memory)::block_type held[6];
@@ -71,7 +71,8 @@ TEST_CASE("paged: rows are named by pointers, by indices, and by offsets") {
     CHECK(block.address.size() == 4);
     using table = allot::pointer_table<64>;
     for (std::size_t i = 0; i != 200; ++i) *static_cast<std::byte*>(table::locate(block.address, i)) = std::byte(i);
-    for (std::size_t i = 0; i != 200; ++i) CHECK(*static_cast<std::byte*>(table::locate(block.address, i)) == std::byte(i));
+    for (std::size_t i = 0; i != 200; ++i)
+        CHECK(*static_cast<std::byte*>(table::locate(block.address, i)) == std::byte(i));
     CHECK(by_pointer.diagnose({.size = 1024}).reason == refusal::exhausted);
     CHECK_FALSE(by_pointer.allocate({.size = 1024}));
     by_pointer.deallocate(block);
@@ -130,7 +131,8 @@ TEST_CASE("naive: a block is a whole window") {
 
 TEST_CASE("handle offsets: an address is a handle and an offset") {
     allot::arena<numbered, allot::bump<allot::bump_options{}, std::uint32_t>> memory{{}, 1024};
-    const auto first = memory.allocate({.size = 100, .align = 64}), second = memory.allocate({.size = 100, .align = 64});
+    const auto first = memory.allocate({.size = 100, .align = 64}),
+               second = memory.allocate({.size = 100, .align = 64});
     CHECK(first);
     CHECK(second);
     CHECK(first.address.handle == 7);

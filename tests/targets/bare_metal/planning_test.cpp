@@ -66,7 +66,8 @@ TEST_CASE("compile-time plan: its arena has no placement code") {
 
     allot::in_program_order in_order{memory};
     for (const plan_buffer& each : buffers)
-        CHECK(in_order.allocate({.size = static_cast<std::size_t>(each.size), .align = static_cast<std::size_t>(each.align)}));
+        CHECK(in_order.allocate(
+            {.size = static_cast<std::size_t>(each.size), .align = static_cast<std::size_t>(each.align)}));
     CHECK(in_order.diagnose({.size = 1}).reason == refusal::exhausted);
 }
 

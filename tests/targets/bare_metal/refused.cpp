@@ -12,10 +12,10 @@ struct derived : base {
 int initial();
 
 int main() {
-    static const int once = initial();       // a guard variable
-    base* const fresh = new derived{once};   // the heap, by an operator new; and a destructor that deletes
-    std::printf("%d\n", once);               // stdio
-    std::cout << once;                       // iostream
+    static const int once = initial();      // a guard variable
+    base* const fresh = new derived{once};  // the heap, by an operator new; and a destructor that deletes
+    std::printf("%d\n", once);              // stdio
+    std::cout << once;                      // iostream
     if (dynamic_cast<derived*>(fresh) == nullptr) throw once;  // typeinfo, exceptions
     delete fresh;
     return *static_cast<int*>(__builtin_malloc(4));

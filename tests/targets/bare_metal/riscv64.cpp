@@ -44,5 +44,4 @@ extern const constructor init_array_start[], init_array_end[];
     freestanding::end_program(freestanding::run_all());
 }
 [[noreturn, gnu::aligned(4)]] void fault() { freestanding::stop("an exception of the processor"); }
-
 }

@@ -126,8 +126,8 @@ void serve_twice(Arena& memory) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("strategies: blocks keep their bytes, and all bytes are free at the end", Arena, bump_up, bump_down,
-                   stack, stack_two_ends, ring, pool_automatic, pool_in_band, pool_bitmap, pool_index_stack, best_fit_automatic,
-                   best_fit_in_band, best_fit_two_ends, best_fit_beside, best_fit_beside_two_ends,
+                   stack, stack_two_ends, ring, pool_automatic, pool_in_band, pool_bitmap, pool_index_stack,
+                   best_fit_automatic, best_fit_in_band, best_fit_two_ends, best_fit_beside, best_fit_beside_two_ends,
                    best_fit_in_granules, deferred) {
     Arena memory;
     serve_twice(memory);
@@ -245,7 +245,8 @@ using in_place = allot::growth::contiguous<allot::growth_options{.step = 128, .l
 template <class Arena>
 void grow_and_trim(Arena& memory) {
     CHECK(memory.size() == 0);
-    const auto first = memory.allocate({.size = 300, .align = 16}), second = memory.allocate({.size = 300, .align = 16});
+    const auto first = memory.allocate({.size = 300, .align = 16}),
+               second = memory.allocate({.size = 300, .align = 16});
     CHECK(first);
     CHECK(second);
     CHECK_FALSE(memory.allocate({.size = 600, .align = 16}));

@@ -94,14 +94,16 @@ TEST_CASE("discontiguous tensors: rows in fast memory, with a table in slow memo
     rows.kill();
     CHECK(allot::alloc_tensor(data, 64, {8}, int8));
 
-    const auto searched = *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, anywhere, data, anywhere, {2, 16}, int8);
+    const auto searched =
+        *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, anywhere, data, anywhere, {2, 16}, int8);
     CHECK(searched.row(0) != searched.row(1));
 }
 
 TEST_CASE("scopes: a name selects a memory") {
     memory global;
     allot::arena<static_storage<256, 64>, allot::bump<>> vtcm;
-    const allot::scope_map memories{allot::in_scope<allot::scope::global>(global), allot::in_scope<allot::scope::vtcm>(vtcm)};
+    const allot::scope_map memories{allot::in_scope<allot::scope::global>(global),
+                                    allot::in_scope<allot::scope::vtcm>(vtcm)};
     CHECK(&memories.get<allot::scope::vtcm>() == &vtcm);
     const auto size_of = [](auto& found) noexcept { return allot::tensor_result<std::size_t>{found.size()}; };
     CHECK(*memories.visit("global.vtcm", 0, size_of) == 256);

@@ -39,5 +39,4 @@ std::size_t strlen(const char* text) {
     while (text[size] != '\0') ++size;
     return size;
 }
-
 }

@@ -54,5 +54,4 @@ int HAP_release_VTCM(void* base) {
     overwrite();
     return 0;
 }
-
 }

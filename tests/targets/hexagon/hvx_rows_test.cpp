@@ -31,7 +31,8 @@ void store(void* at, HVX_Vector what) noexcept { asm volatile("vmem(%0+#0) = %1"
 
 /// c = a + b for rows of 32-bit integers, with the arguments of a kernel: three tables, the number of rows, and vectors
 /// per row.
-void add_rows(const void* const* a, const void* const* b, void* const* c, std::size_t rows, std::size_t vectors) noexcept {
+void add_rows(const void* const* a, const void* const* b, void* const* c, std::size_t rows,
+              std::size_t vectors) noexcept {
     for (std::size_t row = 0; row != rows; ++row) {
         for (std::size_t i = 0; i != vectors; ++i) {
             const std::size_t at = i * sizeof(HVX_Vector);

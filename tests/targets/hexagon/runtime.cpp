@@ -73,26 +73,28 @@ void* __hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void* to, const void
 // Shared prologues and epilogues for small code, as the ABI defines them: registers from r16 to the named one, in pairs
 // below the frame pointer (r30), r17:16 highest. Both forms of __restore leave the frame; "_before_tailcall" returns to
 // the calling function, and the other form returns from that function.
-#define RESTORE(LAST, SUFFIX, LOAD)                                                                                    \
-    ".globl __restore_r16_through_r" #LAST "_and_deallocframe" SUFFIX "\n"                                             \
+#define RESTORE(LAST, SUFFIX, LOAD)                                   \
+    ".globl __restore_r16_through_r" #LAST "_and_deallocframe" SUFFIX \
+    "\n"                                                              \
     "__restore_r16_through_r" #LAST "_and_deallocframe" SUFFIX ":\n" LOAD
-#define RESTORE_ALL(SUFFIX, LEAVE)                                                                                     \
-    RESTORE(27, SUFFIX, "r27:26 = memd(r30+#-48)\n")                                                                   \
-    RESTORE(25, SUFFIX, "r25:24 = memd(r30+#-40)\n")                                                                   \
-    RESTORE(23, SUFFIX, "r23:22 = memd(r30+#-32)\n")                                                                   \
-    RESTORE(21, SUFFIX, "r21:20 = memd(r30+#-24)\n")                                                                   \
-    RESTORE(19, SUFFIX, "r19:18 = memd(r30+#-16)\n")                                                                   \
+#define RESTORE_ALL(SUFFIX, LEAVE)                   \
+    RESTORE(27, SUFFIX, "r27:26 = memd(r30+#-48)\n") \
+    RESTORE(25, SUFFIX, "r25:24 = memd(r30+#-40)\n") \
+    RESTORE(23, SUFFIX, "r23:22 = memd(r30+#-32)\n") \
+    RESTORE(21, SUFFIX, "r21:20 = memd(r30+#-24)\n") \
+    RESTORE(19, SUFFIX, "r19:18 = memd(r30+#-16)\n") \
     RESTORE(17, SUFFIX, "r17:16 = memd(r30+#-8)\n" LEAVE)
-#define SAVE(LAST, PAIR, AT)                                                                                           \
-    ".globl __save_r16_through_r" #LAST "\n"                                                                           \
-    "__save_r16_through_r" #LAST ":\n"                                                                                 \
+#define SAVE(LAST, PAIR, AT)            \
+    ".globl __save_r16_through_r" #LAST \
+    "\n"                                \
+    "__save_r16_through_r" #LAST        \
+    ":\n"                               \
     "memd(r30+#" #AT ") = " PAIR "\n"
 asm(".text\n"
-    ".p2align 4\n"
-    SAVE(27, "r27:26", -48) SAVE(25, "r25:24", -40) SAVE(23, "r23:22", -32) SAVE(21, "r21:20", -24)
-    SAVE(19, "r19:18", -16) SAVE(17, "r17:16", -8) "jumpr r31\n"
-    RESTORE_ALL("_before_tailcall", "{ deallocframe; jumpr r31 }\n")
-    RESTORE_ALL("", "dealloc_return\n"));
+    ".p2align 4\n" SAVE(27, "r27:26", -48) SAVE(25, "r25:24", -40) SAVE(23, "r23:22", -32) SAVE(21, "r21:20", -24)
+        SAVE(19, "r19:18", -16)
+            SAVE(17, "r17:16", -8) "jumpr r31\n" RESTORE_ALL("_before_tailcall", "{ deallocframe; jumpr r31 }\n")
+                RESTORE_ALL("", "dealloc_return\n"));
 #undef RESTORE
 #undef RESTORE_ALL
 #undef SAVE
@@ -135,13 +137,15 @@ u32 __hexagon_umodsi3(u32 a, u32 b) { return divided<u32>{a, b}.rest; }
 u64 __hexagon_udivdi3(u64 a, u64 b) { return divided<u64>{a, b}.quotient; }
 u64 __hexagon_umoddi3(u64 a, u64 b) { return divided<u64>{a, b}.rest; }
 i32 __hexagon_divsi3(i32 a, i32 b) {
-    return with_sign<i32, u32>((a < 0) != (b < 0), divided<u32>{magnitude<i32, u32>(a), magnitude<i32, u32>(b)}.quotient);
+    return with_sign<i32, u32>((a < 0) != (b < 0),
+                               divided<u32>{magnitude<i32, u32>(a), magnitude<i32, u32>(b)}.quotient);
 }
 i32 __hexagon_modsi3(i32 a, i32 b) {
     return with_sign<i32, u32>(a < 0, divided<u32>{magnitude<i32, u32>(a), magnitude<i32, u32>(b)}.rest);
 }
 i64 __hexagon_divdi3(i64 a, i64 b) {
-    return with_sign<i64, u64>((a < 0) != (b < 0), divided<u64>{magnitude<i64, u64>(a), magnitude<i64, u64>(b)}.quotient);
+    return with_sign<i64, u64>((a < 0) != (b < 0),
+                               divided<u64>{magnitude<i64, u64>(a), magnitude<i64, u64>(b)}.quotient);
 }
 i64 __hexagon_moddi3(i64 a, i64 b) {
     return with_sign<i64, u64>(a < 0, divided<u64>{magnitude<i64, u64>(a), magnitude<i64, u64>(b)}.rest);

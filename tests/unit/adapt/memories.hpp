@@ -79,8 +79,8 @@ using hardened_side_table = one_region<allot::best_fit<helpers::side_table>, hel
 using growing_in_band = growing<allot::best_fit<>>;
 using growing_side_table = growing<allot::best_fit<helpers::side_table>>;
 
-#define EVERY_MEMORY                                                                                                 \
-    memories::in_band, memories::deferred, memories::side_table, memories::hardened_in_band,                         \
+#define EVERY_MEMORY                                                                                                  \
+    memories::in_band, memories::deferred, memories::side_table, memories::hardened_in_band,                          \
         memories::hardened_side_table, memories::growing_in_band, memories::growing_side_table, memories::one_by_one, \
         memories::two
 

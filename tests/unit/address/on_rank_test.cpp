@@ -45,8 +45,8 @@ TEST_CASE("ranked_row: an entry stores rank and row, and decodes to the row") {
 
 TEST_CASE("ranked_row: a row that does not fit in an entry fails, and the entry is unchanged") {
     table::value kept{4, 2};
-    for (const at& wrong : {row(-1, 64), row(256, 64), row(1, 63), row(1, 65), row(1, 0), row(1, 64 + 256 * 65536),
-                            at{{8, 1}, 64}}) {
+    for (const at& wrong :
+         {row(-1, 64), row(256, 64), row(1, 63), row(1, 65), row(1, 0), row(1, 64 + 256 * 65536), at{{8, 1}, 64}}) {
         CHECK_FALSE(entry::encode(origin, wrong, 256, kept));
         CHECK(kept == table::value{4, 2});
     }

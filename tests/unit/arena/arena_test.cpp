@@ -98,9 +98,9 @@ TEST_CASE("host buffer: the buffer is acquired once at a time") {
 
 TEST_CASE("host buffer: a request that does not fit fails and no region is smaller than requested") {
     alignas(64) std::byte bytes[128];
-    for (const allot::layout bad : {allot::layout{101, 1}, allot::layout{most, 1}, allot::layout{0, 1},
-                                    allot::layout{1, 0}, allot::layout{1, 3}, allot::layout{1, most / 2 + 1},
-                                    allot::layout{90, 64}}) {
+    for (const allot::layout bad :
+         {allot::layout{101, 1}, allot::layout{most, 1}, allot::layout{0, 1}, allot::layout{1, 0}, allot::layout{1, 3},
+          allot::layout{1, most / 2 + 1}, allot::layout{90, 64}}) {
         allot::host::buffer device{bytes + 1, 100};
         const auto region = device.acquire(bad);
         CHECK_FALSE(region);
@@ -365,12 +365,12 @@ TEST_CASE_TEMPLATE("arena: a moved arena continues and the moved-from arena is e
     CHECK(again.allocate({100, 16}));
 }
 
-TEST_CASE_TEMPLATE("arena: a move transfers all regions and the moved-from arena can grow again", Strategy,
-                   up, down, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("arena: a move transfers all regions and the moved-from arena can grow again", Strategy, up, down,
+                   allot::best_fit<>) {
     supply from_supply;
     {
-        using arena = allot::arena<handles<>, Strategy,
-                                   allot::growth::fixed<allot::growth_options{.step = 256, .regions = 4}>>;
+        using arena =
+            allot::arena<handles<>, Strategy, allot::growth::fixed<allot::growth_options{.step = 256, .regions = 4}>>;
         arena from{handles<>{from_supply}};
         const auto a = from.allocate({200, 16}), b = from.allocate({200, 16});
         REQUIRE((a && b));

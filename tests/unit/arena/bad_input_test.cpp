@@ -48,8 +48,8 @@ struct on_handles {
         on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>, on_handles<up>, on_handles<down>,     \
         on_handles<allot::stack<>>, on_handles<allot::ring<>>, on_handles<few_slots>, on_handles<allot::best_fit<>>,   \
         on_host<up, some_growth>, on_host<down, some_growth>, on_host<allot::best_fit<in_band>, some_growth>,          \
-        on_host<allot::best_fit<side_table>, some_growth>, on_handles<up, some_growth>,                                \
-        on_handles<down, some_growth>, on_handles<allot::best_fit<>, some_growth>
+        on_host<allot::best_fit<side_table>, some_growth>, on_handles<up, some_growth>, on_handles<down, some_growth>, \
+        on_handles<allot::best_fit<>, some_growth>
 
 /// Checks that the request fails for this reason, also after another allocation, and changes nothing.
 template <class Kind>

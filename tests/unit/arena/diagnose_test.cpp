@@ -52,8 +52,8 @@ TEST_CASE_TEMPLATE("diagnose: exhausted if fewer bytes are free than requested",
     CHECK(arena.diagnose({1, 1}).largest_hole == 0);
 }
 
-TEST_CASE_TEMPLATE("diagnose: fragmented with the largest hole if no hole fits", Strategy,
-                   allot::best_fit<side_table>, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("diagnose: fragmented with the largest hole if no hole fits", Strategy, allot::best_fit<side_table>,
+                   allot::best_fit<>) {
     supply from;
     allot::arena<handles<>, Strategy> arena{handles<>{from}, 1000};
     std::vector<typename decltype(arena)::block_type> blocks;

@@ -46,7 +46,8 @@ struct growing_handles : handles<> {
     using handles<>::handles;
     allot::acquired<growing_handles> acquire(allot::layout wanted) noexcept {
         const auto given = handles<>::acquire(wanted);
-        return given ? allot::acquired<growing_handles>{*given} : allot::acquired<growing_handles>::failure(given.error());
+        return given ? allot::acquired<growing_handles>{*given}
+                     : allot::acquired<growing_handles>::failure(given.error());
     }
     allot::acquired<growing_handles> resize(allot::region<address_model::address> held, std::size_t size) noexcept {
         held.size = size;
@@ -234,8 +235,8 @@ TEST_CASE("growth: an alignment above half a segment is misaligned") {
     CHECK(arena.size() == 4096);
 }
 
-TEST_CASE_TEMPLATE("trim: exactly the regions without a live block are released", Strategy,
-                   allot::best_fit<side_table>, allot::best_fit<>) {
+TEST_CASE_TEMPLATE("trim: exactly the regions without a live block are released", Strategy, allot::best_fit<side_table>,
+                   allot::best_fit<>) {
     supply from;
     {
         allot::arena<handles<>, Strategy, four_by_1000> arena{handles<>{from}};
@@ -389,8 +390,7 @@ TEST_CASE("arena: the destructor releases every region") {
 }
 
 TEST_CASE_TEMPLATE("growth: a region that is larger than requested is used up to the limit", strategy,
-                   allot::best_fit<>,
-                   allot::best_fit<allot::best_fit_options{.records = 8}>, allot::bump<>) {
+                   allot::best_fit<>, allot::best_fit<allot::best_fit_options{.records = 8}>, allot::bump<>) {
     using limited = growth::fixed<growth_options{.step = 8192, .limit = 8192}>;
     allot::arena<generous_heap, strategy, limited> arena;
     CHECK(arena.diagnose({.size = 8000}).reason == refusal::none);
@@ -569,7 +569,8 @@ TEST_CASE_TEMPLATE("growth: a region acquired for an alignment satisfies it with
 TEST_CASE("growth: with few probes a region exceeds its request by less than a quarter") {
     supply from;
     allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}>,
-                 growth::fixed<growth_options{.step = 64, .regions = 4}>> arena{handles<>{from}};
+                 growth::fixed<growth_options{.step = 64, .regions = 4}>>
+        arena{handles<>{from}};
     for (const std::size_t size : {1001U, 5003U, 100'003U}) {
         const std::size_t before = arena.size();
         CHECK(arena.allocate({size, 16}));
@@ -580,8 +581,8 @@ TEST_CASE("growth: with few probes a region exceeds its request by less than a q
 
 TEST_CASE("growth: a region that grows in place has the alignment of the first request") {
     supply from;
-    allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000, .regions = 1}>> arena{
-        growing_handles{from}};
+    allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000, .regions = 1}>>
+        arena{growing_handles{from}};
     CHECK(arena.diagnose({100, 64}).reason == refusal::none);
     CHECK(arena.allocate({100, 64}));
     CHECK(arena.allocate({3000, 32}));
@@ -593,7 +594,8 @@ TEST_CASE("growth: a region that grows in place has the alignment of the first r
 TEST_CASE("growth: with few probes no region is acquired for a size that does not fit narrow offsets") {
     supply from;
     allot::arena<handles<>, allot::best_fit<allot::best_fit_options{.probes = 4}, std::uint16_t>,
-                 growth::fixed<growth_options{.step = 64, .regions = 2}>> arena{handles<>{from}};
+                 growth::fixed<growth_options{.step = 64, .regions = 2}>>
+        arena{handles<>{from}};
     for (const std::size_t size : {58'300U, 60'000U, 65'535U}) {
         CHECK_FALSE(arena.allocate({size, 1}));
         CHECK(arena.diagnose({size, 1}).reason == refusal::over_limit);
@@ -615,7 +617,8 @@ TEST_CASE_TEMPLATE("growth: a device error is not reported after a later success
 
 TEST_CASE("growth: blocks are translated correctly in a region that starts inside a buffer") {
     supply from;
-    allot::arena<inner_handles, allot::pool<allot::pool_options{.slot = 64, .count = 8, .align = 16}>> arena{inner_handles{from}, 512};
+    allot::arena<inner_handles, allot::pool<allot::pool_options{.slot = 64, .count = 8, .align = 16}>> arena{
+        inner_handles{from}, 512};
     for (int round = 0; round != 2; ++round) {
         std::vector<decltype(arena)::block_type> blocks;
         while (const auto block = arena.allocate({60, 16})) {

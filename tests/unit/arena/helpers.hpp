@@ -14,11 +14,11 @@ inline constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 struct supply {
     static constexpr int unaligned = -13, too_large = -61, used_up = -4;
 
-    std::size_t align = 64;  // of every base
+    std::size_t align = 64;      // of every base
     std::size_t largest = most;  // bytes of a region
     std::size_t regions = most;  // that can still be acquired
-    std::size_t acquired = 0;  // so far
-    std::size_t held = 0;  // now
+    std::size_t acquired = 0;    // so far
+    std::size_t held = 0;        // now
     std::size_t bytes_held = 0;
 };
 

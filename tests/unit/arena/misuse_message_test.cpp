@@ -31,7 +31,8 @@ std::string last_words(Misuse misuse) {
     ::close(ends[1]);
     std::string text;
     char part[256];
-    for (ssize_t got = 0; (got = ::read(ends[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = ::read(ends[0], part, sizeof part)) > 0;)
+        text.append(part, static_cast<std::size_t>(got));
     ::close(ends[0]);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);

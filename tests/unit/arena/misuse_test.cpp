@@ -51,10 +51,10 @@ struct on_handles {
 
 // Every strategy and node store once, every address model, one region and several. Not every combination, because the
 // checks do not depend on it and every combination takes a second to compile.
-#define ALL_ARENAS                                                                                                     \
-    on_host<down>, on_host<allot::stack<>>, on_host<allot::ring<>>, on_host<few_slots>,                                \
-        on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>,        \
-        on_host<allot::best_fit<in_band>, some_growth>, on_handles<up, some_growth>,                                   \
+#define ALL_ARENAS                                                                                              \
+    on_host<down>, on_host<allot::stack<>>, on_host<allot::ring<>>, on_host<few_slots>,                         \
+        on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>, on_handles<allot::best_fit<>>, \
+        on_host<allot::best_fit<in_band>, some_growth>, on_handles<up, some_growth>,                            \
         on_handles<allot::best_fit<>, some_growth>
 
 template <class Arena>
@@ -263,8 +263,8 @@ TEST_CASE_TEMPLATE("hardening: a block with the metadata of another is reported 
 }
 
 TEST_CASE_TEMPLATE("hardening: after reset no earlier block is live", Kind, on_host<up>, on_host<down>,
-                   on_host<allot::stack<>>,
-                   on_host<allot::ring<>>, on_host<up, some_growth>, on_handles<up, some_growth>) {
+                   on_host<allot::stack<>>, on_host<allot::ring<>>, on_host<up, some_growth>,
+                   on_handles<up, some_growth>) {
     in_use<Kind> used;
     used.kind.arena.reset();
     for (const auto& block : used.blocks) {
@@ -299,8 +299,8 @@ TEST_CASE("hardening: an unchecked arena stores no records") {
     CHECK(sizeof(plain) < sizeof(with_checks));
 }
 
-TEST_CASE_TEMPLATE("hardening: a block freed out of order is reported and stays live", Strategy,
-                   allot::stack<>, allot::stack<allot::stack_options{.large = 100}>, allot::ring<>) {
+TEST_CASE_TEMPLATE("hardening: a block freed out of order is reported and stays live", Strategy, allot::stack<>,
+                   allot::stack<allot::stack_options{.large = 100}>, allot::ring<>) {
     noted::take();
     allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 1000};
     const auto a = arena.allocate({33, 1}), b = arena.allocate({55, 8}), c = arena.allocate({77, 4});
@@ -348,8 +348,7 @@ TEST_CASE_TEMPLATE("hardening: the capacity of a block that is not live is 0 and
 }
 
 TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is reported before the record is used",
-                   Strategy,
-                   allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
+                   Strategy, allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
     noted::take();
     const auto reported = [](std::size_t size, unsigned char value, bool next_is_live, bool next_is_freed) {
         allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 8192};
@@ -386,8 +385,7 @@ TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is rep
 // ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are overwritten", Strategy, up, down,
-                   allot::stack<>,
-                   allot::ring<>, allot::best_fit<side_table>) {
+                   allot::stack<>, allot::ring<>, allot::best_fit<side_table>) {
     noted::take();
     alignas(64) std::byte bytes[1024];
     {
@@ -430,8 +428,7 @@ TEST_CASE("hardening debug: freed bytes are overwritten except for records in ba
 }
 
 TEST_CASE_TEMPLATE("hardening debug: every block that is live at destruction is reported once", Strategy,
-                   allot::stack<>,
-                   allot::ring<>, few_slots, allot::best_fit<in_band>, allot::best_fit<side_table>) {
+                   allot::stack<>, allot::ring<>, few_slots, allot::best_fit<in_band>, allot::best_fit<side_table>) {
     noted::take();
     noted::call leaked[2] = {};
     {
@@ -475,10 +472,10 @@ struct debugged {
 }  // namespace
 
 TEST_CASE_TEMPLATE("hardening debug: a write after free is reported when the bytes are allocated again", Kind,
-                   debugged<down>,
-                   debugged<up>, debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<few_slots>,
+                   debugged<down>, debugged<up>, debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<few_slots>,
                    debugged<allot::best_fit<in_band>>, debugged<allot::best_fit<side_table>>,
-                   debugged<allot::deferred<allot::best_fit<in_band>>>, debugged<allot::best_fit<in_band>, some_growth>) {
+                   debugged<allot::deferred<allot::best_fit<in_band>>>,
+                   debugged<allot::best_fit<in_band>, some_growth>) {
     noted::take();
     {
         auto arena = Kind::make();
@@ -506,7 +503,8 @@ TEST_CASE_TEMPLATE("hardening debug: a write after free is reported when a block
     arena.deallocate(above);
     static_cast<unsigned char*>(above.address)[47] = 3;
     CHECK(noted::take().empty());
-    const std::size_t all = allot::raw_pointer::position(above.address) - allot::raw_pointer::position(block.address) + 99;
+    const std::size_t all =
+        allot::raw_pointer::position(above.address) - allot::raw_pointer::position(block.address) + 99;
     CHECK(arena.resize(block, all));
     CHECK(noted::only(misuse::written_after_free, allot::raw_pointer::position(above.address), 99));
     arena.deallocate(block);
@@ -536,13 +534,13 @@ TEST_CASE_TEMPLATE("hardening debug: a write after free is reported at destructi
     }
 }
 
-TEST_CASE_TEMPLATE("hardening debug: the arena's own writes to freed blocks are not reported", Kind,
-                   debugged<few_slots>,
-                   debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<allot::best_fit<in_band>>,
-                   debugged<allot::best_fit<side_table>>, debugged<allot::deferred<allot::best_fit<in_band>>>,
-                   debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band, .large = 200}>>,
-                   debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 64}>>,
-                   debugged<allot::best_fit<in_band>, some_growth>, debugged<allot::best_fit<side_table>, some_growth>) {
+TEST_CASE_TEMPLATE(
+    "hardening debug: the arena's own writes to freed blocks are not reported", Kind, debugged<few_slots>,
+    debugged<allot::stack<>>, debugged<allot::ring<>>, debugged<allot::best_fit<in_band>>,
+    debugged<allot::best_fit<side_table>>, debugged<allot::deferred<allot::best_fit<in_band>>>,
+    debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band, .large = 200}>>,
+    debugged<allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 64}>>,
+    debugged<allot::best_fit<in_band>, some_growth>, debugged<allot::best_fit<side_table>, some_growth>) {
     noted::take();
     {
         auto arena = Kind::make();

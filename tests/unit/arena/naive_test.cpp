@@ -151,7 +151,8 @@ TEST_CASE("naive: a stale block is reported after a cache reused its region") {
 TEST_CASE("cached: the smallest suitable kept region is reused") {
     watched_device under;
     allot::naive<kept> memory{kept{under.make()}};
-    const auto large = memory.allocate({1000, 16}), small = memory.allocate({600, 16}), tiny = memory.allocate({100, 16});
+    const auto large = memory.allocate({1000, 16}), small = memory.allocate({600, 16}),
+               tiny = memory.allocate({100, 16});
     const auto handle = small.address.handle;
     memory.deallocate(large);
     memory.deallocate(small);
@@ -184,8 +185,8 @@ TEST_CASE("cached: a region of more than twice the requested size is not reused"
 
 TEST_CASE("cached: trim of an arena releases the kept regions and counts every byte once") {
     watched_device under;
-    allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>> memory{
-        kept{under.make()}};
+    allot::arena<kept, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>>
+        memory{kept{under.make()}};
     const auto a = memory.allocate({700, 16}), b = memory.allocate({900, 16}), c = memory.allocate({200, 16});
     REQUIRE((a && b && c));
     CHECK(under.journal->bytes_out == 2000);
@@ -203,7 +204,7 @@ TEST_CASE("cached: trim of an arena releases the kept regions and counts every b
 TEST_CASE("cached: a kept region is reused only by its device and for its alignment") {
     watched_device under, elsewhere;
     allot::naive<kept> memory{kept{under.make()}}, other{kept{elsewhere.make()}};
-    const auto first = memory.allocate({512, 64});  // its region is aligned to 4096
+    const auto first = memory.allocate({512, 64});   // its region is aligned to 4096
     const auto second = memory.allocate({512, 64});  // its region is aligned to 64
     const auto aligned = first.address.handle;
     memory.deallocate(second);
@@ -240,8 +241,8 @@ TEST_CASE("cached: a different error of the retry is reported and no region is l
         CHECK(left->attempts == 4);
         CHECK(memory.diagnose({20'000, 64}) == allot::diagnosis{refusal::device_refused, 0, lost});
         CHECK(left->out == 1);  // the kept region was released, the live one was not
-        CHECK(std::count(static_cast<unsigned char*>(live.address), static_cast<unsigned char*>(live.address) + 4096, 7) ==
-              4096);
+        CHECK(std::count(static_cast<unsigned char*>(live.address), static_cast<unsigned char*>(live.address) + 4096,
+                         7) == 4096);
         const auto later = memory.allocate({20'000, 64});
         CHECK(later);
         CHECK(memory.diagnose({20'000, 64}).reason == refusal::none);

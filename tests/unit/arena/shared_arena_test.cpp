@@ -319,9 +319,9 @@ TEST_CASE("shared arena: a call is atomic if its process is killed at any instru
     const std::function<void()> calls[] = {
         [&] { static_cast<void>(arena.allocate({.size = 200, .align = 512})); },  // leaves a hole on either side
         [&] { static_cast<void>(arena.allocate({.size = 1000})); },
-        [&] { arena.deallocate(on.blocks[4]); },  // between two blocks
-        [&] { arena.deallocate(on.blocks[2]); },  // a hole is below
-        [&] { arena.deallocate(on.blocks[0]); },  // a hole is above
+        [&] { arena.deallocate(on.blocks[4]); },                        // between two blocks
+        [&] { arena.deallocate(on.blocks[2]); },                        // a hole is below
+        [&] { arena.deallocate(on.blocks[0]); },                        // a hole is above
         [&] { static_cast<void>(arena.allocate({.size = 8 * KiB})); },  // fails
     };
     // The call of the next process that takes the lock.

@@ -134,7 +134,8 @@ TEST_CASE("adopted handles: the stated alignment applies, and each handle is clo
         CHECK(a.address.handle == 7);
         CHECK((a.address.offset == 0 && b.address.offset == 256));
         CHECK(first.diagnose({.size = 1, .align = 512}).reason == refusal::misaligned);
-        CHECK(second.diagnose({.size = 1, .align = 128}).reason == refusal::misaligned);  // the kind's own minimum does not apply
+        CHECK(second.diagnose({.size = 1, .align = 128}).reason ==
+              refusal::misaligned);  // the kind's own minimum does not apply
         CHECK(second.allocate({.size = 100, .align = 16}).address.handle == 8);
     }
     CHECK(closed == 807);

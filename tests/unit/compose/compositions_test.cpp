@@ -61,9 +61,10 @@ template <class Strategy, hardening Hardening = hardening::none>
 struct growing {
     static constexpr bool comes_back = false;  // regions are kept, at different addresses in each arena
     static constexpr bool has_places = false, has_twin = false, settles = false, undoes = true;
-    using arena_type = allot::arena<allot::host::heap, Strategy,
-                                    allot::growth::fixed<allot::growth_options{.step = 700, .limit = 4000, .regions = 8}>,
-                                    allot::arena_options{.hardening = Hardening}, counted>;
+    using arena_type =
+        allot::arena<allot::host::heap, Strategy,
+                     allot::growth::fixed<allot::growth_options{.step = 700, .limit = 4000, .regions = 8}>,
+                     allot::arena_options{.hardening = Hardening}, counted>;
     arena_type arena;
     arena_type& get() { return arena; }
     static std::size_t place(const void*) { return 0; }
@@ -84,8 +85,8 @@ template <class First, class Second>
 struct both {
     static constexpr bool comes_back = First::comes_back && Second::comes_back;
     static constexpr bool has_places = First::has_places && Second::has_places,
-                          has_twin = First::has_twin && Second::has_twin,
-                          settles = First::settles && Second::settles, undoes = First::undoes && Second::undoes;
+                          has_twin = First::has_twin && Second::has_twin, settles = First::settles && Second::settles,
+                          undoes = First::undoes && Second::undoes;
     First first;
     Second second;
     allot::fallback<decltype(first.get()), decltype(second.get())> memory{first.get(), second.get()};

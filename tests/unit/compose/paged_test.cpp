@@ -198,7 +198,7 @@ TEST_CASE("paged: a row that an entry cannot name is deallocated, with all earli
 
     device_rows odd_rows{handles<>{from}, 1 << 20};
     allot::paged<device_rows&, host_tables&, index_table<std::uint32_t>> by_index{odd_rows, tables,
-                                                                                    odd_rows.regions()[0].base};
+                                                                                  odd_rows.regions()[0].base};
     const auto in_the_way = odd_rows.allocate_at({0, 64});
     REQUIRE(in_the_way);
     CHECK_FALSE(by_index.allocate({row_bytes, 64}));  // the next free byte is between two rows
@@ -276,7 +276,8 @@ TEST_CASE("paged: rows of a ring are reclaimed in order, oldest tensor first") {
 
 TEST_CASE("paged: a failure and a diagnose use no memory of a ring") {
     allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
-    allot::arena<allot::host::heap, allot::ring<>, allot::growth::none, allot::arena_options{.align = 8}> tables{{}, 999};
+    allot::arena<allot::host::heap, allot::ring<>, allot::growth::none, allot::arena_options{.align = 8}> tables{{},
+                                                                                                                 999};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     const auto first = tensors.allocate({11 * row_bytes, 1});
     const auto second = tensors.allocate({2 * row_bytes, 1});
@@ -380,7 +381,8 @@ TEST_CASE_TEMPLATE("paged: a failure and a diagnose keep all earlier regions and
 }
 
 TEST_CASE("paged: a failure and a diagnose do not move the end of a region that grows in place") {
-    using up_to_100_000 = allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>;
+    using up_to_100_000 =
+        allot::growth::contiguous<allot::growth_options{.step = 16'384, .limit = 100'000, .regions = 1}>;
     using growing = allot::arena<allot::host::virtual_memory, allot::best_fit<>, up_to_100_000>;
     growing rows{allot::host::virtual_memory{1'000'000}};
     const auto block = rows.allocate({50'000, 1});
@@ -434,10 +436,12 @@ TEST_CASE("paged: a double free is reported before the table is read") {
         REQUIRE(tensor);
         tensors.deallocate(tensor);
         tensors.deallocate(tensor);
-        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address), tensor.metadata.size));
+        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address),
+                          tensor.metadata.size));
         const auto again = tensors.allocate({3 * row_bytes, 1});  // a table at the same address
         tensors.deallocate(tensor);
-        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address), tensor.metadata.size));
+        CHECK(noted::only(allot::misuse::not_live, allot::raw_pointer::position(tensor.metadata.address),
+                          tensor.metadata.size));
         tensors.deallocate(again);
         CHECK(is_whole(rows));
     };

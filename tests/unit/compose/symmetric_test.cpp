@@ -108,8 +108,9 @@ TEST_CASE("communicator: compares digests, and reports the least and the greates
     }
     // Digests at both ends of the range, whose order differs from that of their complements.
     for (const std::uint64_t odd : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
-        for (const bool equal : on_every_rank(
-                 [&](thread_ranks& ranks) { return compare_ranks(ranks, ranks.me == 2 ? odd : std::uint64_t{7}).equal; }))
+        for (const bool equal : on_every_rank([&](thread_ranks& ranks) {
+                 return compare_ranks(ranks, ranks.me == 2 ? odd : std::uint64_t{7}).equal;
+             }))
             CHECK_FALSE(equal);
     }
 }
@@ -134,7 +135,8 @@ TEST_CASE("rolling_hash: depends on the order of the numbers, and zeros count") 
 TEST_CASE("symmetric: ranks with the same calls agree, and can then name blocks of other ranks") {
     const auto answers = on_every_rank([](thread_ranks& ranks) {
         symmetric memory{arena{{}, 4096}, ranks};
-        const auto first = memory.allocate({.size = 100, .align = 64}), second = memory.allocate({.size = 100, .align = 64});
+        const auto first = memory.allocate({.size = 100, .align = 64}),
+                   second = memory.allocate({.size = 100, .align = 64});
         bool fine = memory.on(0, second).error() == remote_refusal::not_agreed && !memory.is_agreed(second);
         memory.deallocate(first);
         const agreement agreed = memory.agree();
@@ -154,12 +156,20 @@ TEST_CASE("symmetric: every rank detects each kind of divergence of any rank") {
     const call kinds[] = {
         [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 64U : 65U})); },
         [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = 64, .align = odd ? 8U : 16U})); },
-        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 64})); },
-        [](symmetric& memory, bool odd) { if (!odd) static_cast<void>(memory.allocate({.size = 64})); },
+        [](symmetric& memory, bool odd) {
+            if (odd) static_cast<void>(memory.allocate({.size = 64}));
+        },
+        [](symmetric& memory, bool odd) {
+            if (!odd) static_cast<void>(memory.allocate({.size = 64}));
+        },
         [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 1_MiB : 64})); },
-        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 1_MiB})); },
+        [](symmetric& memory, bool odd) {
+            if (odd) static_cast<void>(memory.allocate({.size = 1_MiB}));
+        },
         [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate({.size = odd ? 1_MiB : 2_MiB})); },
-        [](symmetric& memory, bool odd) { if (odd) static_cast<void>(memory.allocate({.size = 0})); },
+        [](symmetric& memory, bool odd) {
+            if (odd) static_cast<void>(memory.allocate({.size = 0}));
+        },
         [](symmetric& memory, bool odd) {
             const auto a = memory.allocate({.size = 64}), b = memory.allocate({.size = 64});
             memory.deallocate(odd ? a : b);
@@ -199,7 +209,8 @@ TEST_CASE("symmetric: one rank can repeat a failed request") {
     for (const bool agreed : on_every_rank([](thread_ranks& ranks) {
              symmetric memory{arena{{}, 4096}, ranks};
              for (int again = 0; again != 1 + ranks.me; ++again) {
-                 if (memory.allocate({.size = 1_MiB}) || memory.diagnose({.size = 1_MiB}).reason != allot::refusal::exhausted)
+                 if (memory.allocate({.size = 1_MiB}) ||
+                     memory.diagnose({.size = 1_MiB}).reason != allot::refusal::exhausted)
                      return false;
              }
              memory.deallocate({});

@@ -39,7 +39,6 @@ struct watching : memory {
     }
 };
 
-
 }  // namespace
 
 TEST_CASE("synchronized: holds the lock once during each call") {

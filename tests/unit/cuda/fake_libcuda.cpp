@@ -322,8 +322,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
         !is_in_granules(size) || !is_in_granules(address) || offset != 0 || flags != 0 || !is_reserved(address, size))
         return wrong(CUDA_ERROR_INVALID_VALUE);
     const auto next = here().mappings.lower_bound(address);
-    if (mapping_of(address) != here().mappings.end() ||
-        (next != here().mappings.end() && next->first < address + size))
+    if (mapping_of(address) != here().mappings.end() || (next != here().mappings.end() && next->first < address + size))
         return wrong(CUDA_ERROR_INVALID_VALUE);
     here().mappings[address] = {size, handle, 0};
     ++found->second.mappings;

@@ -10,8 +10,8 @@ virtual_memory_machine::virtual_memory_machine() {
     const allot::cuda::current_context first{driver, 0};
     int supported = 0;
     if (first.error() == CUDA_SUCCESS)
-        static_cast<void>(driver.get_attribute(
-            &supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, first.device()));
+        static_cast<void>(
+            driver.get_attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, first.device()));
     if (supported != 0) return;
     std::printf("skipped: no CUDA device with virtual memory management (%d)\n", static_cast<int>(first.error()));
     std::fflush(stdout);

@@ -56,7 +56,8 @@ int main() {
     cudaStream_t stream = nullptr;
     bool good = cudaStreamCreate(&stream) == cudaSuccess;
     good = good && writes_apart(allot::arena<cuda::device_memory, outside>{cuda::device_memory{0}, whole}, stream);
-    good = good && writes_apart(allot::arena<cuda::device_memory, allot::bump<>>{cuda::device_memory{0}, whole}, stream);
+    good =
+        good && writes_apart(allot::arena<cuda::device_memory, allot::bump<>>{cuda::device_memory{0}, whole}, stream);
     good = good && writes_apart(allot::arena<cuda::pinned, outside>{cuda::pinned{}, whole}, stream);
     good = good && writes_apart(allot::arena<cuda::managed, outside>{cuda::managed{}, whole}, stream);
     good = good && writes_apart(allot::arena<cuda::async_memory, outside>{cuda::async_memory{stream}, whole}, stream);

@@ -52,7 +52,8 @@ struct gpu : vendor::runtime {
     static std::string name_and_version() {
         cudaDeviceProp about{};
         int version = 0;
-        if (::cudaGetDeviceProperties(&about, 0) != cudaSuccess || ::cudaDriverGetVersion(&version) != cudaSuccess) return {};
+        if (::cudaGetDeviceProperties(&about, 0) != cudaSuccess || ::cudaDriverGetVersion(&version) != cudaSuccess)
+            return {};
         const auto number = [](int of) { return std::to_string(of); };
         return std::string{about.name} + ", CUDA " + number(version / 1000) + "." + number(version % 1000 / 10);
     }

@@ -69,8 +69,7 @@ TEST_CASE_TEMPLATE("dma buffers: whole pages, zeroed, and aligned as requested",
     }
 }
 
-TEST_CASE_TEMPLATE("dma buffers: an invalid or oversized layout does not reach the kernel", Device, heap,
-                   udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: an invalid or oversized layout does not reach the kernel", Device, heap, udmabuf) {
     const fake_kernel kernel;
     auto device = on<Device>(kernel);
     CHECK(device.acquire({.size = 0}).error() == EINVAL);
@@ -86,8 +85,8 @@ TEST_CASE_TEMPLATE("dma buffers: an invalid or oversized layout does not reach t
     CHECK(tests::open_descriptors() == open);
 }
 
-TEST_CASE_TEMPLATE("dma buffers: a failed acquire reports the driver's error and leaves nothing open", Device,
-                   heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: a failed acquire reports the driver's error and leaves nothing open", Device, heap,
+                   udmabuf) {
     fake_kernel kernel;
     const std::size_t open = tests::open_descriptors();
     for (const int reason : {ENOMEM, ENODEV, EINTR}) {
@@ -222,8 +221,8 @@ TEST_CASE_TEMPLATE("dma buffers: CPU access begins and ends with its direction",
     }
 }
 
-TEST_CASE_TEMPLATE("dma buffers: each block of naive has its own descriptor, also from a cache", Device,
-                   heap, udmabuf) {
+TEST_CASE_TEMPLATE("dma buffers: each block of naive has its own descriptor, also from a cache", Device, heap,
+                   udmabuf) {
     const fake_kernel kernel;
     allot::naive<allot::cached<Device>> memory{allot::cached<Device>{on<Device>(kernel)}};
     const auto a = memory.allocate({.size = 1000}), b = memory.allocate({.size = 1000, .align = 8192});
@@ -290,7 +289,8 @@ TEST_CASE("dma copy: the CPU has access to the buffers during a copy") {
     CHECK(std::memcmp(in.data(), out.data(), 4096) == 0);
 
     // Memory of a device that the copy path lacks, and an error of the kernel.
-    CHECK(allot::copy_tensor(a, b, allot::dma::mapped_copy{one.device()}).error().reason == allot::tensor_refusal::no_way);
+    CHECK(allot::copy_tensor(a, b, allot::dma::mapped_copy{one.device()}).error().reason ==
+          allot::tensor_refusal::no_way);
     kernel.sync_errors = {EIO};
     std::memset(in.data(), 8, 4096);
     const auto refused = allot::copy_tensor(in, a, copy);

@@ -19,9 +19,7 @@ namespace {
 std::optional<tests::fake_kernel> fake;
 
 /// Returns whether this machine's kernel lacks a driver.
-bool is_missing() {
-    return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0;
-}
+bool is_missing() { return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0; }
 
 }  // namespace
 
@@ -94,7 +92,8 @@ TEST_CASE("device laws: DMA buffers") {
     if (is_missing()) fake.emplace();
     const laws::variant how;
     laws::judge_device([&] { return laws::ground<heap>{how}.device(0); }, {.align = std::size_t{1} << 22});
-    laws::judge_device([&] { return laws::ground<allot::dma::udmabuf<>>{how}.device(0); }, {.align = std::size_t{1} << 22});
+    laws::judge_device([&] { return laws::ground<allot::dma::udmabuf<>>{how}.device(0); },
+                       {.align = std::size_t{1} << 22});
     laws::ground<allot::dma::u_dma_buf<>> one{how}, other{how};
     bool turn = false;
     laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(16'384); }, {.align = 8192});

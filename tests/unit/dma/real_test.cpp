@@ -80,8 +80,8 @@ std::vector<std::size_t> physical_pages(void* base, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("dma drivers: blocks of every alignment are writable during access", Device,
-                   contiguous_heap, system_heap, allot::dma::udmabuf<>) {
+TEST_CASE_TEMPLATE("dma drivers: blocks of every alignment are writable during access", Device, contiguous_heap,
+                   system_heap, allot::dma::udmabuf<>) {
     if (is_absent<Device>()) return;
     allot::arena<Device, allot::best_fit<>> memory{{}, MiB};
     REQUIRE(memory.size() == MiB);

@@ -33,7 +33,9 @@ struct board {
         attributes.write("udmabuf0/sync_for_cpu", "");
         attributes.write("udmabuf0/sync_for_device", "");
     }
-    [[nodiscard]] allot::dma::u_dma_buf_paths paths() const { return {attributes.path().c_str(), nodes.path().c_str()}; }
+    [[nodiscard]] allot::dma::u_dma_buf_paths paths() const {
+        return {attributes.path().c_str(), nodes.path().c_str()};
+    }
     template <allot::dma::u_dma_buf_options Options = allot::dma::u_dma_buf_options{}>
     [[nodiscard]] allot::dma::u_dma_buf<Options> device(std::uint64_t bus_offset = 0) const {
         return allot::dma::u_dma_buf<Options>{"udmabuf0", bus_offset, paths()};
@@ -150,8 +152,9 @@ TEST_CASE("u_dma_buf: without a driver or with malformed attributes, the arena r
     CHECK(absent.diagnose({.size = 1}) == allot::diagnosis{allot::refusal::device_refused, 0, ENOENT});
     const board one{"0x1e900000\n", 64_KiB};
     CHECK(allot::dma::u_dma_buf<>("udmabuf1", 0, one.paths()).acquire({.size = 1}).error() == ENOENT);
-    CHECK(allot::dma::u_dma_buf<>("udmabuf0", 0, {one.attributes.path().c_str(), "/dev"}).acquire({.size = 1}).error() ==
-          ENOENT);
+    CHECK(
+        allot::dma::u_dma_buf<>("udmabuf0", 0, {one.attributes.path().c_str(), "/dev"}).acquire({.size = 1}).error() ==
+        ENOENT);
 
     for (const char* nonsense : {"", "\n", "0x\n", "none\n", "0x1e9000zz\n", "-4096\n"})
         CHECK(board{nonsense, 64_KiB}.refusal() == EBADMSG);
@@ -184,9 +187,9 @@ TEST_CASE("u_dma_buf: access transfers the requested bytes, in the driver's unit
     const auto skipped = memory.allocate({.size = 0x2345, .align = 1});
     const auto block = memory.allocate({.size = 100, .align = 1});  // from 0x2345 to 0x23a9: 0x2340 to 0x23b0
     REQUIRE((skipped && block));
-    for (const auto& [use, command] : {std::pair{cpu_use::write, "0x234000000075"},
-                                       std::pair{cpu_use::read, "0x234000000079"},
-                                       std::pair{cpu_use::read_write, "0x234000000071"}}) {
+    for (const auto& [use, command] :
+         {std::pair{cpu_use::write, "0x234000000075"}, std::pair{cpu_use::read, "0x234000000079"},
+          std::pair{cpu_use::read_write, "0x234000000071"}}) {
         one.hand_over();
         {
             const auto access = memory.device().access(block.address, block.size, use);
@@ -201,10 +204,9 @@ TEST_CASE("u_dma_buf: access transfers the requested bytes, in the driver's unit
     CHECK((all && one.for_cpu().starts_with("0x100001")));
 
     one.hand_over();
-    for (const auto& [at, size] : {std::pair{base, 1_MiB + 1}, std::pair{base, 0_B},
-                                   std::pair{allot::raw_pointer::locate(base, 1), 1_MiB},
-                                   std::pair{base, static_cast<std::size_t>(-1)},
-                                   std::pair{static_cast<void*>(&memory), 1_B}}) {
+    for (const auto& [at, size] :
+         {std::pair{base, 1_MiB + 1}, std::pair{base, 0_B}, std::pair{allot::raw_pointer::locate(base, 1), 1_MiB},
+          std::pair{base, static_cast<std::size_t>(-1)}, std::pair{static_cast<void*>(&memory), 1_B}}) {
         const auto access = memory.device().access(at, size, cpu_use::write);
         CHECK((!access && access.error() == EINVAL));
     }

@@ -13,12 +13,12 @@ namespace {
 
 using allot::copy_path;
 using allot::int32;
+using allot::host::heap;
 using vendor::async_memory;
 using vendor::device_memory;
 using vendor::managed;
 using vendor::pinned;
 using vendor::stream_copy;
-using allot::host::heap;
 
 template <class Device>
 using arena_of = allot::arena<Device, allot::best_fit<>>;
@@ -51,7 +51,8 @@ void check(const From& from, const To& to, copy_path expected) {
     const auto numbers = *allot::alloc_tensor(*allot::alloc_storage(host, 1024), 0, {4, 64}, int32);
     const auto seen = *allot::alloc_tensor(*allot::alloc_storage(host, 1024), 0, {4, 64}, int32);
     static int round = 0;
-    std::iota(static_cast<std::int32_t*>(numbers.data()), static_cast<std::int32_t*>(numbers.data()) + 256, 1000 * ++round);
+    std::iota(static_cast<std::int32_t*>(numbers.data()), static_cast<std::int32_t*>(numbers.data()) + 256,
+              1000 * ++round);
     std::memset(seen.data(), 0, seen.size_bytes());
     REQUIRE(allot::copy_tensor(numbers, from, copy));
     const auto path = allot::copy_tensor(from, to, copy);

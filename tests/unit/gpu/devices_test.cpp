@@ -76,8 +76,7 @@ TEST_CASE_TEMPLATE(VENDOR ": zero sizes and invalid alignments are rejected", De
                    async_memory) {
     const tests::machine machine;
     Device device = tests::make<Device>();
-    for (const allot::layout wrong : wrong_layouts)
-        CHECK(device.acquire(wrong).error() == gpu::invalid_value);
+    for (const allot::layout wrong : wrong_layouts) CHECK(device.acquire(wrong).error() == gpu::invalid_value);
     // The size overflows when the skipped bytes are added.
     CHECK(device.acquire({largest, 4 * kib}).error() == gpu::out_of_memory);
     CHECK(device.acquire({largest - 4 * kib, 4 * kib}).error() == gpu::out_of_memory);
@@ -127,8 +126,8 @@ TEST_CASE_TEMPLATE(VENDOR ": an arena's blocks do not overlap at any alignment",
     CHECK(memory.size() == 0);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": exhausted memory returns the runtime's code and is available after a release",
-                   Device, device_memory, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": exhausted memory returns the runtime's code and is available after a release", Device,
+                   device_memory, async_memory) {
     const tests::machine machine;
     std::size_t left = 0, total = 0;
     REQUIRE(gpu::mem_get_info(&left, &total) == gpu::success);
@@ -201,7 +200,8 @@ TEST_CASE(VENDOR ": a cached block is not reused for another device or a greater
     const int second = devices > 1 ? 1 : 0;
     if (second == 0) MESSAGE("skipped in part: there is only one device");
     using pooled = allot::naive<allot::cached<device_memory>>;
-    pooled one{allot::cached<device_memory>{device_memory{0}}}, other{allot::cached<device_memory>{device_memory{second}}};
+    pooled one{allot::cached<device_memory>{device_memory{0}}},
+        other{allot::cached<device_memory>{device_memory{second}}};
     const auto first = one.allocate({10'000, 256});
     REQUIRE(first);
     one.deallocate(first);  // cached, for device 0 only

@@ -8,9 +8,7 @@ namespace laws {
 template <>
 struct ground<vendor::device_memory> {
     explicit ground(const variant& how) : elsewhere{how.elsewhere} {}
-    [[nodiscard]] vendor::device_memory device(std::size_t) const {
-        return vendor::device_memory{elsewhere ? 1 : 0};
-    }
+    [[nodiscard]] vendor::device_memory device(std::size_t) const { return vendor::device_memory{elsewhere ? 1 : 0}; }
     bool elsewhere;
 };
 template <>

@@ -34,8 +34,8 @@ bool host_can_read(const void* address) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE(VENDOR ": the runtime's code is in diagnose only", Device, device_memory, pinned,
-                   managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": the runtime's code is in diagnose only", Device, device_memory, pinned, managed,
+                   async_memory) {
     const tests::machine machine;
     for (const gpu::error code : {gpu::out_of_memory, gpu::not_supported, gpu::busy}) {
         fake_gpu::refuse_next(code);
@@ -63,7 +63,7 @@ TEST_CASE_TEMPLATE(VENDOR ": a growing arena reports the runtime's error and goe
     fake_gpu::refuse_next(gpu::out_of_memory);
     CHECK_FALSE(arena.allocate({4 * kib, 1}));
     CHECK(arena.diagnose({4 * kib, 1}).device_error == gpu::out_of_memory);
-    CHECK(arena.allocate({500, 1}));   // this one fits
+    CHECK(arena.allocate({500, 1}));  // this one fits
     fake_gpu::refuse_next(gpu::out_of_memory);
     CHECK(arena.allocate({3000, 1}));  // the next growth step would be larger than the request
     CHECK(arena.size() < 2 * 4 * kib);
@@ -93,8 +93,8 @@ TEST_CASE(VENDOR ": trimmed memory of a stream is available once the stream has 
     memory.deallocate(served);
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": a successful call leaves a pending error to the runtime", Device, device_memory,
-                   pinned, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": a successful call leaves a pending error to the runtime", Device, device_memory, pinned,
+                   managed, async_memory) {
     const tests::machine machine;
     void* never = nullptr;
     fake_gpu::refuse_next(gpu::not_supported);
@@ -127,8 +127,8 @@ TEST_CASE(VENDOR ": a device that does not exist fails with the runtime's code")
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": after a fault, every request fails with it and the error stays", Device,
-                   device_memory, pinned, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": after a fault, every request fails with it and the error stays", Device, device_memory,
+                   pinned, managed, async_memory) {
     fake_gpu::start();
     {
         allot::naive<Device> memory{tests::make<Device>()};
@@ -156,8 +156,8 @@ TEST_CASE_TEMPLATE(VENDOR ": a base that is not a multiple of 256 is freed and r
     }
 }
 
-TEST_CASE_TEMPLATE(VENDOR ": the region is inside the allocation, and release frees the original address",
-                   Device, device_memory, pinned, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR ": the region is inside the allocation, and release frees the original address", Device,
+                   device_memory, pinned, managed, async_memory) {
     for (std::size_t phase = 0; phase != 4 * kib; phase += 256) {
         const tests::machine machine;
         fake_gpu::start({.phase = phase});

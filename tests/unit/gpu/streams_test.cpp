@@ -85,7 +85,7 @@ TEST_CASE(VENDOR ": released memory is reused immediately on its stream, later o
     unsigned char seen = 0;
     fake_gpu::launch(streams.first, before->base, 1, [](std::byte* byte) { *byte = std::byte{42}; });
     fake_gpu::launch(streams.first, before->base, 1,
-                      [&](std::byte* byte) { seen = static_cast<unsigned char>(*byte); });
+                     [&](std::byte* byte) { seen = static_cast<unsigned char>(*byte); });
     mine.release(*before);
     const auto other = theirs.acquire({10'000, 256}), again = mine.acquire({10'000, 256});
     REQUIRE((other && again));
@@ -110,9 +110,9 @@ TEST_CASE(VENDOR ": blocks of an arena are reused in the order of its stream") {
             const auto block = memory.allocate({3000, 256});  // the same bytes, ten times
             REQUIRE(block);
             fake_gpu::launch(streams.first, block.address, block.size,
-                              [i](std::byte* bytes) { std::memset(bytes, i, 3000); });
+                             [i](std::byte* bytes) { std::memset(bytes, i, 3000); });
             fake_gpu::launch(streams.first, block.address, block.size,
-                              [&](std::byte* bytes) { sum += static_cast<int>(bytes[2999]); });
+                             [&](std::byte* bytes) { sum += static_cast<int>(bytes[2999]); });
             memory.deallocate(block);
         }
     }  // the release follows the work

@@ -77,7 +77,7 @@ TEST_CASE("vtcm: impossible requests fail and hold nothing") {
     CHECK(device.acquire({.size = 1}).error() == vtcm_error::in_use);
     vtcm moved{std::move(device)};
     CHECK(moved.acquire({.size = 1}).error() == vtcm_error::in_use);
-    device.release(*all);  // moved away
+    device.release(*all);                                   // moved away
     moved.release({fake_vtcm::window + 2048, 1024, 2048});  // not its address
     CHECK(state.releases == 1);
     moved.release(*all);
@@ -175,7 +175,7 @@ TEST_CASE("vtcm: tiles from the top, vectors from the bottom, and every hole is 
         CHECK(offset_of(tiles[i].address) == 63488 - i * 2048);
     }
     CHECK(memory.diagnose({.size = 1}).reason == refusal::exhausted);
-    memory.deallocate(tiles[9]);    // holes in the middle, of 2 KiB and of 128 bytes
+    memory.deallocate(tiles[9]);  // holes in the middle, of 2 KiB and of 128 bytes
     memory.deallocate(vectors[4]);
     memory.deallocate(vectors[11]);
     CHECK(memory.diagnose({.size = 2176, .align = 128}).reason == refusal::fragmented);
@@ -328,8 +328,8 @@ TEST_CASE("vtcm: a DMA engine copies adjacent rows in one run of whole vectors")
         return engine.enqueue(from, to, bytes);
     };
     // Rows of 256 bytes: 0 to 2, then 3, then 4 and 5.
-    const auto rows = *allot::alloc_discontiguous_tensor(in.tables, 0, in.data, {0, 256, 512, 1024, 2048, 2304}, {6, 64},
-                                                         allot::int32);
+    const auto rows = *allot::alloc_discontiguous_tensor(in.tables, 0, in.data, {0, 256, 512, 1024, 2048, 2304},
+                                                         {6, 64}, allot::int32);
     const auto flat = *allot::alloc_tensor(in.ddr, allot::anywhere, {6, 64}, allot::int32);
     fill(rows);
     REQUIRE(allot::copy_tensor(rows, flat, queue));
@@ -343,8 +343,8 @@ TEST_CASE("vtcm: a DMA engine copies adjacent rows in one run of whole vectors")
     CHECK(is_filled(flat));
 
     // Into other rows: 0 and 1, then 2 to 5. A run ends where either side ends.
-    const auto others = *allot::alloc_discontiguous_tensor(
-        in.tables, allot::anywhere, in.data, {4096, 4352, 5120, 5376, 5632, 5888}, {6, 64}, allot::int32);
+    const auto others = *allot::alloc_discontiguous_tensor(in.tables, allot::anywhere, in.data,
+                                                           {4096, 4352, 5120, 5376, 5632, 5888}, {6, 64}, allot::int32);
     engine = {};
     REQUIRE(allot::copy_tensor(rows, others, queue));
     REQUIRE(engine.count == 4);

@@ -46,7 +46,7 @@ struct gpu : vendor::runtime {
 #else
         const hipMemoryType type = answer.type;
 #endif
-        found->memory = answer.isManaged != 0        ? memory::managed
+        found->memory = answer.isManaged != 0         ? memory::managed
                         : type == hipMemoryTypeHost   ? memory::host
                         : type == hipMemoryTypeDevice ? memory::device
                                                       : memory::none;
@@ -58,9 +58,11 @@ struct gpu : vendor::runtime {
     static std::string name_and_version() {
         hipDeviceProp_t about{};
         int version = 0;
-        if (::hipGetDeviceProperties(&about, 0) != hipSuccess || ::hipRuntimeGetVersion(&version) != hipSuccess) return {};
+        if (::hipGetDeviceProperties(&about, 0) != hipSuccess || ::hipRuntimeGetVersion(&version) != hipSuccess)
+            return {};
         const auto number = [](int of) { return std::to_string(of); };
-        return std::string{about.name} + ", HIP " + number(version / 10'000'000) + "." + number(version / 100'000 % 100);
+        return std::string{about.name} + ", HIP " + number(version / 10'000'000) + "." +
+               number(version / 100'000 % 100);
     }
 };
 

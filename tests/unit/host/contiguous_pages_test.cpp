@@ -186,5 +186,6 @@ TEST_CASE("contiguous pages: blocks have bus addresses, in several regions and a
     const allot::diagnosis error = memory.diagnose({.size = 2_MiB - 4096});
     CHECK(error.reason == allot::refusal::device_refused);
     // The system's reserve is empty, or the device holds all the regions that it can.
-    CHECK((error.device_error == ENOSPC || error.device_error == ENOMEM || error.device_error == contiguous::over_limit));
+    CHECK(
+        (error.device_error == ENOSPC || error.device_error == ENOMEM || error.device_error == contiguous::over_limit));
 }

@@ -37,8 +37,7 @@ struct mapped_window {
     std::size_t before = 0, bytes = 0;
     [[nodiscard]] std::size_t size() const noexcept { return bytes; }
     [[nodiscard]] void* acquire(std::size_t all) const noexcept {
-        void* const base =
-            ::mmap(nullptr, before + all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void* const base = ::mmap(nullptr, before + all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base) + before;
     }
     void release(void* base) const noexcept { unmap{before, bytes}(base); }
@@ -131,7 +130,8 @@ constexpr laws::row table[] = {
     {"pool, bitmap, adopted constants", make<on<constants, allot::pool<slots>>>},
     {"best fit, in band, reserved addresses", make<on<reserved, allot::best_fit<>>>, false, false},
     {"best fit, in band, reserved addresses, grows in place", make<on<reserved, allot::best_fit<>, in_place>>, true},
-    {"best fit, side table of 24, reserved addresses, grows in place", make<on<reserved, allot::best_fit<few>, in_place>>, true},
+    {"best fit, side table of 24, reserved addresses, grows in place",
+     make<on<reserved, allot::best_fit<few>, in_place>>, true},
     {"bump up, reserved addresses, grows in place", make<on<reserved, up, in_place>>, true},
     {"best fit, in band, shared memory", make<on<shared, allot::best_fit<>>>},
     {"best fit, side table of 24, shared memory", make<on<shared, allot::best_fit<few>>>},
@@ -142,8 +142,10 @@ constexpr laws::row table[] = {
 constexpr laws::row huge_table[] = {
     {"best fit, in band, huge pages, fixed growth", make<on<huge, allot::best_fit<>, by_huge_pages>>, true},
     {"best fit, in band, contiguous pages", make<on<contiguous, allot::best_fit<>>>, false, false},
-    {"best fit, side table of 24, contiguous pages, fixed growth", make<on<contiguous, allot::best_fit<few>, by_huge_pages>>, true},
-    {"bump down, contiguous pages that are kept, fixed growth", make<on<allot::cached<contiguous>, allot::bump<>, by_huge_pages>>, true},
+    {"best fit, side table of 24, contiguous pages, fixed growth",
+     make<on<contiguous, allot::best_fit<few>, by_huge_pages>>, true},
+    {"bump down, contiguous pages that are kept, fixed growth",
+     make<on<allot::cached<contiguous>, allot::bump<>, by_huge_pages>>, true},
 };
 
 }  // namespace

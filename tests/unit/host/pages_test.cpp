@@ -125,7 +125,8 @@ TEST_CASE("required huge pages: pages of another size do not serve an unsupporte
 }
 
 TEST_CASE("advised huge pages: ordinary pages at the alignment of a huge page") {
-    allot::arena<host::pages<host::pages_options{.huge = host::huge_pages::advised}>, allot::best_fit<>> arena{{}, 3_MiB};
+    allot::arena<host::pages<host::pages_options{.huge = host::huge_pages::advised}>, allot::best_fit<>> arena{{},
+                                                                                                               3_MiB};
     CHECK(arena.size() == 4_MiB);
     const auto block = arena.allocate({.size = 1_MiB, .align = 1_MiB});
     REQUIRE(block);

@@ -17,12 +17,13 @@
 namespace {
 
 using namespace allot::literals;
-using allot::host::virtual_memory;
 using allot::refusal;
+using allot::host::virtual_memory;
 
 template <class Strategy, std::size_t Step = 64_KiB>
-using growing = allot::arena<virtual_memory, Strategy,
-                             allot::growth::contiguous<allot::growth_options{.step = Step, .limit = 1_GiB, .regions = 1}>>;
+using growing =
+    allot::arena<virtual_memory, Strategy,
+                 allot::growth::contiguous<allot::growth_options{.step = Step, .limit = 1_GiB, .regions = 1}>>;
 using in_band = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
 using beside = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 using low = allot::best_fit<allot::best_fit_options{.large = allot::no_bound}>;
@@ -33,7 +34,8 @@ void jump(int) { siglongjmp(back, 1); }
 
 /// Returns whether a byte is readable.
 bool is_readable(const void* at) {
-    struct sigaction handler {}, before {};
+    struct sigaction handler {
+    }, before{};
     handler.sa_handler = jump;
     ::sigaction(SIGSEGV, &handler, &before);
     const bool readable = sigsetjmp(back, 1) == 0 && (*static_cast<const volatile char*>(at), true);

@@ -29,7 +29,8 @@ void check_fault(const bytes& of, trace_fault reason, std::size_t position) {
     CHECK(read.error().position == position);
 }
 
-void check_operation(const trace_operation& each, trace_action action, std::uint32_t slot, std::uint64_t size, std::uint64_t align) {
+void check_operation(const trace_operation& each, trace_action action, std::uint32_t slot, std::uint64_t size,
+                     std::uint64_t align) {
     CHECK(each.action == action);
     CHECK(each.slot == slot);
     CHECK(each.size == size);
@@ -82,7 +83,8 @@ TEST_CASE("trace: reads random traces as written, with one live block in each sl
         std::size_t resets = 0;
         for (std::size_t i = 0; i != 300; ++i) {
             const std::uint64_t size = random(4) == 0 ? random(1ull << 40) : random(100);
-            const auto one = std::next(live.begin(), live.empty() ? 0 : static_cast<std::ptrdiff_t>(random(live.size())));
+            const auto one =
+                std::next(live.begin(), live.empty() ? 0 : static_cast<std::ptrdiff_t>(random(live.size())));
             if (live.empty() || random(5) < 2) {
                 live[writer.allocate(size, 1ull << random(64))] = size;
                 sizes.push_back(size);
@@ -130,19 +132,19 @@ TEST_CASE("trace: rejects invalid bytes, with the position of the error") {
     check_fault(bytes(100, std::byte{'A'}), trace_fault::no_trace, 0);
     check_fault(after_magic({}), trace_fault::truncated, 6);
     check_fault(after_magic({1}), trace_fault::truncated, 7);
-    check_fault(after_magic({1, 1, 0x80}), trace_fault::truncated, 8);                         // inside a number
-    check_fault(after_magic({2, 1, 0x40}), trace_fault::truncated, 9);                         // before the last event
-    check_fault(after_magic({1, 1, 0x41}), trace_fault::truncated, 8);                         // without its alignment
-    check_fault(after_magic({2, 2, 0x40, 0x43}), trace_fault::truncated, 9);                   // without its age
-    check_fault(after_magic({1, 1, 0x41, 64}), trace_fault::bad_alignment, 8);                 // 1 << 64
-    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);                // a reset with a size
-    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);                     // no block exists
-    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);               // only one block exists
-    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);            // the same for a resize
-    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);             // deallocated twice
-    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);        // reset before
-    check_fault(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_fault::not_live, 11);          // resized before
-    check_fault(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_fault::not_live, 10);          // resized after
+    check_fault(after_magic({1, 1, 0x80}), trace_fault::truncated, 8);                   // inside a number
+    check_fault(after_magic({2, 1, 0x40}), trace_fault::truncated, 9);                   // before the last event
+    check_fault(after_magic({1, 1, 0x41}), trace_fault::truncated, 8);                   // without its alignment
+    check_fault(after_magic({2, 2, 0x40, 0x43}), trace_fault::truncated, 9);             // without its age
+    check_fault(after_magic({1, 1, 0x41, 64}), trace_fault::bad_alignment, 8);           // 1 << 64
+    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);          // a reset with a size
+    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);               // no block exists
+    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);         // only one block exists
+    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);      // the same for a resize
+    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);       // deallocated twice
+    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);  // reset before
+    check_fault(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_fault::not_live, 11);    // resized before
+    check_fault(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_fault::not_live, 10);    // resized after
     check_fault(after_magic({1, 0, 0x40}), trace_fault::wrong_count, 9);
     check_fault(after_magic({1, 1, 0x40, 0x40}), trace_fault::trailing_bytes, 9);
     // A count of events that no file can hold: fails at the end of the bytes, without a large allocation.
@@ -150,8 +152,10 @@ TEST_CASE("trace: rejects invalid bytes, with the position of the error") {
 }
 
 TEST_CASE("trace: rejects numbers and sums of more than 64 bits") {
-    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}), trace_fault::number_too_large, 6);
-    check_fault(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}), trace_fault::number_too_large, 6);
+    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}), trace_fault::number_too_large,
+                6);
+    check_fault(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}),
+                trace_fault::number_too_large, 6);
 
     constexpr std::uint64_t largest = (std::uint64_t{1} << 62) - 1;
     allot::trace_writer writer;

@@ -71,7 +71,8 @@ TEST_CASE("metal heap: buffers are at the arena's offsets, aligned for Metal, an
         }
         for (std::size_t i = 0; i != buffers.size(); ++i) {
             const std::byte* const seen = buffers[i]->gpu_bytes();
-            CHECK(std::all_of(seen, seen + buffers[i]->length(), [&](std::byte each) { return each == std::byte(i + 1); }));
+            CHECK(std::all_of(seen, seen + buffers[i]->length(),
+                              [&](std::byte each) { return each == std::byte(i + 1); }));
         }
         last = buffers.back();
         buffers.pop_back();

@@ -52,9 +52,9 @@ class CommandBuffer;
 namespace stand_in {
 
 struct settings {
-    bool device = true;                            // false: there is no device
-    std::size_t memory = std::size_t{8} << 20;     // of the device
-    std::size_t longest = std::size_t{2} << 20;    // maxBufferLength
+    bool device = true;                          // false: there is no device
+    std::size_t memory = std::size_t{8} << 20;   // of the device
+    std::size_t longest = std::size_t{2} << 20;  // maxBufferLength
 };
 
 /// Bytes that the host and the GPU access at different addresses.
@@ -99,9 +99,9 @@ struct machine {
     stand_in::settings settings;
     std::vector<std::unique_ptr<object>> objects;  // also destroyed ones, to detect calls on them
     std::vector<std::string> mistakes;
-    std::vector<MTL::CommandBuffer*> pool;         // autoreleased objects
-    std::size_t failing = 0;                       // number of command buffers that will end with an error
-    std::size_t used = 0;  // bytes of the device
+    std::vector<MTL::CommandBuffer*> pool;  // autoreleased objects
+    std::size_t failing = 0;                // number of command buffers that will end with an error
+    std::size_t used = 0;                   // bytes of the device
 };
 inline machine& here() {
     static machine only;
@@ -210,7 +210,8 @@ public:
     void didModifyRange(NS::Range range) {
         if (!is_there()) return;
         if (storageMode() != StorageModeManaged)
-            return stand_in::mistake("didModifyRange: only applies when resourceOptions & MTLResourceStorageModeManaged.");
+            return stand_in::mistake(
+                "didModifyRange: only applies when resourceOptions & MTLResourceStorageModeManaged.");
         if (range.location > length_ || range.length > length_ - range.location)
             return stand_in::mistake("didModifyRange: range exceeds the buffer's length.");
         std::memcpy(memory_->gpu() + offset_ + range.location, host_copy_.data() + range.location, range.length);
@@ -349,10 +350,12 @@ inline Buffer* Heap::newBuffer(NS::UInteger length, ResourceOptions options, NS:
     };
     if (!is_there() || !device_->may_be_made(length, options)) return nullptr;
     const SizeAndAlign needed = device_->heapBufferSizeAndAlign(length, options);
-    if (type_ != HeapTypePlacement) return wrong("newBufferWithLength:options:offset: needs a heap of MTLHeapTypePlacement.");
+    if (type_ != HeapTypePlacement)
+        return wrong("newBufferWithLength:options:offset: needs a heap of MTLHeapTypePlacement.");
     if (options != options_) return wrong("the buffer's storage mode and CPU cache mode must match the heap's.");
     if (offset % needed.align != 0) return wrong("offset must be a multiple of heapBufferSizeAndAlign's align.");
-    if (offset > size_ || needed.size > size_ - offset) return wrong("the buffer does not fit in the heap at that offset.");
+    if (offset > size_ || needed.size > size_ - offset)
+        return wrong("the buffer does not fit in the heap at that offset.");
     retain();
     return stand_in::make<Buffer>(device_, memory_, offset, length, options, this);
 }
@@ -446,7 +449,8 @@ private:
 inline CommandQueue* Device::newCommandQueue() { return stand_in::make<CommandQueue>(this); }
 
 inline void CommandBuffer::commit() {
-    if (status_ != CommandBufferStatusNotEnqueued) return stand_in::mistake("commit an already committed command buffer.");
+    if (status_ != CommandBufferStatusNotEnqueued)
+        return stand_in::mistake("commit an already committed command buffer.");
     if (encoder_ != nullptr && !encoder_->has_ended())
         return stand_in::mistake("commit command buffer with uncommitted encoder.");
     status_ = CommandBufferStatusCommitted;

@@ -12,13 +12,11 @@
 TEST_CASE("opencl adopted: a foreign buffer is divided, used and released once") {
     alignas(4096) static unsigned char host[16384];
     cl_int status = CL_SUCCESS;
-    const cl_mem handle =
-        ::clCreateBuffer(tests::opencl().context(), CL_MEM_USE_HOST_PTR, sizeof host, host, &status);
+    const cl_mem handle = ::clCreateBuffer(tests::opencl().context(), CL_MEM_USE_HOST_PTR, sizeof host, host, &status);
     REQUIRE(status == CL_SUCCESS);
     static int gone;
     gone = 0;
-    REQUIRE(::clSetMemObjectDestructorCallback(
-                handle, [](cl_mem, void*) { ++gone; }, nullptr) == CL_SUCCESS);
+    REQUIRE(::clSetMemObjectDestructorCallback(handle, [](cl_mem, void*) { ++gone; }, nullptr) == CL_SUCCESS);
     {
         auto release = [](auto at) noexcept { ::clReleaseMemObject(at.handle); };
         allot::adopted<allot::opencl::buffer, decltype(release)> device{{handle, 0}, sizeof host, 128, release};

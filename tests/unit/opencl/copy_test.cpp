@@ -46,8 +46,8 @@ struct place {
 
     auto whole() { return *allot::alloc_tensor(storage, 1024, {4, 64}, int32); }
     auto rows() {
-        return *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, storage, {8192, 4096, 4352, 12288}, {4, 64},
-                                                                      int32);
+        return *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, storage, {8192, 4096, 4352, 12288},
+                                                                       {4, 64}, int32);
     }
 };
 
@@ -93,8 +93,8 @@ struct memories {
     /// The path that the installed device uses for transfers between its buffers and the host.
     copy_path transfer(copy_path otherwise) {
         cl_bool unified = CL_FALSE;
-        REQUIRE(::clGetDeviceInfo(opencl().device(), CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, nullptr) ==
-                CL_SUCCESS);
+        REQUIRE(::clGetDeviceInfo(opencl().device(), CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified,
+                                  nullptr) == CL_SUCCESS);
         return unified != CL_FALSE ? copy_path::mapped : otherwise;
     }
 };

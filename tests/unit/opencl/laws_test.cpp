@@ -123,7 +123,8 @@ constexpr laws::row table[] = {
     {"ring", make<on<allot::ring<>>>},
     {"pool, bitmap", make<on<allot::pool<slots>>>},
     {"paged: rows of buffers, tables of the host", make<paged>, false, false},
-    {"best fit, imported bytes", make<laws::arena_subject<laws::arena_over<allot::opencl::imported, allot::best_fit<>>>>},
+    {"best fit, imported bytes",
+     make<laws::arena_subject<laws::arena_over<allot::opencl::imported, allot::best_fit<>>>>},
     {"bump down, imported bytes", make<laws::arena_subject<laws::arena_over<allot::opencl::imported, allot::bump<>>>>},
 };
 
@@ -148,12 +149,12 @@ constexpr laws::row svm_table[] = {
 
 TEST_CASE("opencl: buffers and imported bytes satisfy the device laws") {
     const std::size_t align = laws::ground<buffer>::device(0).base_align();
-    laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
-                       laws::no_resources{});
+    laws::judge_device([] { return laws::ground<buffer>::device(0); }, {.align = align},
+                       laws::buffer_bytes{opencl().queue()}, laws::no_resources{});
     laws::ground<allot::opencl::imported> one{{}}, other{{}};
     bool turn = false;
-    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align}, laws::buffer_bytes{opencl().queue()},
-                       laws::no_resources{});
+    laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(4096); }, {.align = align},
+                       laws::buffer_bytes{opencl().queue()}, laws::no_resources{});
     tests::seen("opencl::buffer", opencl().name());
     tests::seen("opencl::imported", opencl().name());
 }

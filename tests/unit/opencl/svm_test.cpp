@@ -34,8 +34,7 @@ bool is_missing() {
 }
 
 cl::Kernel twice() {
-    return tests::kernel("kernel void twice(global int* at) { at[get_global_id(0)] *= 2; }",
-                         "twice");
+    return tests::kernel("kernel void twice(global int* at) { at[get_global_id(0)] *= 2; }", "twice");
 }
 
 }  // namespace

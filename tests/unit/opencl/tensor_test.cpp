@@ -149,7 +149,7 @@ TEST_CASE("opencl tensors: a table in one buffer names rows of another") {
     memories it;
     const auto table = *allot::alloc_storage(it.host, 64);
     const auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, it.data, {768, 256, 2304, 3072},
-                                                                         {4, 64}, int32);
+                                                                           {4, 64}, int32);
     it.fill(a, 0);
     // Entries count from the start of the storage. The kernel reads a copy of the table.
     const auto entries = a.table();
@@ -229,13 +229,15 @@ TEST_CASE("opencl as_buffer: makes a copy inside a sub-buffer") {
 TEST_CASE("opencl buffers: one per tensor for kernels without offsets, all or none") {
     allot::naive<whole_buffers> memory;
     const auto data = *allot::alloc_storage(memory, 65536);
-    const std::vector<allot::tensor_request<>> wanted{{0, {2048}, int32}, {8192, {2048}, int32}, {16384, {2049}, int32}};
+    const std::vector<allot::tensor_request<>> wanted{
+        {0, {2048}, int32}, {8192, {2048}, int32}, {16384, {2049}, int32}};
     std::vector<allot::tensor_in<std::remove_const_t<decltype(data)>>> fresh(3);
     const auto error = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
     CHECK(error.row == 2);
     CHECK(error.memory.device_error == CL_INVALID_BUFFER_SIZE);
     CHECK(memory.device().out == 0);
-    REQUIRE(allot::alloc_tensors(data, std::span{wanted}.first(2), std::span{fresh}.first(2)).reason == tensor_refusal::none);
+    REQUIRE(allot::alloc_tensors(data, std::span{wanted}.first(2), std::span{fresh}.first(2)).reason ==
+            tensor_refusal::none);
     CHECK(memory.device().out == 2);
     memories it;
     it.fill(fresh[0], 0);

@@ -20,8 +20,8 @@ using allot::float32;
 using allot::int32;
 using allot::refusal;
 using allot::tensor_refusal;
-using allot::opencl::queue_copy;
 using allot::opencl::image;
+using allot::opencl::queue_copy;
 using tests::opencl;
 namespace scope = allot::scope;
 
@@ -75,9 +75,9 @@ struct memories {
 TEST_CASE("opencl textures: copies from the host, through a kernel and back, in every scope") {
     if (has_no_images()) return;
     memories it;
-    const auto memory = allot::scope_map{allot::in_scope<scope::global>(it.host), allot::in_scope<scope::texture>(it.own),
-                                         allot::in_scope<scope::texture_weight>(it.own),
-                                         allot::in_scope<scope::texture_nhwc>(it.own)};
+    const auto memory =
+        allot::scope_map{allot::in_scope<scope::global>(it.host), allot::in_scope<scope::texture>(it.own),
+                         allot::in_scope<scope::texture_weight>(it.own), allot::in_scope<scope::texture_nhwc>(it.own)};
     const auto through = [&](auto from, auto to, allot::texture_shape pixels) {
         REQUIRE((from && to));
         CHECK(from->image() == pixels);
@@ -129,8 +129,8 @@ TEST_CASE("opencl textures: impossible copies are rejected") {
     CHECK(reason(it.numbers({192}, 0)) == tensor_refusal::none);  // equal number of elements, in any shape
     const auto floats = *allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32);
     CHECK(allot::copy_tensor(texture, floats, copy).error().reason == tensor_refusal::dtype_mismatch);
-    const auto constants = *allot::from_dlpack<allot::host::heap>(
-        *allot::to_dlpack(it.numbers({8, 6, 4}, 0), {.read_only = true}));
+    const auto constants =
+        *allot::from_dlpack<allot::host::heap>(*allot::to_dlpack(it.numbers({8, 6, 4}, 0), {.read_only = true}));
     CHECK(allot::copy_tensor(texture, constants, copy).error().reason == tensor_refusal::read_only);
     texture.kill();
     CHECK_FALSE(texture);
@@ -178,8 +178,8 @@ TEST_CASE("opencl textures: formats exist for dtypes with four channels") {
     static_assert(image_format_of({allot::dtype_code::floating, 32, 4}).error() == CL_IMAGE_FORMAT_NOT_SUPPORTED);
     if (has_no_images()) return;
     memories it;
-    for (const allot::dtype type : {allot::float16, float32, allot::int8, allot::int16, int32, allot::uint8,
-                                    allot::uint16, allot::uint32}) {
+    for (const allot::dtype type :
+         {allot::float16, float32, allot::int8, allot::int16, int32, allot::uint8, allot::uint16, allot::uint32}) {
         const auto texture = allot::alloc_texture<scope::texture>(it.own, {3, 5, 4}, type);
         REQUIRE(texture);
         std::size_t element = 0;
@@ -253,7 +253,8 @@ TEST_CASE("opencl textures: as_image aliases a buffer tensor or reports a copy")
     auto view = allot::opencl::as_image<scope::texture>(padded, opencl().queue);
     REQUIRE(view);
     std::vector<std::int32_t> seen(192);
-    REQUIRE(opencl().queue.enqueueReadImage(view->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, seen.data()) == CL_SUCCESS);
+    REQUIRE(opencl().queue.enqueueReadImage(view->image, CL_TRUE, {0, 0, 0}, {6, 8, 1}, 0, 0, seen.data()) ==
+            CL_SUCCESS);
     for (int i = 0; i != 192; ++i) REQUIRE(seen[static_cast<std::size_t>(i)] == 7 + i / 24 * 32 + 4 + i % 24);
     if (!view->aliases) {
         const std::vector<std::int32_t> zeros(192);
@@ -293,7 +294,9 @@ TEST_CASE("opencl textures: the pool works with every driver") {
     if (has_no_images()) return;
     memories it;
     allot::opencl::texture_pool<buffer_arena, 2> pool{it.device, opencl().context, opencl().device};
-    const auto alloc = [&](const allot::shape& shape) { return *allot::alloc_texture<scope::texture>(pool, shape, int32); };
+    const auto alloc = [&](const allot::shape& shape) {
+        return *allot::alloc_texture<scope::texture>(pool, shape, int32);
+    };
     const allot::shape one{8, 6, 4}, two{5, 9, 4}, three{7, 7, 4};
     const auto holds = [&](const auto& texture, std::int32_t from) {
         const auto out = it.numbers(texture.shape(), 0), expected = it.numbers(texture.shape(), from);

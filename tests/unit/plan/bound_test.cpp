@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint64_t highest = ~std::uint64_t{0};
 
-allot::result<allot::plan_bound, allot::plan_error> bound_of(const allot::plan_problem& problem, allot::plan_heap& memory) {
+allot::result<allot::plan_bound, allot::plan_error> bound_of(const allot::plan_problem& problem,
+                                                             allot::plan_heap& memory) {
     memory = allot::plan_heap{allot::bound_space(problem)};
     return allot::bound_of(problem, memory);
 }
@@ -22,7 +23,9 @@ constexpr allot::plan_problem a_few{.buffers = a_few_buffers};
 constexpr std::uint64_t bound_of_three() {
     allot::plan_storage<allot::bound_space(a_few)> memory;
     const auto bound = allot::bound_of(a_few, memory);
-    return bound && bound->step == 5 && bound->live.size() == 2 && bound->live[0] == 1 && bound->live[1] == 2 ? bound->bytes : 0;
+    return bound && bound->step == 5 && bound->live.size() == 2 && bound->live[0] == 1 && bound->live[1] == 2
+               ? bound->bytes
+               : 0;
 }
 static_assert(bound_of_three() == 23);
 
@@ -32,11 +35,14 @@ TEST_CASE("bound: the largest sum over all steps and its step") {
     for (std::size_t seed = 1; seed != 200; ++seed) {
         problems::owner problem = problems::simple(seed, 1 + seed % 60, 50, 20, 100);
         if (seed % 2 == 0)  // buffers with several lifetimes
-            for (std::size_t i = 0; i < problem.buffers.size(); i += 3) problem.revivals.push_back({i, {80, 80 + static_cast<std::int64_t>(1 + i)}});
+            for (std::size_t i = 0; i < problem.buffers.size(); i += 3)
+                problem.revivals.push_back({i, {80, 80 + static_cast<std::int64_t>(1 + i)}});
         std::uint64_t most = 0;
         const auto sum_at = [&](std::int64_t step) {
             std::uint64_t sum = 0;
-            const auto add = [&](std::size_t i, allot::lifetime live) { sum += live.overlaps({step, step + 1}) ? problem.buffers[i].size : 0; };
+            const auto add = [&](std::size_t i, allot::lifetime live) {
+                sum += live.overlaps({step, step + 1}) ? problem.buffers[i].size : 0;
+            };
             for (std::size_t i = 0; i != problem.buffers.size(); ++i) add(i, problem.buffers[i].live);
             for (const auto& revival : problem.revivals) add(revival.buffer, revival.live);
             return sum;

@@ -30,7 +30,8 @@ class brute_force {
 public:
     static constexpr std::uint64_t highest = 63;
 
-    constexpr explicit brute_force(const allot::plan_problem& problem) : problem_{problem}, count_{problem.buffers.size()} {
+    constexpr explicit brute_force(const allot::plan_problem& problem)
+        : problem_{problem}, count_{problem.buffers.size()} {
         for (std::size_t i = 0; i != count_; ++i) group_[i] = i;
         for (const auto& pair : problem.together) {
             const std::size_t gone = group_[pair.first], kept = group_[pair.second];
@@ -58,7 +59,8 @@ public:
             const std::uint64_t at = offset_of(i);
             if (at % problem_.buffers[i].align != 0 || (size(i) != 0 && at + size(i) > height)) return false;
             for (const auto& range : problem_.reserved)
-                if (size(i) != 0 && at < range.offset + range.size && range.offset < at + size(i) && range.size != 0) return false;
+                if (size(i) != 0 && at < range.offset + range.size && range.offset < at + size(i) && range.size != 0)
+                    return false;
             for (std::size_t j = 0; j != i; ++j)
                 if (conflicts_[i][j] && at < offset_of(j) + size(j) && offset_of(j) < at + size(i)) return false;
         }
@@ -115,7 +117,8 @@ private:
             for (const auto& each : problem_.fixed)
                 if (each.buffer == i && each.offset != at) return false;
             for (const auto& range : problem_.reserved)
-                if (size(i) != 0 && range.size != 0 && at < range.offset + range.size && range.offset < at + size(i)) return false;
+                if (size(i) != 0 && range.size != 0 && at < range.offset + range.size && range.offset < at + size(i))
+                    return false;
         }
         return true;
     }
@@ -140,8 +143,8 @@ private:
     }
     /// Returns whether all waiting groups can be placed. Takes the group with the fewest offsets next and tries all of
     /// them.
-    [[nodiscard]] constexpr bool place(unsigned waiting, const std::array<std::uint64_t, 8>& allowed, const homes& before,
-                                       std::size_t may_move) const {
+    [[nodiscard]] constexpr bool place(unsigned waiting, const std::array<std::uint64_t, 8>& allowed,
+                                       const homes& before, std::size_t may_move) const {
         if (waiting == 0) return true;
         std::size_t group = 0;
         int fewest = 65;
@@ -166,7 +169,8 @@ private:
                 const std::uint64_t mine = below_[group][other], its = below_[other][group];
                 if (mine != 0) {
                     // The offsets of the other group that collide.
-                    const std::uint64_t from = at + 1 > its ? at + 1 - its : 0, until = std::min(at + mine, highest + 1);
+                    const std::uint64_t from = at + 1 > its ? at + 1 - its : 0,
+                                        until = std::min(at + mine, highest + 1);
                     left[other] &= ~(~std::uint64_t{0} >> (64 - (until - from)) << from);
                 }
                 fits = left[other] != 0;
@@ -178,10 +182,10 @@ private:
 
     allot::plan_problem problem_;
     std::size_t count_;
-    std::array<std::size_t, 8> group_{};                     // by buffer: representative of its group
-    std::array<std::array<bool, 8>, 8> conflicts_{};         // by buffer: whether two must not share a byte
-    std::array<std::array<std::uint64_t, 8>, 8> below_{};    // by group: distance by which another must be above it
-    bool none_ = false;                                      // whether a pair is both together and apart
+    std::array<std::size_t, 8> group_{};                   // by buffer: representative of its group
+    std::array<std::array<bool, 8>, 8> conflicts_{};       // by buffer: whether two must not share a byte
+    std::array<std::array<std::uint64_t, 8>, 8> below_{};  // by group: distance by which another must be above it
+    bool none_ = false;                                    // whether a pair is both together and apart
 };
 
 /// A problem of up to six buffers that owns its arrays. Usable in constant expressions.
@@ -192,11 +196,12 @@ struct small_problem {
     std::array<allot::plan_pair, 3> together{};
     std::array<allot::plan_pair, 4> apart{};
     std::array<allot::plan_reserved, 2> reserved{};
-    std::size_t buffer_count = 0, revival_count = 0, fixed_count = 0, together_count = 0, apart_count = 0, reserved_count = 0;
+    std::size_t buffer_count = 0, revival_count = 0, fixed_count = 0, together_count = 0, apart_count = 0,
+                reserved_count = 0;
 
     [[nodiscard]] constexpr allot::plan_problem view() const {
         const auto first = [](const auto& of, std::size_t count) { return std::span{of}.first(count); };
-        return {first(buffers, buffer_count),   first(revivals, revival_count), first(fixed, fixed_count),
+        return {first(buffers, buffer_count),    first(revivals, revival_count), first(fixed, fixed_count),
                 first(together, together_count), first(apart, apart_count),      first(reserved, reserved_count)};
     }
 };
@@ -214,7 +219,8 @@ constexpr small_problem everything(std::uint64_t seed) {
         return allot::lifetime{from, from + 1 + static_cast<std::int64_t>(draw(longest))};
     };
     for (std::size_t i = 0; i != count; ++i)
-        made.buffers[i] = {draw(8) == 0 ? 0 : 1 + draw(largest), life(draw(steps)), std::uint64_t{1} << draw(alignments)};
+        made.buffers[i] = {draw(8) == 0 ? 0 : 1 + draw(largest), life(draw(steps)),
+                           std::uint64_t{1} << draw(alignments)};
     const auto some = [&](std::size_t most) { return draw(2) == 0 ? 0 : draw.index(most + 1); };
     for (std::size_t i = some(made.revivals.size()); i-- != 0;) {
         const std::size_t of = draw.index(count);
@@ -235,7 +241,8 @@ constexpr small_problem everything(std::uint64_t seed) {
         const std::size_t of = draw.index(count);
         made.fixed[made.fixed_count++] = {of, draw(16) / made.buffers[of].align * made.buffers[of].align};
     }
-    for (std::size_t i = some(made.reserved.size()); i-- != 0;) made.reserved[made.reserved_count++] = {draw(16), draw(6)};
+    for (std::size_t i = some(made.reserved.size()); i-- != 0;)
+        made.reserved[made.reserved_count++] = {draw(16), draw(6)};
     return made;
 }
 

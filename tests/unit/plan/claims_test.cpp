@@ -22,7 +22,8 @@ using problems::brute_force;
 /// Finds the first false claim of the planner for one problem.
 class claims {
 public:
-    explicit claims(std::uint64_t seed) : seed_{seed}, small_{problems::everything(seed)}, problem_{small_.view()}, truth_{problem_} {}
+    explicit claims(std::uint64_t seed)
+        : seed_{seed}, small_{problems::everything(seed)}, problem_{small_.view()}, truth_{problem_} {}
 
     [[nodiscard]] std::string false_one() {
         const auto first = allot::plan(problem_, {.effort = 0});
@@ -34,7 +35,8 @@ public:
         tried_ = true;
         plans(0, static_cast<std::size_t>(first->peak));
         plans(100, 40);
-        if (seed_ % 16 == 0) plans(allot::plan_options{}.effort, seed_ % 256 == 0 ? allot::plan_options{}.remember : 256);
+        if (seed_ % 16 == 0)
+            plans(allot::plan_options{}.effort, seed_ % 256 == 0 ? allot::plan_options{}.remember : 256);
         bounds();
         searches();
         replans(*first);
@@ -42,7 +44,9 @@ public:
     }
     [[nodiscard]] bool tried() const { return tried_; }
     [[nodiscard]] std::uint64_t lowest() const { return lowest_; }
-    [[nodiscard]] std::string text() const { return "seed " + std::to_string(seed_) + ": " + problems::text_of(problem_); }
+    [[nodiscard]] std::string text() const {
+        return "seed " + std::to_string(seed_) + ": " + problems::text_of(problem_);
+    }
 
 private:
     void claim(bool holds, const char* what) {
@@ -50,7 +54,8 @@ private:
     }
     /// An error claims that no plan exists.
     [[nodiscard]] std::string refused(allot::plan_error error) const {
-        const bool says_so = error.reason == plan_refusal::contradiction || error.reason == plan_refusal::fixed_misaligned;
+        const bool says_so =
+            error.reason == plan_refusal::contradiction || error.reason == plan_refusal::fixed_misaligned;
         if (!says_so) return "refused for another reason: " + std::to_string(static_cast<int>(error.reason));
         if (error.which >= problem_.buffers.size()) return "a refusal names no buffer";
         return truth_.exists(brute_force::highest) ? "refused, and there is a plan" : std::string{};
@@ -71,7 +76,9 @@ private:
     void says(const allot::plan_summary& made, std::uint64_t capacity) {
         claim(made.bound <= lowest_, "a bound above the lowest plan");
         switch (made.status) {
-            case plan_status::optimal: claim(made.peak == lowest_ && made.peak <= capacity, "optimal, and it is not"); break;
+            case plan_status::optimal:
+                claim(made.peak == lowest_ && made.peak <= capacity, "optimal, and it is not");
+                break;
             case plan_status::feasible: claim(made.peak <= capacity, "feasible, and it does not fit"); break;
             case plan_status::infeasible: claim(lowest_ > capacity, "infeasible, and there is a plan"); break;
             case plan_status::out_of_budget:
@@ -88,7 +95,8 @@ private:
             if (!made) return;
             keeps_all(made->places, made->peak);
             says(*made, capacity);
-            if (effort > 1000 && capacity == unlimited) claim(made->status == plan_status::optimal, "not optimal after all effort");
+            if (effort > 1000 && capacity == unlimited)
+                claim(made->status == plan_status::optimal, "not optimal after all effort");
         }
     }
     void bounds() {
@@ -112,7 +120,8 @@ private:
         std::vector<std::uint64_t> offsets(problem_.buffers.size());
         for (const std::uint64_t height : {lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 2}) {
             const auto found = search.find(height, offsets, 100'000);
-            claim(found.answer == (height >= lowest_ ? allot::detail::search_answer::found : allot::detail::search_answer::infeasible),
+            claim(found.answer == (height >= lowest_ ? allot::detail::search_answer::found
+                                                     : allot::detail::search_answer::infeasible),
                   "the search is wrong");
             claim(found.bound <= lowest_, "what the search proved is above the lowest plan");
             if (found.answer == allot::detail::search_answer::found)
@@ -147,15 +156,16 @@ private:
             }
         }
         const std::size_t at_most = draw.index(places.size() + 1);
-        const std::uint64_t capacity = draw(2) == 0 ? allot::plan_options{}.capacity : lowest_ + draw(4) - (lowest_ != 0);
+        const std::uint64_t capacity =
+            draw(2) == 0 ? allot::plan_options{}.capacity : lowest_ + draw(4) - (lowest_ != 0);
         const allot::plan_options options{.capacity = capacity, .effort = 100, .remember = 64};
         const auto made = allot::replan(problem_, places, at_most, options);
         problems::homes homes{.may_move = at_most};
         std::size_t others = 0;
         for (std::size_t i = 0; i != places.size(); ++i) {
             homes.at[i] = places[i].offset;
-            homes.counts[i] = places[i].size == problem_.buffers[i].size && places[i].offset != allot::unplaced.offset &&
-                              may_stay(i, places[i].offset);
+            homes.counts[i] = places[i].size == problem_.buffers[i].size &&
+                              places[i].offset != allot::unplaced.offset && may_stay(i, places[i].offset);
             others += homes.counts[i];
         }
         if (!made) {
@@ -167,12 +177,14 @@ private:
         keeps_all(made->places, made->peak);
         says(*made, capacity);
         std::size_t moved = 0;
-        for (std::size_t i = 0; i != places.size(); ++i) moved += homes.counts[i] && homes.at[i] != made->places[i].offset;
+        for (std::size_t i = 0; i != places.size(); ++i)
+            moved += homes.counts[i] && homes.at[i] != made->places[i].offset;
         claim(made->moved <= at_most && made->moved == moved, "more were moved than allowed, or others than did");
         if (made->status == plan_status::out_of_moves) claim(at_most < others, "out of moves that all may make");
         if (seed_ % 4 != 0) return;
         const auto more = allot::replan(problem_, places, at_most + 1, options);
-        claim(more && std::max(more->peak, capacity_or_none(capacity)) <= std::max(made->peak, capacity_or_none(capacity)),
+        claim(more &&
+                  std::max(more->peak, capacity_or_none(capacity)) <= std::max(made->peak, capacity_or_none(capacity)),
               "one more move makes a plan higher");
     }
 
@@ -236,9 +248,7 @@ void try_all(std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("plan claims: agree with trying all offsets") {
-    try_all(0, problems::is_slow ? 5'000 : 100'000);
-}
+TEST_CASE("plan claims: agree with trying all offsets") { try_all(0, problems::is_slow ? 5'000 : 100'000); }
 
 TEST_CASE("plan claims: are equal at compile time and run time") {
     [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {

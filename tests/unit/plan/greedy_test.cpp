@@ -20,7 +20,8 @@ struct plan {
 /// Returns a plan and checks it.
 template <class Stop>
 plan checked_plan(const allot::plan_problem& problem, allot::detail::greedy_effort effort, Stop stop) {
-    allot::plan_heap memory{max(max(allot::bound_space(problem), allot::detail::greedy_space(problem)), allot::validate_space(problem))};
+    allot::plan_heap memory{
+        max(max(allot::bound_space(problem), allot::detail::greedy_space(problem)), allot::validate_space(problem))};
     const auto bound = allot::bound_of(problem, memory);
     REQUIRE(bound);
     plan made{bound->bytes, {}, std::vector<std::uint64_t>(problem.buffers.size(), 12345)};
@@ -52,7 +53,9 @@ struct carved_plan {
 };
 constexpr carved_plan plan_carved(std::uint64_t placements) {
     carved_plan made;
-    allot::plan_storage<max(allot::bound_space(carved), max(allot::detail::greedy_space(carved), allot::validate_space(carved)))> memory;
+    allot::plan_storage<max(allot::bound_space(carved),
+                            max(allot::detail::greedy_space(carved), allot::validate_space(carved)))>
+        memory;
     const auto bound = allot::bound_of(carved, memory);
     if (!bound) return made;
     made.bound = bound->bytes;
@@ -77,7 +80,8 @@ constexpr std::uint64_t constrained_height() {
     allot::plan_storage<max(allot::detail::greedy_space(constrained), allot::validate_space(constrained))> memory;
     std::array<std::uint64_t, 5> offsets{};
     const auto answer = allot::detail::greedy_plan(constrained, {}, offsets, memory, {100});
-    return answer && answer->plans > 4 && allot::validate(constrained, offsets, answer->height, memory) == allot::plan_violation{}
+    return answer && answer->plans > 4 &&
+                   allot::validate(constrained, offsets, answer->height, memory) == allot::plan_violation{}
                ? answer->height
                : 0;
 }
@@ -106,8 +110,10 @@ TEST_CASE("greedy: plans satisfy all rules and are close to the lowest plan") {
 TEST_CASE("greedy: more effort is never worse and stops at the bound or by callback") {
     int improved = 0;
     for (std::size_t seed = 1; seed != 6; ++seed) {
-        for (const problems::owner& problem : {problems::simple(seed, 200, 100, 40, 1000), problems::constrained(seed, 200, 100, 40, 1000)}) {
-            const plan once = checked_plan(problem, 0), more = checked_plan(problem, 3000), most = checked_plan(problem, 30'000);
+        for (const problems::owner& problem :
+             {problems::simple(seed, 200, 100, 40, 1000), problems::constrained(seed, 200, 100, 40, 1000)}) {
+            const plan once = checked_plan(problem, 0), more = checked_plan(problem, 3000),
+                       most = checked_plan(problem, 30'000);
             CHECK(once.answer.plans == 1);
             CHECK(more.answer.height <= once.answer.height);
             CHECK(most.answer.height <= more.answer.height);
@@ -146,7 +152,8 @@ TEST_CASE("greedy: the plan is equal at compile time and run time with any works
     std::vector<std::uint32_t> words(space.words, 0xDEAD'BEEF);
     std::vector<std::uint64_t> longs(space.longs, highest - 7), offsets(300);
     std::vector<allot::plan_extent> extents(space.extents, {1, highest, 3, 4, 5});
-    const auto again = allot::detail::greedy_plan(problem, {.bytes = first.bound}, offsets, {words, longs, extents}, {5'000});
+    const auto again =
+        allot::detail::greedy_plan(problem, {.bytes = first.bound}, offsets, {words, longs, extents}, {5'000});
     REQUIRE(again);
     CHECK(offsets == first.offsets);
 }
@@ -157,13 +164,16 @@ TEST_CASE("gaps: in the order of a skyline no buffer is higher than with the sky
         for (std::size_t i = 0; i < owner.buffers.size(); i += 2) owner.buffers[i].align = 1 + 63 * (seed % 2);
         const allot::plan_problem problem = owner;
         const std::size_t count = problem.buffers.size();
-        const allot::plan_space a = allot::detail::skyline::space(count, count), b = allot::detail::gaps::space(problem);
-        allot::plan_heap memory{{a.words + b.words, a.longs + b.longs + allot::detail::timeline::space(count).longs, b.extents}};
+        const allot::plan_space a = allot::detail::skyline::space(count, count),
+                                b = allot::detail::gaps::space(problem);
+        allot::plan_heap memory{
+            {a.words + b.words, a.longs + b.longs + allot::detail::timeline::space(count).longs, b.extents}};
         allot::plan_workspace workspace = memory;
         const allot::detail::timeline time{problem, workspace};
         allot::detail::skyline skyline{problem, time, workspace};
         problems::random draw{seed};
-        for (std::uint32_t place = 0; place != skyline.count(); ++place) skyline.priorities()[place] = static_cast<std::uint32_t>(1 + draw(1000));
+        for (std::uint32_t place = 0; place != skyline.count(); ++place)
+            skyline.priorities()[place] = static_cast<std::uint32_t>(1 + draw(1000));
         REQUIRE(skyline.run([] { return false; }));
         std::vector<std::uint64_t> offsets(count);
         allot::detail::gaps gaps{problem, {}, time, offsets.data(), workspace};
@@ -180,7 +190,8 @@ TEST_CASE("greedy: tens of thousands of buffers with and without constraints") {
     const plan made = checked_plan(problems::simple(1, 60'000, 100'000, 100, 100'000), 0);
     CHECK(made.answer.height * 100 < made.bound * 105);
     problems::owner all_at_once;
-    for (std::uint64_t i = 0; i != 60'000; ++i) all_at_once.buffers.push_back({1 + i % 999, {0, static_cast<std::int64_t>(1 + i % 3)}, 1});
+    for (std::uint64_t i = 0; i != 60'000; ++i)
+        all_at_once.buffers.push_back({1 + i % 999, {0, static_cast<std::int64_t>(1 + i % 3)}, 1});
     const plan stacked = checked_plan(all_at_once, 0);
     CHECK(stacked.answer.height == stacked.bound);
     checked_plan(problems::constrained(1, 10'000, 15'000, 100, 1000), 0);
@@ -201,21 +212,25 @@ TEST_CASE("greedy: rejects problems that cannot be planned") {
     CHECK(with([](auto& other) { other.together = {{0, 1}}; }) == allot::plan_error{together_not_merged, 0});
     CHECK(with([](auto& other) { other.fixed = {{0, 0}, {1, 7}}; }) == allot::plan_error{contradiction, 1});
     CHECK(with([](auto& other) { other.fixed = {{0, 0}, {2, 0}}; }) == allot::plan_error{});
-    CHECK(with([](auto& other) { other.fixed = {{0, 0}, {2, 0}}, other.apart = {{2, 0}}; }) == allot::plan_error{contradiction, 2});
+    CHECK(with([](auto& other) { other.fixed = {{0, 0}, {2, 0}}, other.apart = {{2, 0}}; }) ==
+          allot::plan_error{contradiction, 2});
     CHECK(with([](auto& other) { other.fixed = {{0, 8}, {0, 8}}; }) == allot::plan_error{});
     CHECK(with([](auto& other) { other.fixed = {{0, 8}, {0, 16}}; }) == allot::plan_error{contradiction, 0});
-    CHECK(with([](auto& other) { other.fixed = {{2, 4}}, other.reserved = {{11, 1}}; }) == allot::plan_error{contradiction, 2});
+    CHECK(with([](auto& other) { other.fixed = {{2, 4}}, other.reserved = {{11, 1}}; }) ==
+          allot::plan_error{contradiction, 2});
     // A buffer without bytes.
     CHECK(with([](auto& other) { other.fixed = {{3, 4}}, other.reserved = {{0, 90}}; }) == allot::plan_error{});
 
     const allot::plan_problem view = problem;
     const allot::plan_space space = allot::detail::greedy_space(view);
-    allot::plan_heap words{{space.words - 1, space.longs, space.extents}}, longs{{space.words, space.longs - 1, space.extents}},
-        extents{{space.words, space.longs, space.extents - 1}}, right{space};
+    allot::plan_heap words{{space.words - 1, space.longs, space.extents}},
+        longs{{space.words, space.longs - 1, space.extents}}, extents{{space.words, space.longs, space.extents - 1}},
+        right{space};
     std::vector<std::uint64_t> offsets(4);
     for (allot::plan_heap* small : {&words, &longs, &extents})
         CHECK(allot::detail::greedy_plan(view, {}, offsets, *small).error().reason == workspace_too_small);
-    CHECK(allot::detail::greedy_plan(view, {}, std::span{offsets}.first(3), right).error().reason == workspace_too_small);
+    CHECK(allot::detail::greedy_plan(view, {}, std::span{offsets}.first(3), right).error().reason ==
+          workspace_too_small);
 }
 
 TEST_CASE("greedy: plans up to 64 bits and rejects larger sums") {
@@ -245,10 +260,13 @@ TEST_CASE("greedy: published instances") {
         std::puts("skipped: the published planner inputs are not here");
         return;
     }
-    const auto ratio = [](const plan& made) { return static_cast<double>(made.answer.height) / static_cast<double>(made.bound); };
+    const auto ratio = [](const plan& made) {
+        return static_cast<double>(made.answer.height) / static_cast<double>(made.bound);
+    };
     double sum = 0;
     for (const char name : std::string_view{"ABCDEFGHIJK"}) {
-        const problems::owner problem = problems::read((data / "minimalloc" / (std::string{name} + ".1048576.csv")).string());
+        const problems::owner problem =
+            problems::read((data / "minimalloc" / (std::string{name} + ".1048576.csv")).string());
         REQUIRE(problem.buffers.size() > 100);
         sum += ratio(checked_plan(problem, 100'000));
     }

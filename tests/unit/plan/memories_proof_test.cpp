@@ -50,7 +50,8 @@ std::string text(const owner& given) {
     std::ostringstream out;
     for (const auto& b : given.buffers.buffers)
         out << "{" << b.size << ",{" << b.live.from << "," << b.live.until << "}," << b.align << "} ";
-    for (const auto& r : given.buffers.revivals) out << "again " << r.buffer << " {" << r.live.from << "," << r.live.until << "} ";
+    for (const auto& r : given.buffers.revivals)
+        out << "again " << r.buffer << " {" << r.live.from << "," << r.live.until << "} ";
     for (const auto& f : given.buffers.fixed) out << "fixed " << f.buffer << " at " << f.offset << " ";
     for (const auto& p : given.buffers.together) out << "together {" << p.first << "," << p.second << "} ";
     for (const auto& p : given.buffers.apart) out << "apart {" << p.first << "," << p.second << "} ";
@@ -210,7 +211,8 @@ private:
         }
         return !bounded || place(m, free, end, taken);
     }
-    [[nodiscard]] bool place(std::size_t m, unsigned rest, std::uint64_t end, const std::array<bytes, most_looks>& taken) {
+    [[nodiscard]] bool place(std::size_t m, unsigned rest, std::uint64_t end,
+                             const std::array<bytes, most_looks>& taken) {
         if (rest == 0) return true;
         std::size_t g = first(rest);  // the largest group has the fewest places
         for (unsigned others = rest & (rest - 1); others != 0; others &= others - 1)
@@ -256,16 +258,20 @@ owner draw(std::uint64_t seed) {
     if (!aligned && random(4) == 0) made.scale = random(2) == 0 ? 1'000'003 : std::uint64_t{1} << 30;
     for (std::size_t i = 0; i != count; ++i) {
         const auto from = static_cast<std::int64_t>(random(steps));
-        const auto until = from + 1 + static_cast<std::int64_t>(random(random(2) == 0 ? 2 : steps - static_cast<std::uint64_t>(from)));
+        const auto until =
+            from + 1 + static_cast<std::int64_t>(random(random(2) == 0 ? 2 : steps - static_cast<std::uint64_t>(from)));
         const std::uint64_t size = empty && random(3) == 0 ? 0 : 1 + random(largest);
-        made.buffers.buffers.push_back({size * made.scale, {from, std::min<std::int64_t>(until, steps)},
+        made.buffers.buffers.push_back({size * made.scale,
+                                        {from, std::min<std::int64_t>(until, steps)},
                                         aligned ? std::uint64_t{1} << random(random(3) == 0 ? 5 : 3) : 1});
     }
     const auto& buffers = made.buffers.buffers;
     if (random(3) == 0)
         for (std::size_t i = 0; i != count; ++i)
             if (const auto from = buffers[i].live.until + 1; from < static_cast<std::int64_t>(steps) && random(2) == 0)
-                made.buffers.revivals.push_back({i, {from, from + 1 + static_cast<std::int64_t>(random(steps - static_cast<std::uint64_t>(from)))}});
+                made.buffers.revivals.push_back(
+                    {i,
+                     {from, from + 1 + static_cast<std::int64_t>(random(steps - static_cast<std::uint64_t>(from)))}});
     const auto pairs = [&](std::vector<allot::plan_pair>& to) {
         for (std::uint64_t k = 1 + random(2); k-- != 0;)
             if (const std::size_t a = random.index(count), b = random.index(count); a != b) to.push_back({a, b});
@@ -278,7 +284,8 @@ owner draw(std::uint64_t seed) {
     for (std::size_t m = 0; m != memories; ++m) {
         const bool without_end = random(m + 1 == memories ? 2 : 8) == 0;
         made.memories.push_back({.capacity = without_end ? unlimited : random((tight ? 2 : 3) * largest) * made.scale,
-                                 .align = aligned && random(3) == 0 ? std::uint64_t{1} << random(4) : 1, .cost = cost});
+                                 .align = aligned && random(3) == 0 ? std::uint64_t{1} << random(4) : 1,
+                                 .cost = cost});
         cost += random(3) == 0 ? random(1000) : random(3);
     }
     // A reserved range in one of the memories.
@@ -304,12 +311,14 @@ owner draw(std::uint64_t seed) {
 
 /// Numbers of problems by outcome.
 struct counts {
-    std::uint64_t problems = 0, refused = 0, possible = 0, nowhere = 0, optimal = 0, feasible = 0, least = 0, proved = 0, unknown = 0;
+    std::uint64_t problems = 0, refused = 0, possible = 0, nowhere = 0, optimal = 0, feasible = 0, least = 0,
+                  proved = 0, unknown = 0;
 };
 /// Returns the first false claim, or an empty string if all are true.
 std::string false_claim(const owner& given, std::uint64_t effort, every_plan& plans, std::optional<std::uint64_t> least,
                         counts& seen) {
-    const auto made = allot::plan_memories(given.problem(), {.effort = effort, .remember = effort < 1000 ? 0u : 1u << 10});
+    const auto made =
+        allot::plan_memories(given.problem(), {.effort = effort, .remember = effort < 1000 ? 0u : 1u << 10});
     if (!made) {
         ++seen.refused;
         const plan_refusal reason = made.error().reason;
@@ -329,7 +338,8 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
     seen.possible += least.has_value();
     const bool complete = made->status == plan_status::optimal || made->status == plan_status::feasible;
     if (complete != (unplaced == 0)) return "status";
-    if (least && made->bound > *least) return "bound " + std::to_string(made->bound) + " above " + std::to_string(*least);
+    if (least && made->bound > *least)
+        return "bound " + std::to_string(made->bound) + " above " + std::to_string(*least);
     if (complete) {
         if (!least) return "the enumeration knows less";
         if (cost < *least) return "the enumeration is dearer";
@@ -354,7 +364,9 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
 
 TEST_CASE("memories proof: all claims agree with the enumeration of all plans") {
     const char* const named = std::getenv("ALLOT_PROBLEMS");
-    const std::uint64_t rounds = named != nullptr ? std::strtoull(named, nullptr, 10) : problems::times(1) == 1 ? 100'000 : 10'000'000;
+    const std::uint64_t rounds = named != nullptr          ? std::strtoull(named, nullptr, 10)
+                                 : problems::times(1) == 1 ? 100'000
+                                                           : 10'000'000;
     constexpr std::uint64_t efforts[] = {0, 60, 1000, 10'000, allot::memories_options{}.effort};
     constexpr std::uint64_t every[] = {1, 4, 40, 5000, 20'000};
     constexpr std::size_t most = std::size(efforts) - 1;
@@ -373,7 +385,9 @@ TEST_CASE("memories proof: all claims agree with the enumeration of all plans") 
             const std::string claim = false_claim(given, efforts[e], plans, least, seen[e]);
             decided = undecided() == before;
             if (claim.empty()) continue;
-            if (++found <= 20) FAIL_CHECK("problem ", round, ", effort ", efforts[e], ": ", claim, "; ", text(given), least ? "least " + std::to_string(*least) : "no plan");
+            if (++found <= 20)
+                FAIL_CHECK("problem ", round, ", effort ", efforts[e], ": ", claim, "; ", text(given),
+                           least ? "least " + std::to_string(*least) : "no plan");
         }
     }
     CHECK(found == 0);
@@ -384,7 +398,8 @@ TEST_CASE("memories proof: all claims agree with the enumeration of all plans") 
         CHECK(seen[e].unknown == 0);
     }
     for (std::size_t e = 0; e != std::size(efforts); ++e)
-        MESSAGE("effort ", efforts[e], ": ", seen[e].problems, " problems, ", seen[e].refused, " refused, ", seen[e].possible, " possible: ",
-                seen[e].optimal, " optimal, ", seen[e].feasible, " feasible, ", seen[e].least, " at the least cost, ", seen[e].nowhere,
+        MESSAGE("effort ", efforts[e], ": ", seen[e].problems, " problems, ", seen[e].refused, " refused, ",
+                seen[e].possible, " possible: ", seen[e].optimal, " optimal, ", seen[e].feasible, " feasible, ",
+                seen[e].least, " at the least cost, ", seen[e].nowhere,
                 " with a buffer nowhere; impossible: ", seen[e].proved, " proved, ", seen[e].unknown, " not");
 }

@@ -118,7 +118,8 @@ private:
             const plan_memory& memory = problem_.memories[m];
             if (!problem_.allowed.empty() && (problem_.allowed[i] >> m & 1) == 0) continue;
             const std::uint64_t align = std::max(buffer.align, memory.align);
-            const std::uint64_t here = cost + memory.cost * buffer.size * (problem_.uses.empty() ? 1 : problem_.uses[i]);
+            const std::uint64_t here =
+                cost + memory.cost * buffer.size * (problem_.uses.empty() ? 1 : problem_.uses[i]);
             if (memory.capacity == unlimited) {  // every buffer has room
                 places_[i] = {m, 1000 * i, buffer.size};
                 place(i + 1, here);
@@ -134,7 +135,8 @@ private:
         const auto& buffers = problem_.buffers.buffers;
         for (std::size_t j = 0; j != i; ++j)
             if (places_[i].memory == places_[j].memory && buffers[i].live.overlaps(buffers[j].live) &&
-                places_[i].offset < places_[j].offset + places_[j].size && places_[j].offset < places_[i].offset + places_[i].size)
+                places_[i].offset < places_[j].offset + places_[j].size &&
+                places_[j].offset < places_[i].offset + places_[i].size)
                 return true;
         return false;
     }
@@ -145,7 +147,8 @@ private:
 };
 
 // The fast memory has six bytes. The two large buffers do not fit together, and the second one has more uses.
-constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {2, 5}}, {.size = 2, .live = {0, 5}, .align = 2}};
+constexpr plan_buffer known[] = {
+    {.size = 4, .live = {0, 3}}, {.size = 4, .live = {2, 5}}, {.size = 2, .live = {0, 5}, .align = 2}};
 constexpr plan_memory fast_and_slow[] = {{.capacity = 6, .cost = 1}, {.cost = 10}};
 constexpr std::uint64_t known_uses[] = {1, 3, 1};
 constexpr memories_problem known_problem{.buffers = {.buffers = known}, .memories = fast_and_slow, .uses = known_uses};
@@ -192,7 +195,8 @@ TEST_CASE("spill: small problems are never below the least cost and mostly reach
         }
         const bool three = round % 2 != 0;
         std::vector<plan_memory> memories{{.capacity = 4 + random() % 5, .cost = random() % 3}};
-        if (three) memories.push_back({.capacity = 3 + random() % 5, .align = std::uint64_t{1} << random() % 2, .cost = 3});
+        if (three)
+            memories.push_back({.capacity = 3 + random() % 5, .align = std::uint64_t{1} << random() % 2, .cost = 3});
         memories.push_back({.capacity = random() % 2 != 0 ? unlimited : 6, .cost = 7});
         memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
         if (round % 4 < 2) problem.uses = uses;
@@ -253,11 +257,14 @@ TEST_CASE("spill: random problems with all constraints") {
         allowed[10] = 2;
         allowed[11] = 6;
         allowed[3] = 5;
-        const plan_memory memories[] = {
-            {.capacity = 300, .align = 32, .cost = 1}, {.capacity = 400, .align = 4, .cost = 4}, {.align = 64, .cost = 10}};
+        const plan_memory memories[] = {{.capacity = 300, .align = 32, .cost = 1},
+                                        {.capacity = 400, .align = 4, .cost = 4},
+                                        {.align = 64, .cost = 10}};
         const memories_problem problem{
             .buffers = {.buffers = buffers, .revivals = revivals, .fixed = fixed, .together = together, .apart = apart},
-            .memories = memories, .uses = uses, .allowed = allowed};
+            .memories = memories,
+            .uses = uses,
+            .allowed = allowed};
         const auto made = allot::plan_memories(problem, {.effort = 20'000});
         REQUIRE(made);
         check_plan(problem, *made);
@@ -327,7 +334,8 @@ TEST_CASE("spill: the workspace of space_of_memories suffices for any search_at_
         std::vector<allot::memory_needs> needs(2);
         REQUIRE(allot::plan_memories_into(problem, places, needs, workspace, options));
         const auto is_touched = [](const auto& array, std::size_t from) {
-            return std::any_of(array.begin() + static_cast<std::ptrdiff_t>(from), array.end(), [](auto n) { return n != 77; });
+            return std::any_of(array.begin() + static_cast<std::ptrdiff_t>(from), array.end(),
+                               [](auto n) { return n != 77; });
         };
         CAPTURE(search_at_most);
         CHECK_FALSE(is_touched(words, space.words));
@@ -372,7 +380,9 @@ TEST_CASE("spill: a hole below a buffer that shrinks ends at the capacity") {
     for (const std::uint64_t effort : {0u, 60u, 1000u, 150'000u}) {
         const memories_problem problem{
             .buffers = {.buffers = buffers, .revivals = again, .fixed = fixed, .together = together},
-            .memories = memories, .uses = uses, .allowed = allowed};
+            .memories = memories,
+            .uses = uses,
+            .allowed = allowed};
         const auto made = allot::plan_memories(problem, {.effort = effort, .remember = effort < 1000 ? 0u : 1u << 10});
         REQUIRE(made);
         check_plan(problem, *made);
@@ -382,8 +392,10 @@ TEST_CASE("spill: a hole below a buffer that shrinks ends at the capacity") {
 
 TEST_CASE("spill: a few buffers get an optimal plan or a proof that none exists") {
     // Each buffer fits the first memory alone. The planner must find the right subset.
-    const plan_buffer buffers[] = {{.size = 2, .live = {7, 8}, .align = 2}, {.size = 3, .live = {7, 8}},
-                                   {.size = 5, .live = {5, 7}, .align = 4}, {.size = 1, .live = {6, 8}, .align = 4}};
+    const plan_buffer buffers[] = {{.size = 2, .live = {7, 8}, .align = 2},
+                                   {.size = 3, .live = {7, 8}},
+                                   {.size = 5, .live = {5, 7}, .align = 4},
+                                   {.size = 1, .live = {6, 8}, .align = 4}};
     const std::uint64_t allowed[] = {3, 2, 1, 3};
     for (const std::uint64_t last : {4u, 3u}) {
         const plan_memory memories[] = {{.capacity = 7, .cost = 2}, {.capacity = last, .cost = 741}};
@@ -397,7 +409,8 @@ TEST_CASE("spill: a few buffers get an optimal plan or a proof that none exists"
 }
 
 TEST_CASE("spill: an infeasible plan names the buffer or the step") {
-    const plan_buffer buffers[] = {{.size = 4, .live = {0, 2}}, {.size = 9, .live = {5, 6}}, {.size = 3, .live = {0, 2}}};
+    const plan_buffer buffers[] = {
+        {.size = 4, .live = {0, 2}}, {.size = 9, .live = {5, 6}}, {.size = 3, .live = {0, 2}}};
     const plan_memory memories[] = {{.capacity = 8, .cost = 1}, {.capacity = 20, .cost = 5}};
     const std::uint64_t first_only[] = {3, 1, 3};
     const memories_problem masked{.buffers = {.buffers = buffers}, .memories = memories, .allowed = first_only};
@@ -434,10 +447,12 @@ TEST_CASE("spill: an infeasible plan names the buffer or the step") {
 TEST_CASE("spill: learns to keep a buffer in the fast memory if the slow one has no room") {
     // The uses alone suggest to keep b in the first memory. Then a, which has fewer uses, collides with c in the
     // second memory.
-    const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {1, 3}}, {.size = 10, .live = {0, 1}}};
+    const plan_buffer buffers[] = {
+        {.size = 10, .live = {0, 2}}, {.size = 10, .live = {1, 3}}, {.size = 10, .live = {0, 1}}};
     const plan_memory memories[] = {{.capacity = 10, .cost = 0}, {.capacity = 10, .cost = 1}};
     const std::uint64_t uses[] = {3, 5, 1}, allowed[] = {3, 3, 2};
-    const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories, .uses = uses, .allowed = allowed};
+    const memories_problem problem{
+        .buffers = {.buffers = buffers}, .memories = memories, .uses = uses, .allowed = allowed};
     const auto made = allot::plan_memories(problem);
     REQUIRE(made);
     check_plan(problem, *made);
@@ -466,7 +481,8 @@ TEST_CASE("spill: a progress callback sees the cost fall and stops the planner")
     REQUIRE(all);
     CHECK(calls > 0);
     int asked = 0;  // once: a stopped planner does not continue
-    const auto ended = allot::plan_memories(problem, {.effort = 60'000}, [&](allot::memories_progress) { return ++asked == 1; });
+    const auto ended =
+        allot::plan_memories(problem, {.effort = 60'000}, [&](allot::memories_progress) { return ++asked == 1; });
     CHECK(asked == 1);
     REQUIRE(ended);
     check_plan(problem, *ended);
@@ -480,7 +496,8 @@ TEST_CASE("spill: a progress callback sees fewer unplaced buffers and then a low
     for (int round = 0; round != 40; ++round) {
         CAPTURE(round);
         const auto buffers = problems::random_buffers(random, 30, 20, 100);
-        const plan_memory memories[] = {{.capacity = 100 + random() % 300}, {.capacity = 150, .cost = 1}, {.capacity = 100, .cost = 9}};
+        const plan_memory memories[] = {
+            {.capacity = 100 + random() % 300}, {.capacity = 150, .cost = 1}, {.capacity = 100, .cost = 9}};
         const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
         allot::memories_progress last{.cost = UINT64_MAX, .unplaced = buffers.size()};
         bool several = false;
@@ -502,7 +519,8 @@ TEST_CASE("spill: effort improves plans of more than search_at_most buffers") {
     std::vector<plan_buffer> buffers;
     while (buffers.size() != 2500) {
         const auto from = static_cast<std::int64_t>(random() % 2500);
-        buffers.push_back({.size = 1 + random() % 1000, .live = {from, from + 1 + static_cast<std::int64_t>(random() % 100)}});
+        buffers.push_back(
+            {.size = 1 + random() % 1000, .live = {from, from + 1 + static_cast<std::int64_t>(random() % 100)}});
     }
     const plan_memory memories[] = {{.capacity = 15'000}, {.cost = 1}};
     const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories};
@@ -544,7 +562,8 @@ TEST_CASE("spill: effort bounds the work for tens of thousands of buffers") {
     std::vector<std::int64_t> change(60'001);
     for (const plan_buffer& buffer : buffers) {
         change[static_cast<std::size_t>(buffer.live.from)] += static_cast<std::int64_t>(buffer.size);
-        change[static_cast<std::size_t>(std::min<std::int64_t>(buffer.live.until, 60'000))] -= static_cast<std::int64_t>(buffer.size);
+        change[static_cast<std::size_t>(std::min<std::int64_t>(buffer.live.until, 60'000))] -=
+            static_cast<std::int64_t>(buffer.size);
     }
     std::int64_t live = 0, most = 0;
     for (const std::int64_t each : change) most = std::max(most, live += each);
@@ -559,27 +578,36 @@ TEST_CASE("spill: rejects an invalid problem with a reason") {
     CHECK(allot::plan_memories({.buffers = {}, .memories = one})->status == plan_status::optimal);
     CHECK(reason({.buffers = {.buffers = known}, .memories = {}}) == allot::plan_error{plan_refusal::not_a_memory, 0});
     const plan_memory cheaper[] = {{.cost = 2}, {.cost = 1}}, crooked[] = {{.align = 3}};
-    CHECK(reason({.buffers = {.buffers = known}, .memories = cheaper}) == allot::plan_error{plan_refusal::not_a_memory, 1});
-    CHECK(reason({.buffers = {.buffers = known}, .memories = crooked}) == allot::plan_error{plan_refusal::not_a_memory, 0});
+    CHECK(reason({.buffers = {.buffers = known}, .memories = cheaper}) ==
+          allot::plan_error{plan_refusal::not_a_memory, 1});
+    CHECK(reason({.buffers = {.buffers = known}, .memories = crooked}) ==
+          allot::plan_error{plan_refusal::not_a_memory, 0});
     const std::vector<plan_memory> many(65);
-    CHECK(reason({.buffers = {.buffers = known}, .memories = many}) == allot::plan_error{plan_refusal::not_a_memory, 65});
+    CHECK(reason({.buffers = {.buffers = known}, .memories = many}) ==
+          allot::plan_error{plan_refusal::not_a_memory, 65});
     const std::uint64_t two[] = {1, 1}, all_of_both[] = {3, 3, 3};
-    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .uses = two}).reason == plan_refusal::not_for_each_buffer);
-    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .allowed = two}).reason == plan_refusal::not_for_each_buffer);
+    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .uses = two}).reason ==
+          plan_refusal::not_for_each_buffer);
+    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .allowed = two}).reason ==
+          plan_refusal::not_for_each_buffer);
     const allot::plan_fixed first[] = {{0, 0}}, odd[] = {{0, 3}}, colliding[] = {{0, 0}, {1, 2}};
     CHECK(reason({.buffers = {.buffers = known, .fixed = first}, .memories = fast_and_slow, .allowed = all_of_both}) ==
           allot::plan_error{plan_refusal::fixed_in_no_one_memory, 0});
-    CHECK(allot::plan_memories({.buffers = {.buffers = known, .fixed = first}, .memories = one})->places[0].offset == 0);
+    CHECK(allot::plan_memories({.buffers = {.buffers = known, .fixed = first}, .memories = one})->places[0].offset ==
+          0);
     const plan_memory coarse[] = {{.capacity = 100, .align = 4}};
     CHECK(reason({.buffers = {.buffers = known, .fixed = odd}, .memories = coarse}) ==
           allot::plan_error{plan_refusal::fixed_misaligned, 0});
-    CHECK(reason({.buffers = {.buffers = known, .fixed = colliding}, .memories = one}).reason == plan_refusal::contradiction);
+    CHECK(reason({.buffers = {.buffers = known, .fixed = colliding}, .memories = one}).reason ==
+          plan_refusal::contradiction);
     const allot::plan_reserved reserved[] = {{0, 1}};
-    CHECK(reason({.buffers = {.buffers = known, .reserved = reserved}, .memories = one}).reason == plan_refusal::unsupported);
+    CHECK(reason({.buffers = {.buffers = known, .reserved = reserved}, .memories = one}).reason ==
+          plan_refusal::unsupported);
     const plan_memory dear[] = {{.cost = UINT64_MAX / 2}};
     CHECK(reason({.buffers = {.buffers = known}, .memories = dear}).reason == plan_refusal::too_large);
     const std::uint64_t often[] = {UINT64_MAX, 1, 1};
-    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .uses = often}) == allot::plan_error{plan_refusal::too_large, 0});
+    CHECK(reason({.buffers = {.buffers = known}, .memories = one, .uses = often}) ==
+          allot::plan_error{plan_refusal::too_large, 0});
     const plan_buffer crooked_buffer[] = {{.size = 1, .live = {0, 1}, .align = 3}};
     CHECK(reason({.buffers = {.buffers = crooked_buffer}, .memories = one}).reason == plan_refusal::not_an_alignment);
 }
@@ -588,19 +616,23 @@ TEST_CASE("plan_memories_into: rejects a small workspace and accepts one of spac
     const allot::memories_options options{.effort = 1000, .remember = 16};
     memory_place places[std::size(known)];
     allot::memory_needs needs[2];
-    CHECK(allot::plan_memories_into(known_problem, places, needs, {}, options).error().reason == plan_refusal::workspace_too_small);
-    allot::plan_heap workspace{allot::space_of_memories(known_problem, options)};
-    CHECK(allot::plan_memories_into(known_problem, places, std::span{needs}.first(1), workspace, options).error().reason ==
+    CHECK(allot::plan_memories_into(known_problem, places, needs, {}, options).error().reason ==
           plan_refusal::workspace_too_small);
+    allot::plan_heap workspace{allot::space_of_memories(known_problem, options)};
+    CHECK(allot::plan_memories_into(known_problem, places, std::span{needs}.first(1), workspace, options)
+              .error()
+              .reason == plan_refusal::workspace_too_small);
     const auto made = allot::plan_memories_into(known_problem, places, needs, workspace, options);
     REQUIRE(made);
     CHECK(made->cost == 54);
     // A workspace may contain any data: here that of another problem, whose last buffers are fixed.
-    const plan_buffer buffers[] = {{.size = 4, .live = {0, 3}}, {.size = 4, .live = {1, 2}}, {.size = 4, .live = {0, 3}}};
+    const plan_buffer buffers[] = {
+        {.size = 4, .live = {0, 3}}, {.size = 4, .live = {1, 2}}, {.size = 4, .live = {0, 3}}};
     const allot::plan_fixed fixed[] = {{1, 4}, {2, 8}}, moved[] = {{1, 8}, {2, 4}};
     const std::uint64_t allowed[] = {3, 1, 1};
     const plan_memory memories[] = {{.capacity = 12}, {.cost = 1}};
-    allot::memories_problem problem{.buffers = {.buffers = buffers, .fixed = fixed}, .memories = memories, .allowed = allowed};
+    allot::memories_problem problem{
+        .buffers = {.buffers = buffers, .fixed = fixed}, .memories = memories, .allowed = allowed};
     allot::plan_heap used{allot::space_of_memories(problem, options)};
     CHECK(allot::plan_memories_into(problem, places, needs, used, options)->cost == 0);
     problem.buffers.fixed = moved;
@@ -619,9 +651,10 @@ TEST_CASE("spill: spilled bytes of a public collection are close to the optimum 
         std::uint64_t at_three_quarters, at_half;  // capacities as fractions of a MiB
     };
     constexpr known_optimum optima[] = {
-        {'A', 683'008, 5'934'080},   {'B', 759'808, 6'111'232},   {'C', 759'808, 5'167'104},    {'D', 312'320, 1'123'328},
-        {'E', 2'580'480, 8'010'752}, {'F', 2'442'240, 6'821'888}, {'G', 2'418'688, 6'805'504},  {'H', 1'856'512, 6'157'312},
-        {'I', 11'079'680, 23'019'520}, {'J', 487'424, 2'212'864}, {'K', 28'837'888, 44'636'160}};
+        {'A', 683'008, 5'934'080},   {'B', 759'808, 6'111'232},    {'C', 759'808, 5'167'104},
+        {'D', 312'320, 1'123'328},   {'E', 2'580'480, 8'010'752},  {'F', 2'442'240, 6'821'888},
+        {'G', 2'418'688, 6'805'504}, {'H', 1'856'512, 6'157'312},  {'I', 11'079'680, 23'019'520},
+        {'J', 487'424, 2'212'864},   {'K', 28'837'888, 44'636'160}};
     const auto folder = std::filesystem::absolute(__FILE__).parent_path() / "../../../shared/data/minimalloc";
     if (!std::filesystem::exists(folder)) {
         MESSAGE("skipped: there is no collection of problems next to the repository");

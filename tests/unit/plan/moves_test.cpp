@@ -34,7 +34,9 @@ struct owner {
     std::vector<plan_access> accesses{};
     std::vector<std::uint64_t> allowed{};
 
-    [[nodiscard]] moves_problem problem() const { return {{.buffers = buffers, .memories = memories, .allowed = allowed}, accesses}; }
+    [[nodiscard]] moves_problem problem() const {
+        return {{.buffers = buffers, .memories = memories, .allowed = allowed}, accesses};
+    }
 };
 
 /// Sufficient effort for a few buffers.
@@ -61,8 +63,11 @@ void check_plan(const moves_problem& problem, const moves_plan& made, const allo
     CAPTURE(found.which);
     CHECK(static_cast<int>(found.kind) == 0);
     std::uint64_t cost = 0, copied = 0, spilled = 0;
-    const auto cost_in = [&](std::size_t piece) { return problem.memories.memories[made.pieces[piece].place.memory].cost; };
-    for (std::size_t a = 0; a != problem.accesses.size(); ++a) cost += buffers[problem.accesses[a].buffer].size * cost_in(made.piece_of[a]);
+    const auto cost_in = [&](std::size_t piece) {
+        return problem.memories.memories[made.pieces[piece].place.memory].cost;
+    };
+    for (std::size_t a = 0; a != problem.accesses.size(); ++a)
+        cost += buffers[problem.accesses[a].buffer].size * cost_in(made.piece_of[a]);
     for (const allot::plan_copy& copy : made.copies) {
         cost += copy.size * (cost_in(copy.from) + cost_in(copy.to));
         copied += copy.size;
@@ -73,7 +78,8 @@ void check_plan(const moves_problem& problem, const moves_plan& made, const allo
         if (piece.place.memory != 0) is_spilled[piece.buffer] = true;
         auto& need = needs[piece.place.memory];
         need.peak = std::max(need.peak, piece.place.offset + piece.place.size);
-        need.align = std::max({need.align, buffers[piece.buffer].align, problem.memories.memories[piece.place.memory].align});
+        need.align =
+            std::max({need.align, buffers[piece.buffer].align, problem.memories.memories[piece.place.memory].align});
     }
     for (std::size_t i = 0; i != buffers.size(); ++i) spilled += is_spilled[i] ? buffers[i].size : 0;
     CHECK(made.cost == cost);
@@ -107,28 +113,41 @@ std::uint64_t least_by_load(const moves_problem& problem) {
             const bool comes = step == buffers[i].live.from && [&] {
                 std::int64_t first_read = INT64_MAX, first_write = INT64_MAX;
                 for (const plan_access& access : problem.accesses)
-                    if (access.buffer == i) (access.writes ? first_write : first_read) = std::min(access.step, access.writes ? first_write : first_read);
+                    if (access.buffer == i)
+                        (access.writes ? first_write : first_read) =
+                            std::min(access.step, access.writes ? first_write : first_read);
                 return first_read <= first_write && first_read != INT64_MAX;
             }();
             const std::uint64_t size = buffers[i].size;
-            const unsigned barred = problem.memories.allowed.empty() ? 0U : both & ~static_cast<unsigned>(problem.memories.allowed[i]);
+            const unsigned barred =
+                problem.memories.allowed.empty() ? 0U : both & ~static_cast<unsigned>(problem.memories.allowed[i]);
             std::map<std::pair<state, std::uint64_t>, std::uint64_t> next;
-            const auto copies = [](unsigned from, unsigned to) { return static_cast<std::uint64_t>(std::popcount(to & ~from)); };
+            const auto copies = [](unsigned from, unsigned to) {
+                return static_cast<std::uint64_t>(std::popcount(to & ~from));
+            };
             for (const auto& [key, cost] : loaded) {
                 const auto& [where, load] = key;
                 for (const unsigned held : comes ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{where[i]})
                     for (unsigned before = 0; before <= both; ++before) {
-                        if ((before & barred) != 0 || (before & held) != held || (held == none && before != none) || (reads != 0 && before == none)) continue;
-                        const std::uint64_t read_cost = reads == 0 ? 0 : memories[(before & fast) != 0 ? 0 : 1].cost * reads;
-                        for (const unsigned written : writes != 0 ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{before})
+                        if ((before & barred) != 0 || (before & held) != held || (held == none && before != none) ||
+                            (reads != 0 && before == none))
+                            continue;
+                        const std::uint64_t read_cost =
+                            reads == 0 ? 0 : memories[(before & fast) != 0 ? 0 : 1].cost * reads;
+                        for (const unsigned written :
+                             writes != 0 ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{before})
                             for (unsigned after = 0; after <= both; ++after) {
-                                if ((after & barred) != 0 || (after & written) != written || (written == none && after != none)) continue;
+                                if ((after & barred) != 0 || (after & written) != written ||
+                                    (written == none && after != none))
+                                    continue;
                                 const bool is_fast = ((before | after) & fast) != 0;
                                 const std::uint64_t used = load + (is_fast ? size : 0);
                                 if (used > capacity) continue;
-                                const std::uint64_t write_cost = writes == 0 ? 0 : memories[written == fast ? 0 : 1].cost * writes;
+                                const std::uint64_t write_cost =
+                                    writes == 0 ? 0 : memories[written == fast ? 0 : 1].cost * writes;
                                 const std::uint64_t sum =
-                                    cost + size * (read_cost + write_cost + copy * (copies(held, before) + copies(written, after)));
+                                    cost + size * (read_cost + write_cost +
+                                                   copy * (copies(held, before) + copies(written, after)));
                                 for (unsigned kept = 0; kept <= both; ++kept) {
                                     if ((kept & ~after) != 0) continue;
                                     state becomes = where;
@@ -163,7 +182,10 @@ std::vector<plan_access> random_accesses(std::mt19937& random, const problems::o
         if (born) made.push_back({i, lives[0].from, true});
         for (std::size_t k = 1 + random() % most; k-- != 0;) {
             const allot::lifetime live = lives[random() % lives.size()];
-            made.push_back({i, live.from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(live.until - live.from)), random() % 5 == 0});
+            made.push_back(
+                {i,
+                 live.from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(live.until - live.from)),
+                 random() % 5 == 0});
         }
     }
     std::shuffle(made.begin(), made.end(), random);
@@ -174,7 +196,8 @@ std::vector<plan_access> random_accesses(std::mt19937& random, const problems::o
 
 TEST_CASE("moves: a buffer with early and late accesses leaves for a large buffer and comes back") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {3, 7}}};
-    const plan_access accesses[] = {{0, 0, true}, {0, 1}, {0, 1}, {0, 2}, {0, 7}, {0, 8}, {0, 9}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
+    const plan_access accesses[] = {{0, 0, true}, {0, 1},       {0, 1}, {0, 2}, {0, 7}, {0, 8},
+                                    {0, 9},       {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
     const plan_memory memories[] = {{.capacity = 10}, {.cost = 1}};
     const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
     const auto made = allot::plan_moves(problem, quick);
@@ -196,7 +219,8 @@ TEST_CASE("moves: a buffer with early and late accesses leaves for a large buffe
 
 TEST_CASE("moves: a constant of two distant layers is copied in twice and never out") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {3, 7}}};
-    const plan_access accesses[] = {{0, 1}, {0, 1}, {0, 1}, {0, 8}, {0, 8}, {0, 8}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
+    const plan_access accesses[] = {{0, 1}, {0, 1},       {0, 1}, {0, 8}, {0, 8},
+                                    {0, 8}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
     const plan_memory memories[] = {{.capacity = 10}, {.cost = 1}};
     const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
     const auto made = allot::plan_moves(problem, quick);
@@ -213,8 +237,10 @@ TEST_CASE("moves: a constant of two distant layers is copied in twice and never 
 }
 
 TEST_CASE("moves: contents written once are copied out once") {
-    const plan_buffer buffers[] = {{.size = 6, .live = {0, 15}}, {.size = 8, .live = {3, 6}}, {.size = 8, .live = {8, 12}}};
-    std::vector<plan_access> accesses{{0, 0, true}, {0, 1}, {0, 1}, {0, 6}, {0, 6}, {0, 7}, {0, 7}, {0, 12}, {0, 13}, {0, 14}};
+    const plan_buffer buffers[] = {
+        {.size = 6, .live = {0, 15}}, {.size = 8, .live = {3, 6}}, {.size = 8, .live = {8, 12}}};
+    std::vector<plan_access> accesses{{0, 0, true}, {0, 1}, {0, 1},  {0, 6},  {0, 6},
+                                      {0, 7},       {0, 7}, {0, 12}, {0, 13}, {0, 14}};
     for (const std::int64_t step : {3, 4, 5}) accesses.push_back({1, step, step == 3});
     for (const std::int64_t step : {8, 9, 10, 11}) accesses.push_back({2, step, step == 8});
     const plan_memory memories[] = {{.capacity = 10}, {.cost = 1}};
@@ -281,8 +307,9 @@ TEST_CASE("moves: small problems are never below the optimum by load and mostly 
         whole_sum += static_cast<double>(made->whole_cost);
         bound_sum += static_cast<double>(made->bound);
     }
-    MESSAGE("at the best by load: ", best, ", better than whole lives: ", better, " of ", rounds, "; cost over the least: ",
-            sum / least_sum, ", of whole lives: ", whole_sum / least_sum, ", the bound: ", bound_sum / least_sum);
+    MESSAGE("at the best by load: ", best, ", better than whole lives: ", better, " of ", rounds,
+            "; cost over the least: ", sum / least_sum, ", of whole lives: ", whole_sum / least_sum,
+            ", the bound: ", bound_sum / least_sum);
     CHECK(bound_sum > 0.5 * least_sum);
     CHECK(best > rounds / 2);
     CHECK(better > rounds / 4);
@@ -326,17 +353,23 @@ TEST_CASE("moves: random problems with all constraints are valid with any effort
     for (int round = 0; round != rounds; ++round) {
         owner given;
         const auto seed = static_cast<std::uint64_t>(round);
-        given.buffers = round % 2 == 0 ? problems::simple(seed, 40, 60, 40, 100) : problems::constrained(seed, 40, 60, 40, 100);
+        given.buffers =
+            round % 2 == 0 ? problems::simple(seed, 40, 60, 40, 100) : problems::constrained(seed, 40, 60, 40, 100);
         given.buffers.reserved.clear();
         given.buffers.fixed.clear();
-        given.memories = {{.capacity = 200 + random() % 400, .align = std::uint64_t{1} << random() % 4, .cost = random() % 2}};
+        given.memories = {
+            {.capacity = 200 + random() % 400, .align = std::uint64_t{1} << random() % 4, .cost = random() % 2}};
         if (round % 3 == 0) given.memories.push_back({.capacity = 300, .cost = 2 + random() % 3});
         given.memories.push_back({.capacity = round % 5 == 0 ? 2000 : plan_memory{}.capacity, .align = 2, .cost = 6});
         if (round % 2 != 0) {
             for (int pairs = 3; pairs-- != 0;)
                 if (const std::size_t a = random() % 40, b = (a + 1) % 40; true) {
-                    const auto apart = [&](const allot::plan_pair& each) { return each.first == a || each.second == a || each.first == b || each.second == b; };
-                    const auto lives_again = [&](const allot::plan_revival& each) { return each.buffer == a || each.buffer == b; };
+                    const auto apart = [&](const allot::plan_pair& each) {
+                        return each.first == a || each.second == a || each.first == b || each.second == b;
+                    };
+                    const auto lives_again = [&](const allot::plan_revival& each) {
+                        return each.buffer == a || each.buffer == b;
+                    };
                     if (std::none_of(given.buffers.apart.begin(), given.buffers.apart.end(), apart) &&
                         std::none_of(given.buffers.revivals.begin(), given.buffers.revivals.end(), lives_again))
                         given.buffers.together.push_back({a, b});
@@ -363,7 +396,8 @@ TEST_CASE("moves: random problems with all constraints are valid with any effort
 namespace {
 
 constexpr plan_buffer known[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {3, 7}}};
-constexpr plan_access known_accesses[] = {{0, 0, true}, {0, 1}, {0, 1}, {0, 2}, {0, 7}, {0, 8}, {0, 9}, {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
+constexpr plan_access known_accesses[] = {{0, 0, true}, {0, 1},       {0, 1}, {0, 2}, {0, 7}, {0, 8},
+                                          {0, 9},       {1, 3, true}, {1, 4}, {1, 5}, {1, 6}};
 constexpr plan_memory fast_and_slow[] = {{.capacity = 10, .align = 2}, {.cost = 1}};
 constexpr moves_problem known_problem{{.buffers = {.buffers = known}, .memories = fast_and_slow}, known_accesses};
 
@@ -396,7 +430,8 @@ TEST_CASE("moves: rejects an invalid problem") {
     problem.memories.memories = dear;
     CHECK(reason(problem).reason == plan_refusal::too_large);
     const plan_buffer never[] = {{.size = 1, .live = {3, 3}}};
-    CHECK(reason({{.buffers = {.buffers = never}, .memories = fast_and_slow}}) == allot::plan_error{plan_refusal::empty_lifetime, 0});
+    CHECK(reason({{.buffers = {.buffers = never}, .memories = fast_and_slow}}) ==
+          allot::plan_error{plan_refusal::empty_lifetime, 0});
 }
 
 TEST_CASE("moves: no buffers and no accesses and one memory and no room") {
@@ -438,7 +473,8 @@ TEST_CASE("moves: buffers that do not fit for their whole lives may fit while in
 TEST_CASE("moves: steps and costs at the limits of their types") {
     constexpr std::int64_t first = INT64_MIN, last = INT64_MAX;
     const plan_buffer buffers[] = {{.size = 6, .live = {first, last}}, {.size = 8, .live = {-5, 7}}};
-    const plan_access accesses[] = {{0, first, true}, {0, first + 1}, {0, first + 1}, {0, last - 1}, {0, last - 1}, {0, last - 1}, {1, -5, true}, {1, 3}, {1, 6}};
+    const plan_access accesses[] = {{0, first, true}, {0, first + 1}, {0, first + 1}, {0, last - 1}, {0, last - 1},
+                                    {0, last - 1},    {1, -5, true},  {1, 3},         {1, 6}};
     for (const std::uint64_t cost : {std::uint64_t{1}, std::uint64_t{1} << 21, std::uint64_t{1} << 48}) {
         const plan_memory memories[] = {{.capacity = 10}, {.cost = cost}};
         const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
@@ -463,7 +499,8 @@ TEST_CASE("moves: plans are deterministic and a progress callback stops the plan
     CHECK(one->cost < one->whole_cost);
 
     int calls = 0;
-    const auto stopped = allot::plan_moves(given.problem(), quick, [&](allot::memories_progress) { return ++calls == 1; });
+    const auto stopped =
+        allot::plan_moves(given.problem(), quick, [&](allot::memories_progress) { return ++calls == 1; });
     REQUIRE(stopped);
     CHECK(calls == 1);
     CHECK(allot::validate_moves(given.problem(), *stopped).kind == moves_violation_kind::none);
@@ -508,7 +545,8 @@ TEST_CASE("validate_moves: finds each violation") {
     // A fixed buffer has one piece.
     const std::uint64_t allowed[] = {1, 3};
     const allot::plan_fixed fixed[] = {{0, 0}};
-    const moves_problem problem{{.buffers = {.buffers = known, .fixed = fixed}, .memories = fast_and_slow, .allowed = allowed}, known_accesses};
+    const moves_problem problem{
+        {.buffers = {.buffers = known, .fixed = fixed}, .memories = fast_and_slow, .allowed = allowed}, known_accesses};
     const auto stays = allot::plan_moves(problem, quick);
     REQUIRE(stays);
     CHECK(stays->copies.empty());

@@ -23,7 +23,8 @@ plan plan_pages(const allot::plan_problem& problem, std::uint64_t page_size) {
     REQUIRE(used);
     made.used = *used;
     allot::plan_heap checking{allot::validate_pages_space(problem, made.used)};
-    CHECK(allot::validate_pages(problem, page_size, made.first, made.pages, made.used, checking) == allot::pages_violation{});
+    CHECK(allot::validate_pages(problem, page_size, made.first, made.pages, made.used, checking) ==
+          allot::pages_violation{});
     return made;
 }
 
@@ -48,7 +49,8 @@ constexpr std::uint32_t pages_in_a_constant() {
     std::array<std::uint32_t, 5> pages{};
     const auto used = allot::plan_pages(a_few, 100, first, pages, memory);
     allot::plan_storage<allot::validate_pages_space(a_few, 3)> checking;
-    const bool right = first == std::array<std::uint32_t, 5>{0, 2, 3, 5, 5} && pages == std::array<std::uint32_t, 5>{0, 1, 2, 0, 1} &&
+    const bool right = first == std::array<std::uint32_t, 5>{0, 2, 3, 5, 5} &&
+                       pages == std::array<std::uint32_t, 5>{0, 1, 2, 0, 1} &&
                        allot::validate_pages(a_few, 100, first, pages, 3, checking) == allot::pages_violation{};
     return used && right ? *used : 0;
 }
@@ -58,7 +60,8 @@ static_assert(pages_in_a_constant() == 3);
 
 TEST_CASE("pages: the number is minimal and live buffers share no page") {
     for (std::size_t seed = 1; seed != problems::times(2000); ++seed) {
-        const problems::owner problem = problems::simple(seed, seed < 300 ? 1 + seed % 50 : 1 + seed % 7, 40, 1 + seed % 30, 1000);
+        const problems::owner problem =
+            problems::simple(seed, seed < 300 ? 1 + seed % 50 : 1 + seed % 7, 40, 1 + seed % 30, 1000);
         const std::uint64_t page = seed < 300 ? 64 : 1 + seed % 333;
         const plan made = plan_pages(problem, page);
         CHECK(made.used == bound(problem, page));
@@ -72,7 +75,8 @@ TEST_CASE("pages: the number is minimal and live buffers share no page") {
             }
             for (std::size_t j = 0; j != i; ++j)
                 if (problem.buffers[i].live.overlaps(problem.buffers[j].live))
-                    for (std::uint32_t at = made.first[j]; at != made.first[j + 1]; ++at) CHECK_FALSE(own[made.pages[at]]);
+                    for (std::uint32_t at = made.first[j]; at != made.first[j + 1]; ++at)
+                        CHECK_FALSE(own[made.pages[at]]);
         }
     }
 }

@@ -37,12 +37,9 @@ bool is_valid(const allot::plan_problem& problem, const allot::memory_plan& made
 
 // Five buffers whose largest sum is 12. They fit 12 bytes, but not in their given order. Such cases are part of
 // collections of packing problems.
-constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}},
-                                 {.size = 4, .live = {3, 9}},
-                                 {.size = 4, .live = {0, 9}},
-                                 {.size = 4, .live = {9, 21}},
-                                 {.size = 8, .live = {0, 21}},
-                                 {.size = 3, .live = {21, 30}, .align = 4}};
+constexpr plan_buffer known[] = {{.size = 4, .live = {0, 3}},  {.size = 4, .live = {3, 9}},
+                                 {.size = 4, .live = {0, 9}},  {.size = 4, .live = {9, 21}},
+                                 {.size = 8, .live = {0, 21}}, {.size = 3, .live = {21, 30}, .align = 4}};
 constexpr auto layout = allot::plan<known>();
 static_assert(layout.peak == 16 && layout.bound == 16 && layout.status == plan_status::optimal && layout.align == 4);
 
@@ -171,7 +168,8 @@ TEST_CASE("plan: random problems with all constraints") {
 
 TEST_CASE("plan: buffers that are together share an offset and keep their sizes and lifetimes") {
     // c lives at the same time as b only. It is above the end of b, within the bytes of a.
-    const plan_buffer buffers[] = {{.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
+    const plan_buffer buffers[] = {
+        {.size = 64, .live = {0, 2}}, {.size = 32, .live = {1, 4}}, {.size = 32, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
     for (const std::uint64_t effort : {0u, 1000u}) {
@@ -185,7 +183,8 @@ TEST_CASE("plan: buffers that are together share an offset and keep their sizes 
 }
 
 TEST_CASE("plan: other buffers use the bytes of merged buffers between their lifetimes") {
-    const plan_buffer buffers[] = {{.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
+    const plan_buffer buffers[] = {
+        {.size = 10, .live = {0, 1}}, {.size = 10, .live = {5, 6}}, {.size = 10, .live = {2, 3}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = together};
     for (const std::uint64_t effort : {0u, 1000u}) {
@@ -215,7 +214,8 @@ TEST_CASE("plan: an error names a given buffer and not a merged one") {
 }
 
 TEST_CASE("plan: a buffer without bytes is apart from nothing") {
-    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 0, .live = {0, 1}}, {.size = 6, .live = {0, 1}}};
+    const plan_buffer buffers[] = {
+        {.size = 0, .live = {0, 1}}, {.size = 0, .live = {0, 1}}, {.size = 6, .live = {0, 1}}};
     const allot::plan_pair none[] = {{0, 1}};
     const auto made = allot::plan({.buffers = buffers, .apart = none}, {.capacity = 6});
     REQUIRE(made);
@@ -231,7 +231,8 @@ TEST_CASE("plan: a buffer without bytes is apart from nothing") {
 }
 
 TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
-    const plan_buffer buffers[] = {{.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
+    const plan_buffer buffers[] = {
+        {.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
     const allot::plan_fixed fixed[] = {{0, 9}};
     const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
     std::vector<std::uint64_t> wide(1000), offsets(3);
@@ -266,7 +267,8 @@ TEST_CASE("plan: a progress callback sees the peak fall and stops the planner") 
     });
     REQUIRE(all);
     if (all->status != plan_status::optimal) CHECK(calls > 0);
-    const auto ended = allot::plan(problem, {.effort = 30'000, .remember = 1024}, [](allot::plan_progress) { return true; });
+    const auto ended =
+        allot::plan(problem, {.effort = 30'000, .remember = 1024}, [](allot::plan_progress) { return true; });
     REQUIRE(ended);
     CHECK(is_valid(problem, *ended));
     CHECK(ended->peak >= all->peak);
@@ -308,8 +310,8 @@ TEST_CASE("plan: buffers that are together accept lifetimes and sizes in any ord
     const allot::plan_pair together[] = {{0, 1}};
     do {
         CAPTURE(lives[0].from);
-        const std::vector<plan_buffer> buffers{{5, lives[0]}, {2, {6, 7}}, {3, {0, 1}}, {3, {4, 6}}, {6, {6, 7}},
-                                               {3, {7, 9}},   {3, {13, 14}}, {8, {10, 12}}};
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {2, {6, 7}}, {3, {0, 1}},   {3, {4, 6}},
+                                               {6, {6, 7}},   {3, {7, 9}}, {3, {13, 14}}, {8, {10, 12}}};
         std::vector<allot::plan_revival> revivals;
         for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
         const allot::plan_problem problem{.buffers = buffers, .revivals = revivals, .together = together};

@@ -46,7 +46,8 @@ private:
 };
 
 /// Returns buffers that live for up to a third of `steps`.
-inline std::vector<allot::plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps, std::uint64_t largest) {
+inline std::vector<allot::plan_buffer> random_buffers(std::mt19937& random, std::size_t count, std::int64_t steps,
+                                                      std::uint64_t largest) {
     std::vector<allot::plan_buffer> buffers;
     while (buffers.size() != count) {
         const auto from = static_cast<std::int64_t>(random()) % steps;
@@ -69,7 +70,8 @@ struct owner {
 };
 
 /// Returns buffers with one lifetime each, which begins in [0, steps).
-inline owner simple(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest, std::uint64_t largest) {
+inline owner simple(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest,
+                    std::uint64_t largest) {
     random draw{seed};
     owner made;
     for (std::size_t i = 0; i != count; ++i) {
@@ -81,7 +83,8 @@ inline owner simple(std::uint64_t seed, std::size_t count, std::uint64_t steps, 
 }
 
 /// Returns a problem with all constraints except `together`. Fixed buffers and reserved ranges do not collide.
-inline owner constrained(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest, std::uint64_t largest) {
+inline owner constrained(std::uint64_t seed, std::size_t count, std::uint64_t steps, std::uint64_t longest,
+                         std::uint64_t largest) {
     owner made = simple(seed, count, steps, longest, largest);
     random draw{seed + 1000};
     std::uint64_t slot = 0;  // of the size of the largest buffer; each is used at most once
@@ -95,7 +98,8 @@ inline owner constrained(std::uint64_t seed, std::size_t count, std::uint64_t st
         if (draw(8) == 0) made.fixed.push_back({i, slot_size * (slot += 1 + draw(3))});
         if (const std::size_t other = draw.index(count); other != i && draw(4) == 0) made.apart.push_back({i, other});
     }
-    for (std::uint64_t i = draw(4); i-- != 0;) made.reserved.push_back({slot_size * (slot += 1 + draw(3)), draw(slot_size)});
+    for (std::uint64_t i = draw(4); i-- != 0;)
+        made.reserved.push_back({slot_size * (slot += 1 + draw(3)), draw(slot_size)});
     return made;
 }
 
@@ -115,7 +119,8 @@ inline bool live_at_once(const allot::plan_problem& problem, std::size_t a, std:
 inline bool share_bytes(std::uint64_t a, std::uint64_t a_size, std::uint64_t b, std::uint64_t b_size) {
     return a_size != 0 && b_size != 0 && a < b + b_size && b < a + a_size;
 }
-inline bool share_bytes(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::size_t a, std::size_t b) {
+inline bool share_bytes(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::size_t a,
+                        std::size_t b) {
     return share_bytes(offsets[a], problem.buffers[a].size, offsets[b], problem.buffers[b].size);
 }
 
@@ -132,7 +137,8 @@ inline std::vector<std::size_t> groups(const allot::plan_problem& problem) {
 }
 
 /// Checks every rule for each pair. Precondition: no sum wraps.
-inline bool keeps_all_rules(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity) {
+inline bool keeps_all_rules(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets,
+                            std::uint64_t capacity) {
     const std::vector<std::size_t> group = groups(problem);
     for (std::size_t i = 0; i != offsets.size(); ++i) {
         const auto& buffer = problem.buffers[i];
@@ -140,7 +146,8 @@ inline bool keeps_all_rules(const allot::plan_problem& problem, const std::vecto
         for (const auto& range : problem.reserved)
             if (share_bytes(offsets[i], buffer.size, range.offset, range.size)) return false;
         for (std::size_t j = 0; j != i; ++j)
-            if (group[i] != group[j] && live_at_once(problem, i, j) && share_bytes(problem, offsets, i, j)) return false;
+            if (group[i] != group[j] && live_at_once(problem, i, j) && share_bytes(problem, offsets, i, j))
+                return false;
     }
     for (const auto& fixed : problem.fixed)
         if (offsets[fixed.buffer] != fixed.offset) return false;
@@ -179,7 +186,8 @@ inline std::uint64_t optimum(const allot::plan_problem& problem) {
                     if (!placed[other] || !share_bytes(problem, offsets, now, other)) continue;
                     if (live_at_once(problem, now, other)) return true;
                     for (const auto& pair : problem.apart)
-                        if ((pair.first == now && pair.second == other) || (pair.first == other && pair.second == now)) return true;
+                        if ((pair.first == now && pair.second == other) || (pair.first == other && pair.second == now))
+                            return true;
                 }
                 return false;
             };
@@ -217,7 +225,8 @@ constexpr std::array<allot::plan_buffer, 454> carved() {
     }
     for (std::size_t i = 0; i != count; ++i)
         made[i] = {(pieces[i].top - pieces[i].bottom) * 1024,
-                   {static_cast<std::int64_t>(pieces[i].from), static_cast<std::int64_t>(pieces[i].until)}, 1};
+                   {static_cast<std::int64_t>(pieces[i].from), static_cast<std::int64_t>(pieces[i].until)},
+                   1};
     return made;
 }
 
@@ -231,7 +240,9 @@ inline owner read(const std::string& path) {
         long long from = 0, until = 0;
         unsigned long long size = 0;
         const auto comma = line.find(',');
-        if (comma == std::string::npos || std::sscanf(line.c_str() + comma, ",%lld,%lld,%llu", &from, &until, &size) != 3) return {};
+        if (comma == std::string::npos ||
+            std::sscanf(line.c_str() + comma, ",%lld,%lld,%llu", &from, &until, &size) != 3)
+            return {};
         made.buffers.push_back({size, {from, until}, 1});
     }
     return made;

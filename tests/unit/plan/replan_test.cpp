@@ -29,7 +29,8 @@ std::vector<std::uint64_t> offsets_of(const std::vector<plan_place>& places) {
 }
 
 /// Returns the number of unchanged buffers with another offset.
-std::size_t count_moved(const allot::plan_problem& problem, const std::vector<plan_place>& before, const std::vector<plan_place>& after) {
+std::size_t count_moved(const allot::plan_problem& problem, const std::vector<plan_place>& before,
+                        const std::vector<plan_place>& after) {
     std::size_t moved = 0;
     for (std::size_t i = 0; i != before.size(); ++i)
         moved += before[i].offset != allot::unplaced.offset && before[i].size == problem.buffers[i].size &&
@@ -89,7 +90,9 @@ change changed(owner problem, std::uint64_t seed) {
         const std::size_t i = draw.index(now.before.size());
         if (const std::uint64_t what = draw(3); what == 0) now.problem.buffers[i].size += 1 + draw(20);
         else if (what == 1) now.before[i] = allot::unplaced;
-        else now.problem.buffers[i].live.until += 1 + static_cast<std::int64_t>(draw(3)), now.before[i] = allot::unplaced;
+        else
+            now.problem.buffers[i].live.until += 1 + static_cast<std::int64_t>(draw(3)),
+                now.before[i] = allot::unplaced;
     }
     return now;
 }
@@ -146,8 +149,7 @@ TEST_CASE("replan: random problems with all constraints") {
     for (std::uint64_t seed = 1; seed != 30; ++seed) {
         CAPTURE(seed);
         owner problem = problems::constrained(seed, 24, 20, 8, 100);
-        for (std::size_t i = 0; i + 1 < 24; i += 5)
-            problem.together.push_back({i, i + 1});
+        for (std::size_t i = 0; i + 1 < 24; i += 5) problem.together.push_back({i, i + 1});
         // Buffers are together and apart, or together and fixed at two offsets.
         if (!allot::plan(problem, quick)) continue;
         const change now = changed(problem, seed);
@@ -158,7 +160,8 @@ TEST_CASE("replan: random problems with all constraints") {
             // A buffer lives longer now.
             if (!made && made.error().reason == plan_refusal::overlapping_lifetimes) continue;
             if (!made) {  // fixed buffers collide, or a group grew and overlaps others
-                CHECK((made.error().reason == plan_refusal::contradiction || made.error().reason == plan_refusal::too_few_moves));
+                CHECK((made.error().reason == plan_refusal::contradiction ||
+                       made.error().reason == plan_refusal::too_few_moves));
                 CHECK(last == UINT64_MAX);
                 continue;
             }
@@ -178,7 +181,8 @@ namespace {
 //     │ 0 │     │
 //   4 ├───┤  2  ├───┐
 //   0 └───┴─────┴─3─┘
-const plan_buffer four[] = {{.size = 8, .live = {0, 2}}, {.size = 4, .live = {0, 4}}, {.size = 8, .live = {2, 4}}, {.size = 4, .live = {4, 6}}};
+const plan_buffer four[] = {
+    {.size = 8, .live = {0, 2}}, {.size = 4, .live = {0, 4}}, {.size = 8, .live = {2, 4}}, {.size = 4, .live = {4, 6}}};
 const std::vector<plan_place> four_places{{0, 8}, {8, 4}, {0, 8}, {0, 4}};
 }  // namespace
 
@@ -223,7 +227,8 @@ TEST_CASE("replan: known cases") {
 }
 
 TEST_CASE("replan: buffers that are together move together and each counts") {
-    const plan_buffer buffers[] = {{.size = 4, .live = {0, 2}}, {.size = 4, .live = {1, 3}}, {.size = 8, .live = {0, 3}}};
+    const plan_buffer buffers[] = {
+        {.size = 4, .live = {0, 2}}, {.size = 4, .live = {1, 3}}, {.size = 8, .live = {0, 3}}};
     const allot::plan_pair in_place[] = {{0, 1}};
     const allot::plan_problem problem{.buffers = buffers, .together = in_place};
     // The last grew; 8 bytes below it are free if the two move.
@@ -260,12 +265,14 @@ TEST_CASE("replan: no old plan and no effort and invalid input") {
     plan_place places[4];
     CHECK(allot::replan_into(problem, four_places, 0, places, {}).error().reason == plan_refusal::workspace_too_small);
     allot::plan_heap workspace{allot::space_of_replan(problem, four_places, 0, {})};
-    CHECK(allot::replan_into(problem, four_places, 0, std::span{places}.first(3), workspace).error().reason == plan_refusal::workspace_too_small);
+    CHECK(allot::replan_into(problem, four_places, 0, std::span{places}.first(3), workspace).error().reason ==
+          plan_refusal::workspace_too_small);
     REQUIRE(allot::replan_into(problem, four_places, 0, places, workspace));
     CHECK(std::vector<plan_place>(std::begin(places), std::end(places)) == four_places);
 
     // Invalid places: these buffers count as changed.
-    const plan_buffer aligned[] = {{.size = 4, .live = {0, 2}, .align = 8}, {.size = 4, .live = {0, 2}}, {.size = 4, .live = {0, 2}}};
+    const plan_buffer aligned[] = {
+        {.size = 4, .live = {0, 2}, .align = 8}, {.size = 4, .live = {0, 2}}, {.size = 4, .live = {0, 2}}};
     const allot::plan_reserved reserved[] = {{.offset = 32, .size = 8}};
     const allot::plan_fixed fixed[] = {{2, 16}};
     const std::vector<plan_place> nowhere{{4, 4}, {36, 4}, {UINT64_MAX - 2, 4}};
@@ -326,7 +333,8 @@ TEST_CASE("replan: a grown buffer with a larger alignment leaves a misaligned pl
 }
 
 TEST_CASE("replan: a new buffer that is together with an old one does not count as moved") {
-    const plan_buffer buffers[] = {{.size = 10, .live = {0, 2}}, {.size = 10, .live = {2, 4}}, {.size = 10, .live = {0, 4}}};
+    const plan_buffer buffers[] = {
+        {.size = 10, .live = {0, 2}}, {.size = 10, .live = {2, 4}}, {.size = 10, .live = {0, 4}}};
     const allot::plan_pair together[] = {{0, 1}};
     const allot::plan_fixed fixed[] = {{2, 0}};
     const plan_place places[] = {{0, 10}, {0, 10}, {0, 10}};

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-using allot::detail::packing_search;
 using allot::plan_buffer;
 using allot::plan_problem;
+using allot::detail::packing_search;
 using allot::detail::search_answer;
 using allot::detail::search_result;
 
@@ -36,10 +36,11 @@ constexpr bool share_time(const plan_problem& problem, std::size_t a, std::size_
     });
 }
 
-constexpr bool collide(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::size_t a, std::size_t b) {
+constexpr bool collide(const plan_problem& problem, std::span<const std::uint64_t> offsets, std::size_t a,
+                       std::size_t b) {
     const auto &one = problem.buffers[a], &other = problem.buffers[b];
-    return one.size != 0 && other.size != 0 && offsets[a] < offsets[b] + other.size && offsets[b] < offsets[a] + one.size &&
-           share_time(problem, a, b);
+    return one.size != 0 && other.size != 0 && offsets[a] < offsets[b] + other.size &&
+           offsets[b] < offsets[a] + one.size && share_time(problem, a, b);
 }
 
 /// Returns whether these offsets are a plan within `capacity`.
@@ -48,8 +49,8 @@ constexpr bool is_plan(const plan_problem& problem, std::span<const std::uint64_
         if (offsets[b] % problem.buffers[b].align != 0) return false;
         if (offsets[b] > capacity || problem.buffers[b].size > capacity - offsets[b]) return false;
         for (const auto& range : problem.reserved)
-            if (problem.buffers[b].size != 0 && range.size != 0 && range.offset < offsets[b] + problem.buffers[b].size &&
-                offsets[b] < range.offset + range.size)
+            if (problem.buffers[b].size != 0 && range.size != 0 &&
+                range.offset < offsets[b] + problem.buffers[b].size && offsets[b] < range.offset + range.size)
                 return false;
         for (std::size_t a = 0; a < b; ++a)
             if (collide(problem, offsets, a, b)) return false;
@@ -114,7 +115,8 @@ private:
     std::vector<std::uint64_t> wide_;
     std::vector<std::uint32_t> narrow_;
 };
-planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000, std::size_t memo = 1024) {
+planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000,
+             std::size_t memo = 1024) {
     search_arrays arrays{problem, memo};
     packing_search search{problem, arrays.workspace()};
     planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
@@ -156,7 +158,8 @@ small_problem random_problem(std::mt19937& dice, unsigned with) {
         return allot::lifetime{from, from + 1 + throw_dice(4)};
     };
     for (std::size_t b = 0; b < count; ++b)
-        problem.buffers.push_back({1 + throw_dice(4), life(), (with & with_alignments) != 0 ? 1u << throw_dice(3) : 1u});
+        problem.buffers.push_back(
+            {1 + throw_dice(4), life(), (with & with_alignments) != 0 ? 1u << throw_dice(3) : 1u});
     const auto any = [&] { return std::size_t{throw_dice(static_cast<unsigned>(count))}; };
     if ((with & with_revivals) != 0)
         for (unsigned k = throw_dice(3); k > 0; --k) problem.revivals.push_back({any(), life()});
@@ -218,7 +221,8 @@ TEST_CASE("search: reassembles a rectangle that was cut into pieces") {
             const std::size_t k = dice() % pieces.size();
             piece rest = pieces[k];
             if (dice() % 2 == 0 && rest.until - rest.from > 1) {
-                rest.from = pieces[k].until = rest.from + 1 + static_cast<std::int64_t>(dice()) % (rest.until - rest.from - 1);
+                rest.from = pieces[k].until =
+                    rest.from + 1 + static_cast<std::int64_t>(dice()) % (rest.until - rest.from - 1);
             } else if (rest.size > 1) {
                 rest.size -= pieces[k].size = 1 + dice() % (rest.size - 1);
             } else {
@@ -266,10 +270,25 @@ TEST_CASE("search: remembering failed states changes no answer") {
 
 TEST_CASE("search: remembers a failed state with the lowest offsets of its buffers") {
     // Both fit. Without the lowest offsets, the search confused these states with failed ones.
-    const std::array<plan_buffer, 8> eight{{{3, {1, 2}, 4}, {3, {1, 4}}, {6, {0, 2}, 4}, {7, {2, 5}}, {7, {0, 3}, 2},
-                                            {8, {1, 4}, 2}, {8, {2, 3}, 2}, {6, {0, 2}, 4}}};
-    const std::array<plan_buffer, 11> eleven{{{5, {1, 2}}, {4, {2, 3}, 2}, {1, {3, 5}}, {1, {0, 2}}, {1, {2, 3}, 2}, {3, {3, 4}, 2},
-                                              {5, {3, 4}, 4}, {1, {3, 5}, 4}, {5, {0, 1}, 2}, {4, {0, 1}}, {5, {0, 1}, 4}}};
+    const std::array<plan_buffer, 8> eight{{{3, {1, 2}, 4},
+                                            {3, {1, 4}},
+                                            {6, {0, 2}, 4},
+                                            {7, {2, 5}},
+                                            {7, {0, 3}, 2},
+                                            {8, {1, 4}, 2},
+                                            {8, {2, 3}, 2},
+                                            {6, {0, 2}, 4}}};
+    const std::array<plan_buffer, 11> eleven{{{5, {1, 2}},
+                                              {4, {2, 3}, 2},
+                                              {1, {3, 5}},
+                                              {1, {0, 2}},
+                                              {1, {2, 3}, 2},
+                                              {3, {3, 4}, 2},
+                                              {5, {3, 4}, 4},
+                                              {1, {3, 5}, 4},
+                                              {5, {0, 1}, 2},
+                                              {4, {0, 1}},
+                                              {5, {0, 1}, 4}}};
     for (const std::size_t memo : {0u, 4096u}) {
         CHECK(find({.buffers = eight}, 35, 3000, memo).result.answer == search_answer::found);
         CHECK(find({.buffers = eleven}, 15, 3000, memo).result.answer == search_answer::found);
@@ -281,7 +300,8 @@ TEST_CASE("search: buffers without bytes or lifetimes get an offset and block no
     const planned plan = find({.buffers = buffers}, 4);
     CHECK(plan.result.answer == search_answer::found);
     CHECK(is_plan({.buffers = buffers}, plan.offsets, 4));
-    CHECK(find({.buffers = buffers}, 3).result.answer == search_answer::infeasible);  // the one that never lives has a size
+    CHECK(find({.buffers = buffers}, 3).result.answer ==
+          search_answer::infeasible);  // the one that never lives has a size
 
     const std::array<allot::plan_pair, 1> apart{{{2, 3}}};  // live or not
     CHECK(find({.buffers = buffers, .apart = apart}, 7).result.answer == search_answer::found);
@@ -294,7 +314,8 @@ TEST_CASE("search: the lifetimes of a buffer may be in any order") {
     const auto is_before = [](const allot::lifetime& a, const allot::lifetime& b) { return a.from < b.from; };
     do {
         CAPTURE(lives[0].from);
-        const std::vector<plan_buffer> buffers{{5, lives[0]}, {3, {0, 1}}, {3, {4, 6}}, {3, {7, 9}}, {3, {13, 14}}, {8, {10, 12}}};
+        const std::vector<plan_buffer> buffers{{5, lives[0]}, {3, {0, 1}},   {3, {4, 6}},
+                                               {3, {7, 9}},   {3, {13, 14}}, {8, {10, 12}}};
         std::vector<allot::plan_revival> revivals;
         for (std::size_t k = 1; k != lives.size(); ++k) revivals.push_back({0, lives[k]});
         check_lowest({.buffers = buffers, .revivals = revivals}, 8);
@@ -315,14 +336,17 @@ TEST_CASE("search: a buffer with many lifetimes") {
 
 TEST_CASE("search: sizes and steps at the limits of their types") {
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-    constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(), late = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t early = std::numeric_limits<std::int64_t>::min(),
+                           late = std::numeric_limits<std::int64_t>::max();
     const std::array<plan_buffer, 2> two{{{most / 2, {early, late}}, {most / 2 + 1, {0, 1}}}};
     CHECK(find({.buffers = two}, most).result.answer == search_answer::found);
     CHECK(find({.buffers = two}, most - 1).result.answer == search_answer::infeasible);
-    const std::array<plan_buffer, 3> wrap{{{most, {early, late}}, {most, {early, late}}, {2, {0, 1}, std::uint64_t{1} << 63}}};
+    const std::array<plan_buffer, 3> wrap{
+        {{most, {early, late}}, {most, {early, late}}, {2, {0, 1}, std::uint64_t{1} << 63}}};
     CHECK(find({.buffers = wrap}, most).result.answer == search_answer::infeasible);
     CHECK(allot::plan({.buffers = wrap}).error().reason == allot::plan_refusal::too_large);
-    const std::array<plan_buffer, 3> aligned{{{2, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}}}};
+    const std::array<plan_buffer, 3> aligned{
+        {{2, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}, std::uint64_t{1} << 63}, {1, {0, 1}}}};
     CHECK(find({.buffers = aligned}, most).result.answer == search_answer::found);
     CHECK(find({.buffers = aligned}, (std::uint64_t{1} << 63) + 1).result.answer == search_answer::found);
     CHECK(find({.buffers = aligned}, std::uint64_t{1} << 63).result.answer == search_answer::infeasible);
@@ -337,14 +361,12 @@ TEST_CASE("search: rejects a malformed problem and writes nothing") {
     const std::array<allot::plan_fixed, 1> nobody{{{2, 0}}}, beyond{{{0, ~std::uint64_t{0} - 1}}};
     const std::array<allot::plan_pair, 1> pair{{{0, 2}}}, itself{{{1, 1}}}, good{{{0, 1}}};
     const std::array<allot::plan_reserved, 1> wraps{{{2, ~std::uint64_t{0}}}};
-    for (const plan_problem& problem : {plan_problem{.buffers = odd}, plan_problem{.buffers = unaligned},
-                                        plan_problem{.buffers = buffers, .revivals = revival},
-                                        plan_problem{.buffers = buffers, .fixed = nobody},
-                                        plan_problem{.buffers = buffers, .fixed = beyond},
-                                        plan_problem{.buffers = buffers, .apart = pair},
-                                        plan_problem{.buffers = buffers, .apart = itself},
-                                        plan_problem{.buffers = buffers, .together = good},
-                                        plan_problem{.buffers = buffers, .reserved = wraps}}) {
+    for (const plan_problem& problem :
+         {plan_problem{.buffers = odd}, plan_problem{.buffers = unaligned},
+          plan_problem{.buffers = buffers, .revivals = revival}, plan_problem{.buffers = buffers, .fixed = nobody},
+          plan_problem{.buffers = buffers, .fixed = beyond}, plan_problem{.buffers = buffers, .apart = pair},
+          plan_problem{.buffers = buffers, .apart = itself}, plan_problem{.buffers = buffers, .together = good},
+          plan_problem{.buffers = buffers, .reserved = wraps}}) {
         const planned plan = find(problem, 100);
         CHECK(plan.result == search_result{});
         CHECK(plan.offsets[0] == 77);
@@ -354,8 +376,10 @@ TEST_CASE("search: rejects a malformed problem and writes nothing") {
     CHECK(packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
     search_arrays memory{problem, 1024}, uneven{problem, 3};
     CHECK(packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == search_answer::malformed);
-    CHECK(packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
-    CHECK(packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::found);
+    CHECK(packing_search{problem, uneven.workspace()}.find(8, std::span{offsets}.first(2), 100).answer ==
+          search_answer::malformed);
+    CHECK(packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer ==
+          search_answer::found);
 }
 
 namespace {
@@ -418,9 +442,11 @@ constexpr std::array<instance, 7> instances{{
     {7, {{{3, {10, 11}}, {2, {1, 6}}, {5, {1, 3}}, {2, {5, 12}}, {1, {10, 12}}, {5, {7, 9}}}}, 6},
 }};
 
-constexpr allot::plan_options searched{.effort = 2000, .remember = 16}, searched_to_fit{.capacity = 14, .effort = 2000, .remember = 16};
+constexpr allot::plan_options searched{.effort = 2000, .remember = 16},
+    searched_to_fit{.capacity = 14, .effort = 2000, .remember = 16};
 template <std::size_t Which>
-constexpr plan_problem problem_of_instance{.buffers = std::span{instances[Which].buffers}.first(instances[Which].count)};
+constexpr plan_problem problem_of_instance{.buffers =
+                                               std::span{instances[Which].buffers}.first(instances[Which].count)};
 template <std::size_t Which, allot::plan_options Options = searched>
 constexpr auto compiled = allot::plan<problem_of_instance<Which>, Options>();
 template <std::size_t Which>
@@ -470,7 +496,8 @@ TEST_CASE("search: the plan at compile time equals the plan at run time") {
 // ---------------------------------------------------------
 
 TEST_CASE("search: the eleven hard instances of MiniMalloc fit their capacity") {
-    const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
+    const std::string source = __FILE__,
+                      folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
     if (!std::ifstream{folder + "A.1048576.csv"}) {
         std::puts("skipped: no ../shared/data/minimalloc next to the repository");
         return;
@@ -487,7 +514,8 @@ TEST_CASE("search: the eleven hard instances of MiniMalloc fit their capacity") 
 }
 
 TEST_CASE("search: nine of the eleven hard instances are proved optimal") {
-    const std::string source = __FILE__, folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
+    const std::string source = __FILE__,
+                      folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
     if (!std::ifstream{folder + "A.1048576.csv"}) {
         std::puts("skipped: no ../shared/data/minimalloc next to the repository");
         return;

@@ -76,7 +76,8 @@ struct compiled {
     static constexpr std::array<plan_memory, count> memories = [] {
         problems::random draw{Seed + 100};
         std::array<plan_memory, count> made{};
-        for (std::size_t m = 0; m != count; ++m) made[m] = {.capacity = 3 + draw(12), .align = 1u + draw(2), .cost = m * m};
+        for (std::size_t m = 0; m != count; ++m)
+            made[m] = {.capacity = 3 + draw(12), .align = 1u + draw(2), .cost = m * m};
         if (Seed % 4 == 0) made.back().capacity = plan_memory{}.capacity;
         return made;
     }();

@@ -20,7 +20,8 @@ allot::pages_violation validate(const allot::plan_problem& problem, std::uint64_
 }
 
 paged plan(const allot::plan_problem& problem, std::uint64_t page_size) {
-    paged made{std::vector<std::uint32_t>(problem.buffers.size() + 1), std::vector<std::uint32_t>(*allot::pages_in_all(problem, page_size))};
+    paged made{std::vector<std::uint32_t>(problem.buffers.size() + 1),
+               std::vector<std::uint32_t>(*allot::pages_in_all(problem, page_size))};
     allot::plan_heap memory{allot::pages_space(problem)};
     made.count = *allot::plan_pages(problem, page_size, made.first, made.pages, memory);
     REQUIRE(validate(problem, page_size, made) == allot::pages_violation{});
@@ -29,7 +30,9 @@ paged plan(const allot::plan_problem& problem, std::uint64_t page_size) {
 
 /// Returns whether the reported violation is real. Compares every pair.
 bool is_so(const problems::owner& problem, std::uint64_t page_size, const paged& made, allot::pages_violation said) {
-    const auto list = [&](std::size_t i) { return std::vector(made.pages.begin() + made.first[i], made.pages.begin() + made.first[i + 1]); };
+    const auto list = [&](std::size_t i) {
+        return std::vector(made.pages.begin() + made.first[i], made.pages.begin() + made.first[i + 1]);
+    };
     const auto has_twice = [&](std::size_t i) {
         auto mine = list(i);
         std::sort(mine.begin(), mine.end());
@@ -45,7 +48,8 @@ bool is_so(const problems::owner& problem, std::uint64_t page_size, const paged&
         return std::any_of(mine.begin(), mine.end(), [&](std::uint32_t page) { return page >= made.count; });
     };
     switch (said.kind) {
-        case kind::wrong_number: return list(said.first).size() != (problem.buffers[said.first].size + page_size - 1) / page_size;
+        case kind::wrong_number:
+            return list(said.first).size() != (problem.buffers[said.first].size + page_size - 1) / page_size;
         case kind::no_such_page: return too_high(said.first);
         case kind::twice: return has_twice(said.first);
         case kind::overlap: return said.first != said.second && share(said.first, said.second);
@@ -99,7 +103,8 @@ TEST_CASE("validate_pages: finds one shared page among tens of thousands of buff
         const std::size_t victim = draw.index(problem.buffers.size());
         if (wrong.first[victim] == wrong.first[victim + 1]) continue;
         std::size_t thief = 0;
-        while (thief == victim || !problem.buffers[thief].live.overlaps(problem.buffers[victim].live) || wrong.first[thief] == wrong.first[thief + 1])
+        while (thief == victim || !problem.buffers[thief].live.overlaps(problem.buffers[victim].live) ||
+               wrong.first[thief] == wrong.first[thief + 1])
             ++thief;
         wrong.pages[wrong.first[thief]] = wrong.pages[wrong.first[victim + 1] - 1];
         const allot::pages_violation said = validate(problem, 4096, wrong);
@@ -141,7 +146,8 @@ TEST_CASE("validate_pages: reports invalid and unsupported problems and missing 
     CHECK(with([](auto& other, auto&) { other.together = {{0, 1}}; }).kind == kind::unsupported);
     CHECK(with([](auto& other, auto&) { other.apart = {{0, 1}}; }).kind == kind::unsupported);
     CHECK(with([](auto& other, auto&) { other.reserved = {{0, 1}}; }).kind == kind::unsupported);
-    CHECK(with([](auto& other, auto&) { other.buffers[1].align = 3; }) == allot::pages_violation{kind::bad_problem, 1, 0});
+    CHECK(with([](auto& other, auto&) { other.buffers[1].align = 3; }) ==
+          allot::pages_violation{kind::bad_problem, 1, 0});
     CHECK(with([](auto&, auto& made) { made.first.pop_back(); }) == allot::pages_violation{kind::lists_missing, 2, 0});
     CHECK(with([](auto&, auto& made) { made.first.clear(); }).kind == kind::lists_missing);
     CHECK(with([](auto&, auto& made) { made.first[1] = 5; }) == allot::pages_violation{kind::lists_missing, 0, 0});
@@ -154,5 +160,6 @@ TEST_CASE("validate_pages: reports invalid and unsupported problems and missing 
     --space.words;
     allot::plan_heap small{space};
     CHECK(allot::validate_pages(view, 64, right.first, right.pages, 4, small).kind == kind::workspace_too_small);
-    CHECK(allot::validate_pages(view, 64, right.first, right.pages, ~std::uint32_t{0}, small).kind == kind::workspace_too_small);
+    CHECK(allot::validate_pages(view, 64, right.first, right.pages, ~std::uint32_t{0}, small).kind ==
+          kind::workspace_too_small);
 }

@@ -15,7 +15,8 @@ allot::plan_violation validate(const allot::plan_problem& problem, const std::ve
 }
 
 /// Returns whether the reported violation is real.
-bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity, allot::plan_violation said) {
+bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>& offsets, std::uint64_t capacity,
+           allot::plan_violation said) {
     const std::size_t a = said.first, b = said.second;
     const auto has = [&](std::span<const allot::plan_pair> pairs) {
         return std::any_of(pairs.begin(), pairs.end(), [&](auto pair) { return pair.first == a && pair.second == b; });
@@ -29,10 +30,11 @@ bool is_so(const allot::plan_problem& problem, const std::vector<std::uint64_t>&
         case kind::not_together: return has(problem.together) && offsets[a] != offsets[b];
         case kind::not_apart: return has(problem.apart) && problems::share_bytes(problem, offsets, a, b);
         case kind::reserved:
-            return problems::share_bytes(offsets[a], problem.buffers[a].size, problem.reserved[b].offset, problem.reserved[b].size);
+            return problems::share_bytes(offsets[a], problem.buffers[a].size, problem.reserved[b].offset,
+                                         problem.reserved[b].size);
         case kind::overlap:
-            return a != b && problems::groups(problem)[a] != problems::groups(problem)[b] && problems::live_at_once(problem, a, b) &&
-                   problems::share_bytes(problem, offsets, a, b);
+            return a != b && problems::groups(problem)[a] != problems::groups(problem)[b] &&
+                   problems::live_at_once(problem, a, b) && problems::share_bytes(problem, offsets, a, b);
         default: return false;
     }
 }
@@ -62,7 +64,8 @@ TEST_CASE("validate: agrees with a check of every pair and reports a real violat
         for (std::uint64_t i = draw(3); i-- != 0;) problem.together.push_back({draw.index(count), draw.index(count)});
         std::vector<std::uint64_t> offsets;
         const std::uint64_t room = 1 + draw(200);  // too small or large enough
-        for (const auto& buffer : problem.buffers) offsets.push_back(draw(64) == 0 ? draw(room) : draw(room) / buffer.align * buffer.align);
+        for (const auto& buffer : problem.buffers)
+            offsets.push_back(draw(64) == 0 ? draw(room) : draw(room) / buffer.align * buffer.align);
         for (const auto& pair : problem.together)
             if (draw(4) != 0) offsets[pair.first] = offsets[pair.second];
         for (const auto& fixed : problem.fixed)
@@ -77,8 +80,8 @@ TEST_CASE("validate: agrees with a check of every pair and reports a real violat
             CHECK(is_so(problem, offsets, capacity, said));
         }
     }
-    for (const kind each : {kind::none, kind::misaligned, kind::over_capacity, kind::not_where_fixed, kind::not_together,
-                            kind::not_apart, kind::reserved, kind::overlap})
+    for (const kind each : {kind::none, kind::misaligned, kind::over_capacity, kind::not_where_fixed,
+                            kind::not_together, kind::not_apart, kind::reserved, kind::overlap})
         CHECK(seen[static_cast<std::size_t>(each)] > 100);
 }
 

@@ -26,7 +26,9 @@ using allot::refusal;
 /// Bytes with their own address space, for records in band with offsets of any width.
 struct own_memory {
     static inline std::array<std::byte, 1 << 14> bytes{};
-    [[nodiscard]] static std::byte* at(std::uint64_t offset) noexcept { return &bytes.at(static_cast<std::size_t>(offset)); }
+    [[nodiscard]] static std::byte* at(std::uint64_t offset) noexcept {
+        return &bytes.at(static_cast<std::size_t>(offset));
+    }
 };
 
 /// Records the expectation that failed. doctest's macros take five times as long to compile here.
@@ -75,13 +77,25 @@ public:
         }
         for (int i = 0; i != calls; ++i) {
             switch (any(16)) {
-                case 0: case 1: case 2: case 3: case 4: case 5: allocate(); break;
-                case 6: case 7: case 8: case 9: deallocate(); break;
+                case 0:
+                case 1:
+                case 2:
+                case 3:
+                case 4:
+                case 5: allocate(); break;
+                case 6:
+                case 7:
+                case 8:
+                case 9: deallocate(); break;
                 case 10: allocate_at(); break;
-                case 11: case 12: resize(); break;
+                case 11:
+                case 12: resize(); break;
                 case 13: resize_extent(); break;
                 case 14: remove(); break;
-                default: if (one_in(8)) while (!live_.empty()) deallocate(); break;
+                default:
+                    if (one_in(8))
+                        while (!live_.empty()) deallocate();
+                    break;
             }
         }
         while (!live_.empty()) deallocate();
@@ -196,7 +210,8 @@ private:
         if (asked) {
             expect(bool(given) == (said.reason == refusal::none));
             expect(said.largest_hole == largest);
-            if (!possible && largest < size) expect(said.reason == (free < size ? refusal::exhausted : refusal::fragmented));
+            if (!possible && largest < size)
+                expect(said.reason == (free < size ? refusal::exhausted : refusal::fragmented));
         }
         if (given) {
             expect(possible);
@@ -239,12 +254,13 @@ private:
             for (const part& hole : all) {
                 if (!may_lie(hole, at - header, node_size(size))) continue;
                 possible = true;
-                records = number{at - header != hole.begin} + number{hole.end - (at - header) - node_size(size) >= min_hole};
+                records =
+                    number{at - header != hole.begin} + number{hole.end - (at - header) - node_size(size) >= min_hole};
             }
         }
         const refusal reason = !possible            ? refusal::not_free
-                            : records <= spare() ? refusal::none
-                                                 : refusal::out_of_records;
+                               : records <= spare() ? refusal::none
+                                                    : refusal::out_of_records;
         if (one_in(2)) expect(strategy_.diagnose_at(wanted).reason == reason);
         const allocation given = strategy_.allocate_at(wanted);
         expect(bool(given) == (reason == refusal::none));
@@ -262,7 +278,8 @@ private:
         number end = held.end;
         for (const part& hole : holes())
             if (hole.begin == held.end) end = hole.end;
-        for (const extent& where : extents_)  // no hole joins across the end of an extent, even if two extents are adjacent
+        for (const extent& where :
+             extents_)  // no hole joins across the end of an extent, even if two extents are adjacent
             if (held.end == usable(where).end) end = held.end;
         const number had = held.end - held.begin;
         const bool fits = need <= end - held.begin;
@@ -350,7 +367,8 @@ template <best_fit_options Options, class Offset, bool Deferred = false>
 void play() {
     constexpr bool in_band = Options.store == node_store::in_band;
     using strategy = allot::best_fit<Options, Offset, own_memory>;
-    using played = std::conditional_t<Deferred, allot::deferred<strategy, allot::deferred_options{.largest = 60}>, strategy>;
+    using played =
+        std::conditional_t<Deferred, allot::deferred<strategy, allot::deferred_options{.largest = 60}>, strategy>;
     const char* const set = std::getenv("ALLOT_LONG");
     const std::uint32_t rounds = set != nullptr && *set == '1' ? 2000 : 20;
     int line = 0;
@@ -383,7 +401,8 @@ TEST_CASE("best_fit: random calls agree with the oracle for 16-bit offsets") {
 
 TEST_CASE("best_fit: random calls agree with the oracle for 32-bit offsets") {
     play<best_fit_options{.granule = 64, .large = 200}, std::uint32_t>();
-    play<best_fit_options{.records = 17, .candidates = 3, .probes = 5, .large = 111, .largest_extent = 1234}, std::uint32_t>();
+    play<best_fit_options{.records = 17, .candidates = 3, .probes = 5, .large = 111, .largest_extent = 1234},
+         std::uint32_t>();
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t>();
 }
 

@@ -28,7 +28,9 @@ constexpr bool claims_and_resizes() {
     allot::best_fit<> strategy;
     if (!strategy.insert({1000, 1000})) return false;
     const auto middle = strategy.allocate_at({1400, 200});
-    if (!middle || strategy.allocate_at({1599, 1}) || strategy.allocate_at({900, 200}) || strategy.allocate_at({1900, 200})) return false;
+    if (!middle || strategy.allocate_at({1599, 1}) || strategy.allocate_at({900, 200}) ||
+        strategy.allocate_at({1900, 200}))
+        return false;
     if (strategy.allocate_at({1500, static_cast<std::size_t>(-1)})) return false;
     if (strategy.resize(middle, 601) || !strategy.resize(middle, 600)) return false;  // up to the end
     if (strategy.allocate({401, 1})) return false;
@@ -214,7 +216,8 @@ TEST_CASE("best_fit: the device's capacity or the growth's limit bounds an arena
     using namespace allot::literals;
     allot::arena<allot::host::static_storage<4_KiB>, allot::best_fit<>> small;
     allot::arena<allot::host::static_storage<4_KiB>, allot::deferred<allot::best_fit<>>> waiting;
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.limit = 4_KiB}>> limited;
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.limit = 4_KiB}>>
+        limited;
     allot::arena<allot::host::heap, allot::best_fit<>> any{{}, 4_KiB};
     CHECK(sizeof small.strategy() < sizeof any.strategy() / 2);
     CHECK(sizeof limited.strategy() == sizeof small.strategy());
@@ -356,7 +359,8 @@ TEST_CASE("best_fit: with a side table and a second extent, resize_extent fails 
 TEST_CASE("best_fit: a hole beyond the probes makes a request fragmented at every alignment") {
     allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .largest_extent = 100'000}> strategy;
     REQUIRE(strategy.insert({0, 8300}));
-    const auto large = strategy.allocate({4200, 1}), between = strategy.allocate({1, 1}), small = strategy.allocate({4098, 1});
+    const auto large = strategy.allocate({4200, 1}), between = strategy.allocate({1, 1}),
+               small = strategy.allocate({4098, 1});
     REQUIRE((large && between && small));
     strategy.deallocate(large);  // both are in one bin, and the newest comes first
     strategy.deallocate(small);
@@ -441,7 +445,7 @@ TEST_CASE("best_fit: in band, is_sound rejects a record that points outside of t
     REQUIRE(block);
     CHECK(strategy.is_sound(block, inside));
     const std::size_t above = (block.where.offset - base) / word - 1 + strategy.capacity(block) / word + 1;
-    const std::size_t whole = words[above];  // size of the hole
+    const std::size_t whole = words[above];             // size of the hole
     for (const std::size_t more : {70U, 100U, 120U}) {  // as if the hole had this many words
         words[above] = more * word | 2;
         words[above + more - 1] = more * word;

@@ -79,7 +79,7 @@ TEST_CASE("bump: bytes beyond limit_align are not used and every alignment is sa
     up.reset();
     down.reset();
     CHECK_FALSE(up.allocate({1, 128 * 2}));  // would be at 256, after the end
-    CHECK_FALSE(down.allocate({1, 128}));  // would be at 0, before the start
+    CHECK_FALSE(down.allocate({1, 128}));    // would be at 0, before the start
     CHECK_FALSE(up.allocate({49, 128}));
     CHECK(up.allocate({48, 128}).where == allot::extent{128, 48});
     CHECK(down.allocate({52, 64}).where == allot::extent{64, 52});

@@ -22,7 +22,8 @@ void insert_bytes(Strategy& strategy) {
 TEST_CASE("deferred: the next request of a size takes the block that was freed last") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
-    const auto first = strategy.allocate({40, 8}), second = strategy.allocate({40, 8}), third = strategy.allocate({100, 8});
+    const auto first = strategy.allocate({40, 8}), second = strategy.allocate({40, 8}),
+               third = strategy.allocate({100, 8});
     strategy.deallocate(first);
     strategy.deallocate(second);
     CHECK(strategy.allocate({72, 8}).where.offset > third.where.offset);  // the two have not joined

@@ -8,9 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-TEST_CASE_TEMPLATE("bump, stack and ring: a moved-from strategy has no offsets until insert", Strategy,
-                   allot::bump<>, allot::bump<allot::bump_options{.direction = allot::direction::up}>, allot::stack<>,
-                   allot::ring<>) {
+TEST_CASE_TEMPLATE("bump, stack and ring: a moved-from strategy has no offsets until insert", Strategy, allot::bump<>,
+                   allot::bump<allot::bump_options{.direction = allot::direction::up}>, allot::stack<>, allot::ring<>) {
     static_assert(!std::is_copy_constructible_v<Strategy> && !std::is_copy_assignable_v<Strategy>);
     Strategy strategy;
     REQUIRE(strategy.insert({100, 50}));

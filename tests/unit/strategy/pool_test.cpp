@@ -56,7 +56,8 @@ TEST_CASE_TEMPLATE("pool: allocate_at returns exactly the given slot if it is fr
                    std::integral_constant<pool_store, pool_store::atomic_bitmap>) {
     using pool = allot::pool<pool_options{.slot = 10, .count = 200, .align = 4, .store = store::value}>;
     static_assert(allot::positional<pool>);
-    static_assert(!allot::positional<allot::pool<pool_options{.slot = 10, .count = 200, .store = pool_store::index_stack}>>);
+    static_assert(
+        !allot::positional<allot::pool<pool_options{.slot = 10, .count = 200, .store = pool_store::index_stack}>>);
     pool strategy;
     REQUIRE(strategy.insert({101, 12 * 130 + 5}));  // slots from 104 on
     const allot::extent last{104 + 12 * 129, 12};
@@ -64,8 +65,15 @@ TEST_CASE_TEMPLATE("pool: allocate_at returns exactly the given slot if it is fr
     CHECK(taken.where == last);
     CHECK_FALSE(strategy.allocate_at(last));
     CHECK(strategy.allocate_at({104 + 12 * 70, 1}).where == allot::extent{104 + 12 * 70, 1});
-    for (const allot::extent no : {allot::extent{104 + 12 * 130, 1}, {104 + 12 * 199, 1}, {92, 1}, {0, 1}, {105, 1}, {104, 13},
-                                   {~std::size_t{0}, 1}, {104, ~std::size_t{0}}, last}) {
+    for (const allot::extent no : {allot::extent{104 + 12 * 130, 1},
+                                   {104 + 12 * 199, 1},
+                                   {92, 1},
+                                   {0, 1},
+                                   {105, 1},
+                                   {104, 13},
+                                   {~std::size_t{0}, 1},
+                                   {104, ~std::size_t{0}},
+                                   last}) {
         CHECK_FALSE(strategy.allocate_at(no));
         CHECK(strategy.diagnose_at(no).reason == allot::refusal::not_free);
     }
@@ -137,7 +145,8 @@ TEST_CASE_TEMPLATE("pool: a moved-from pool has no slots and the target has the 
 
 TEST_CASE("pool: an index stack uses the narrowest type that fits the last slot") {
     const auto bytes = []<std::size_t Slot, std::size_t Count>() {
-        using pool = allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;
+        using pool =
+            allot::pool<pool_options{.slot = Slot, .count = Count, .align = 1, .store = pool_store::index_stack}>;
         pool strategy;
         REQUIRE(strategy.insert({1000, Slot * Count}));
         for (std::size_t i = 0; i != Count; ++i) CHECK(strategy.allocate({Slot, 1}).where.offset == 1000 + i * Slot);
@@ -146,8 +155,8 @@ TEST_CASE("pool: an index stack uses the narrowest type that fits the last slot"
         CHECK(strategy.allocate({1, 1}).where.offset == 1000 + (Count - 1) * Slot);
         return sizeof(pool) - 3 * sizeof(std::size_t);
     };
-    CHECK(bytes.operator()<16, 16>() == 16);  // last slot at 240
-    CHECK(bytes.operator()<16, 24>() == 24 * 2);  // last slot at 368
+    CHECK(bytes.operator()<16, 16>() == 16);        // last slot at 240
+    CHECK(bytes.operator()<16, 24>() == 24 * 2);    // last slot at 368
     CHECK(bytes.operator()<0x5555, 4>() == 4 * 2);  // last slot at 65535
     CHECK(bytes.operator()<0x8000, 4>() == 4 * 4);  // last slot at 98304
 }
@@ -179,7 +188,8 @@ TEST_CASE_TEMPLATE("pool: bytes_for is 0 for a layout that no slot satisfies", s
                    std::integral_constant<pool_store, pool_store::index_stack>) {
     using pool = allot::pool<pool_options{.slot = 24, .count = 8, .align = 8, .store = store::value}>;
     CHECK(pool::bytes_for(3, {20, 4}) == 72);
-    for (const allot::layout each : {allot::layout{0, 8}, {20, 3}, {20, 0}, {25, 8}, {20, 16}}) CHECK(pool::bytes_for(3, each) == 0);
+    for (const allot::layout each : {allot::layout{0, 8}, {20, 3}, {20, 0}, {25, 8}, {20, 16}})
+        CHECK(pool::bytes_for(3, each) == 0);
     CHECK(pool::bytes_for(0, {20, 4}) == 0);
     CHECK(pool::bytes_for(9, {20, 4}) == 0);
 }

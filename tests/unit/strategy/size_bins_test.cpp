@@ -37,7 +37,8 @@ constexpr bool every_size_has_a_bin(std::integer_sequence<Size, Largest...>) {
 
 template <class Size>
 constexpr Size most = std::numeric_limits<Size>::max();
-static_assert(every_size_has_a_bin(std::integer_sequence<std::uint8_t, 1, 2, 31, 32, 63, 64, 65, 127, 128, 254, 255>{}));
+static_assert(
+    every_size_has_a_bin(std::integer_sequence<std::uint8_t, 1, 2, 31, 32, 63, 64, 65, 127, 128, 254, 255>{}));
 static_assert(every_size_has_a_bin(
     std::integer_sequence<std::uint16_t, 1, 62, 63, 64, 1000, 1023, 1024, 4095, 32767, 32768, most<std::uint16_t>>{}));
 static_assert(every_size_has_a_bin(std::integer_sequence<std::uint32_t, 1, 62, 100'000, (1U << 31) - 1, 1U << 31,

@@ -19,6 +19,7 @@
     for (const std::uint64_t each : numbers) least.push_back(~each);
     if (!on_all_ranks(machine::ranks().maximum(greatest) == 0 && machine::ranks().maximum(least) == 0)) return false;
     bool equal = true;
-    for (std::size_t i = 0; i != numbers.size(); ++i) equal = equal && greatest[i] == numbers[i] && ~least[i] == numbers[i];
+    for (std::size_t i = 0; i != numbers.size(); ++i)
+        equal = equal && greatest[i] == numbers[i] && ~least[i] == numbers[i];
     return on_all_ranks(equal);
 }

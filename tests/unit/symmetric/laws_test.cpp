@@ -21,12 +21,9 @@ template <class Strategy, class Growth = allot::growth::none>
 using on = laws::arena_subject<laws::arena_over<machine::device, Strategy, Growth>>;
 using laws::make;
 constexpr laws::row table[] = {
-    {"best fit", make<on<allot::best_fit<>>>},
-    {"best fit, fixed growth", make<on<allot::best_fit<>, fixed>>, true},
-    {"bump down", make<on<allot::bump<>>>},
-    {"stack", make<on<allot::stack<>>>},
-    {"ring", make<on<allot::ring<>>>},
-    {"pool, bitmap", make<on<allot::pool<slots>>>},
+    {"best fit", make<on<allot::best_fit<>>>}, {"best fit, fixed growth", make<on<allot::best_fit<>, fixed>>, true},
+    {"bump down", make<on<allot::bump<>>>},    {"stack", make<on<allot::stack<>>>},
+    {"ring", make<on<allot::ring<>>>},         {"pool, bitmap", make<on<allot::pool<slots>>>},
 };
 
 }  // namespace

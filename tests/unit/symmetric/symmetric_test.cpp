@@ -52,8 +52,7 @@ bool exchanges(Memory& memory, const Block& block) {
 
 TEST_CASE_TEMPLATE("symmetric: equal random calls give equal offsets on all ranks", Memory, best_fit,
                    symmetric_over<allot::best_fit<allot::best_fit_options{.large = 700}>>,
-                   symmetric_over<allot::pool<slots>>,
-                   symmetric_over<allot::bump<>>, symmetric_over<allot::ring<>>) {
+                   symmetric_over<allot::pool<slots>>, symmetric_over<allot::bump<>>, symmetric_over<allot::ring<>>) {
     auto memory = make<Memory>(256_KiB);
     using block = typename Memory::block_type;
     std::vector<block> live;

@@ -56,8 +56,8 @@ TEST_CASE("copy_tensor: adjacent rows on either side form one run") {
     std::vector<std::size_t> runs;
     const std::int64_t base = 100000;
     // Rows 0 to 2 are adjacent, 3 is separate, 5 follows 4, and 6 and 7 are in the wrong order.
-    const auto a = it.rows({base, base + 64, base + 128, base + 1024, base + 2048, base + 2112, base + 4160, base + 4096},
-                           {8, 16});
+    const auto a = it.rows(
+        {base, base + 64, base + 128, base + 1024, base + 2048, base + 2112, base + 4160, base + 4096}, {8, 16});
     CHECK(allot::copy_tensor(x, a, counted{&runs}));
     CHECK(runs == std::vector<std::size_t>{192, 64, 128, 64, 64});
     runs.clear();
@@ -66,8 +66,9 @@ TEST_CASE("copy_tensor: adjacent rows on either side form one run") {
     CHECK(std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
 
     runs.clear();
-    const auto b = it.rows({base + 8192, base + 8256, base + 8320, base + 8384, base + 8448, base + 8512, base + 8576, base + 8640},
-                           {8, 16});
+    const auto b = it.rows(
+        {base + 8192, base + 8256, base + 8320, base + 8384, base + 8448, base + 8512, base + 8576, base + 8640},
+        {8, 16});
     CHECK(allot::copy_tensor(x, b, counted{&runs}));
     CHECK(runs == std::vector<std::size_t>{512});
     runs.clear();
@@ -117,8 +118,8 @@ TEST_CASE("copy_tensor: random slices match an element-wise copy") {
                 for (std::int64_t c = 0; c != size[2]; ++c)
                     for (std::int64_t d = 0; d != size[3]; ++d)
                         expected[at(to.shape(), target[0] + a, target[1] + b, target[2] + c, target[3] + d)] =
-                            static_cast<const std::int32_t*>(from.data())[at(
-                                from.shape(), source[0] + a, source[1] + b, source[2] + c, source[3] + d)];
+                            static_cast<const std::int32_t*>(from.data())[at(from.shape(), source[0] + a, source[1] + b,
+                                                                             source[2] + c, source[3] + d)];
         REQUIRE(std::memcmp(expected.data(), to.data(), to.size_bytes()) == 0);
     }
 }

@@ -205,8 +205,8 @@ TEST_CASE("discontiguous tensor: without elements it has no table and no rows") 
 
 TEST_CASE("discontiguous tensor: an entry type too narrow for a row is rejected") {
     two_storages it;
-    const auto narrow = alloc_discontiguous_tensor<allot::row_offset<std::uint8_t>>(it.table, 0, it.data, {0, 256}, {2, 64},
-                                                                                   int32);
+    const auto narrow =
+        alloc_discontiguous_tensor<allot::row_offset<std::uint8_t>>(it.table, 0, it.data, {0, 256}, {2, 64}, int32);
     CHECK(narrow.error().reason == tensor_refusal::entry_too_narrow);
     CHECK(narrow.error().row == 1);
     CHECK(it.nothing_written());

@@ -57,9 +57,7 @@ struct handles {
 using buffers = handles<allot::offset_use::carried>;
 using textures = handles<allot::offset_use::none>;
 
-dl_device_type device_type_of(const allot::DLTensor& of) {
-    return static_cast<dl_device_type>(of.device.device_type);
-}
+dl_device_type device_type_of(const allot::DLTensor& of) { return static_cast<dl_device_type>(of.device.device_type); }
 
 /// A library that shares its tensor and counts the calls of its deleter.
 template <class Managed>
@@ -339,8 +337,7 @@ TEST_CASE("to_dlpack: a read-only tensor has the flag, and is rejected in the un
 
 // ── adopting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE_TEMPLATE("from_dlpack: the last handle or view calls the deleter once", Producer, modern,
-                   legacy) {
+TEST_CASE_TEMPLATE("from_dlpack: the last handle or view calls the deleter once", Producer, modern, legacy) {
     Producer from;
     {
         auto t = *allot::from_dlpack<heap>(from.share());

@@ -24,10 +24,13 @@ constexpr tensor_refusal reason(const auto& answer) { return answer.error().reas
 
 // ── dtypes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-static_assert(*allot::int32.bytes_for(256) == 1024 && *allot::uint4.bytes_for(3) == 2 && *allot::uint1.bytes_for(9) == 2);
+static_assert(*allot::int32.bytes_for(256) == 1024 && *allot::uint4.bytes_for(3) == 2 &&
+              *allot::uint1.bytes_for(9) == 2);
 static_assert(*dtype{dtype_code::floating, 32, 4}.bytes_for(3) == 48);
-static_assert(*dtype{dtype_code::integer, 3, 3}.bytes_for(8) == 9 && *dtype{dtype_code::integer, 3, 3}.bytes_for(1) == 2);
-static_assert(*allot::int8.bytes_for(std::numeric_limits<std::size_t>::max()) == std::numeric_limits<std::size_t>::max());
+static_assert(*dtype{dtype_code::integer, 3, 3}.bytes_for(8) == 9 &&
+              *dtype{dtype_code::integer, 3, 3}.bytes_for(1) == 2);
+static_assert(*allot::int8.bytes_for(std::numeric_limits<std::size_t>::max()) ==
+              std::numeric_limits<std::size_t>::max());
 static_assert(reason(allot::int16.bytes_for(std::numeric_limits<std::size_t>::max())) == tensor_refusal::too_large);
 // The product of bits would overflow; the number of bytes does not.
 static_assert(*allot::uint4.bytes_for(std::numeric_limits<std::size_t>::max()) ==
@@ -41,7 +44,8 @@ static_assert(dtype{dtype_code::unsigned_integer, 4, 2}.is_whole_bytes());
 
 static_assert(*element_count({}) == 1 && *element_count({4, 64}) == 256 && *element_count({4, 0, 64}) == 0);
 static_assert(*element_count({most, 0, most}) == 0);  // an empty axis makes the product 0
-static_assert(reason(element_count({-1})) == tensor_refusal::bad_shape && reason(element_count({0, -1})) == tensor_refusal::bad_shape);
+static_assert(reason(element_count({-1})) == tensor_refusal::bad_shape &&
+              reason(element_count({0, -1})) == tensor_refusal::bad_shape);
 static_assert(reason(element_count({1, 1, 1, 1, 1, 1, 1, 1, 1})) == tensor_refusal::bad_shape);
 static_assert(*element_count({1, 1, 1, 1, 1, 1, 1, 1}) == 1);
 static_assert(reason(element_count({most, 3})) == tensor_refusal::too_large);
@@ -49,8 +53,10 @@ static_assert(*byte_count({3, 3}, allot::uint4) == 5 && *byte_count({4, 64}, all
 static_assert(reason(byte_count({most}, allot::int16)) == tensor_refusal::too_large);
 static_assert(reason(byte_count({4}, dtype{})) == tensor_refusal::bad_dtype);
 
-static_assert(allot::compact_strides({2, 3, 4}) == allot::strides{12, 4, 1} && allot::compact_strides({}) == allot::strides{});
-static_assert(allot::is_compact({2, 3}, {3, 1}) && !allot::is_compact({2, 3}, {4, 1}) && !allot::is_compact({2, 3}, {1, 2}));
+static_assert(allot::compact_strides({2, 3, 4}) == allot::strides{12, 4, 1} &&
+              allot::compact_strides({}) == allot::strides{});
+static_assert(allot::is_compact({2, 3}, {3, 1}) && !allot::is_compact({2, 3}, {4, 1}) &&
+              !allot::is_compact({2, 3}, {1, 2}));
 static_assert(allot::is_compact({1, 3}, {77, 1}) && allot::is_compact({0, 3}, {9, 9}));
 
 // ── logical to physical ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -85,8 +91,9 @@ TEST_CASE("dtype_named: parses the names of graph compilers") {
     CHECK(*dtype_named("int8x65535") == dtype{dtype_code::integer, 8, 65535});
     // The characters after the view's end are ignored.
     CHECK(*dtype_named(std::string_view{"int1288"}.substr(0, 5)) == dtype{dtype_code::integer, 12});
-    for (const std::string name : {"", "int", "int0", "int256", "int032", "int32x", "int32x0", "int32x65536", "int32x4x4",
-                                   "Int32", "int32 ", " int32", "x4", "4", "floaty16", "int-8", "int+8", "bools"}) {
+    for (const std::string name :
+         {"", "int", "int0", "int256", "int032", "int32x", "int32x0", "int32x65536", "int32x4x4", "Int32", "int32 ",
+          " int32", "x4", "4", "floaty16", "int-8", "int+8", "bools"}) {
         CAPTURE(name);
         CHECK(dtype_named(name).error().reason == tensor_refusal::bad_dtype);
     }

@@ -157,9 +157,7 @@ TEST_CASE("packed elements: an adopted tensor that ends inside a byte can be rea
     const auto rows = it.whole({2, 3}, int4), row = it.whole({3}, int4);
     fill(rows, 0);
     fill(row, 0xFF);
-    const auto adopted = [](const auto& of) {
-        return *allot::from_dlpack<allot::host::heap>(*allot::to_dlpack(of));
-    };
+    const auto adopted = [](const auto& of) { return *allot::from_dlpack<allot::host::heap>(*allot::to_dlpack(of)); };
     const auto first = adopted(*allot::slice(rows, {0, 0}, {1, 3}));
     CHECK(allot::copy_tensor(row, first).error().reason == tensor_refusal::partial_bytes);
     CHECK(bytes_of(rows)[1] == std::byte{0});
@@ -175,7 +173,8 @@ TEST_CASE("packed elements: an adopted tensor that ends inside a byte can be rea
     shared->dl_tensor.strides = strides;
     const auto apart = *allot::from_dlpack<allot::host::heap>(std::move(shared));
     CHECK(apart.shares_last_byte());
-    CHECK(allot::copy_tensor(row, *allot::slice(apart, {1, 0}, {1, 3})).error().reason == tensor_refusal::partial_bytes);
+    CHECK(allot::copy_tensor(row, *allot::slice(apart, {1, 0}, {1, 3})).error().reason ==
+          tensor_refusal::partial_bytes);
     CHECK(allot::copy_tensor(*allot::slice(row, {0}, {2}), *allot::slice(apart, {1, 0}, {1, 2})));
 }
 

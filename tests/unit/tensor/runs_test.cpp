@@ -62,7 +62,8 @@ TEST_CASE_TEMPLATE("for_each_run: a compact tensor is one run, a slice has one f
     CHECK(pieces_of(data, *allot::slice(whole, {0, 1, 0}, {3, 2, 10})) == pieces{{522, 20}, {552, 20}, {582, 20}});
     CHECK(pieces_of(data, *allot::slice(whole, {2, 0, 7}, {2, 2, 3})) ==
           pieces{{579, 3}, {589, 3}, {609, 3}, {619, 3}});
-    CHECK(pieces_of(data, *allot::slice(whole, {0, 0, 9}, {4, 1, 1})) == pieces{{521, 1}, {551, 1}, {581, 1}, {611, 1}});
+    CHECK(pieces_of(data, *allot::slice(whole, {0, 0, 9}, {4, 1, 1})) ==
+          pieces{{521, 1}, {551, 1}, {581, 1}, {611, 1}});
 }
 
 TEST_CASE_TEMPLATE("for_each_run: adjacent rows form one run, in the order of the rows", Memory, heap,

@@ -44,8 +44,8 @@ TEST_CASE("scope_map: get finds a memory at compile time, visit by name") {
 TEST_CASE("scope_map: names match exactly") {
     host_memory host{{}, 4096};
     const allot::scope_map memories{in_scope<scope::global>(host), in_scope<scope::texture>(host)};
-    for (const std::string name : {"globalfoo", "my-texture", "global.", "Global", " global", "global.texture-", "texture",
-                                   "global.vtcm", "global.textures", "vtcm"}) {
+    for (const std::string name : {"globalfoo", "my-texture", "global.", "Global", " global", "global.texture-",
+                                   "texture", "global.vtcm", "global.textures", "vtcm"}) {
         CAPTURE(name);
         CHECK(memories.visit(name, 0, which).error().reason == tensor_refusal::unknown_scope);
     }

@@ -55,8 +55,8 @@ const auto product = [](std::int32_t a, std::int32_t b) { return a * b; };
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry,
-                   allot::row_offset<std::uint32_t>, allot::row_pointer) {
+TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry, allot::row_offset<std::uint32_t>,
+                   allot::row_pointer) {
     seed it;
     constexpr bool wide = sizeof(typename Entry::template in<allot::raw_pointer>::value) == 8;
     constexpr std::int64_t stride = wide ? 32 : 16;
@@ -106,8 +106,8 @@ TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry,
 TEST_CASE("seed programs: tables of 8-byte entries at a distance of 16 bytes overlap and are rejected") {
     seed it;
     auto tables = *allot::alloc_storage(it.host, 64);
-    auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<std::uint64_t>>(tables, 0, it.data,
-                                                                                 {768, 256, 2304, 3072}, {4, 64}, int32);
+    auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<std::uint64_t>>(
+        tables, 0, it.data, {768, 256, 2304, 3072}, {4, 64}, int32);
     const auto b = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint64_t>>(
         tables, 16, it.data, {1536, 1280, 3328, 2560}, {4, 64}, int32);
     CHECK_FALSE(b);

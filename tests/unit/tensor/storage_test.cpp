@@ -37,14 +37,16 @@ using checked = allot::storage_policies<allot::best_fit<>, allot::references::pl
 TEST_CASE("storage: invalid sizes and alignments are rejected") {
     heap_arena memory{{}, 4096};
     CHECK(allot::alloc_storage(memory, -1).error().reason == tensor_refusal::negative_size);
-    CHECK(allot::alloc_storage(memory, std::numeric_limits<std::int64_t>::min()).error().reason == tensor_refusal::negative_size);
+    CHECK(allot::alloc_storage(memory, std::numeric_limits<std::int64_t>::min()).error().reason ==
+          tensor_refusal::negative_size);
     CHECK(allot::alloc_storage(memory, 64, 0).error().reason == tensor_refusal::bad_alignment);
     CHECK(allot::alloc_storage(memory, 64, 48).error().reason == tensor_refusal::bad_alignment);
     const auto huge = allot::alloc_storage(memory, most);
     CHECK(huge.error().reason == tensor_refusal::no_memory);
     CHECK(huge.error().memory.reason == refusal::exhausted);
     CHECK(std::string{huge.error().what()} == "fewer bytes are free than were asked for");
-    CHECK(std::string{allot::tensor_error{tensor_refusal::no_memory}.what()} == allot::to_string(tensor_refusal::no_memory));
+    CHECK(std::string{allot::tensor_error{tensor_refusal::no_memory}.what()} ==
+          allot::to_string(tensor_refusal::no_memory));
     CHECK(allot::alloc_storage(memory, {most, 2}, int32).error().reason == tensor_refusal::too_large);
     CHECK(allot::alloc_storage(memory, {-4}, int32).error().reason == tensor_refusal::bad_shape);
 }
@@ -121,8 +123,8 @@ TEST_CASE("storage: bytes stay allocated until the last view is gone, despite ki
         CHECK_FALSE(journal->wrong);
     };
     const auto make = [&] { return pages{laws::pages<laws::page_options{}>{false}, journal}; };
-    allot::arena<pages, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 8192, .regions = 4}>> arena{
-        make()};
+    allot::arena<pages, allot::best_fit<>, allot::growth::fixed<allot::growth_options{.step = 8192, .regions = 4}>>
+        arena{make()};
     outlives(arena);
     allot::naive<allot::cached<pages>> pooled{allot::cached<pages>{make()}};
     outlives(pooled);
@@ -142,7 +144,8 @@ TEST_CASE("storage: calls on killed handles are rejected") {
     CHECK(allot::copy_tensor(other, tensor).error().reason == tensor_refusal::killed);
     data.kill();
     CHECK(allot::alloc_tensor(data, 0, {4}, int32).error().reason == tensor_refusal::killed);
-    CHECK(allot::alloc_discontiguous_tensor(data, 0, data, {0}, {1, 4}, int32).error().reason == tensor_refusal::killed);
+    CHECK(allot::alloc_discontiguous_tensor(data, 0, data, {0}, {1, 4}, int32).error().reason ==
+          tensor_refusal::killed);
 }
 
 TEST_CASE("storage: checked builds report double kill and use after kill") {
@@ -282,8 +285,8 @@ TEST_CASE("references::none: the caller owns the body, tensors can be moved, vie
         const auto* const bytes = static_cast<const unsigned char*>(moved.data());
         moved.kill();
         CHECK(bytes[1023] == 0xDD);
-        auto rows = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(data, 0, data, {1024, 512, 2048},
-                                                                                       {3, 64}, int32);
+        auto rows = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(
+            data, 0, data, {1024, 512, 2048}, {3, 64}, int32);
         REQUIRE(rows);
         CHECK(rows->row(1) == static_cast<std::byte*>(data.base()) + 512);
         const auto five = allot::alloc_discontiguous_tensor<allot::row_offset<std::uint16_t>>(
@@ -321,8 +324,9 @@ TEST_CASE("storage: nothing is held after any acquisition fails") {
 
 TEST_CASE("storage: an allocator that can trim does so before the storage fails") {
     auto journal = std::make_shared<laws::journal>();
-    using growing = allot::arena<laws::watched<laws::pages<laws::page_options{}>>, allot::best_fit<>,
-                                 allot::growth::fixed<allot::growth_options{.step = 4096, .limit = 8192, .regions = 4}>>;
+    using growing =
+        allot::arena<laws::watched<laws::pages<laws::page_options{}>>, allot::best_fit<>,
+                     allot::growth::fixed<allot::growth_options{.step = 4096, .limit = 8192, .regions = 4}>>;
     growing memory{laws::watched<laws::pages<laws::page_options{}>>{laws::pages<laws::page_options{}>{false}, journal}};
     auto a = *allot::alloc_storage(memory, 3000);
     auto b = *allot::alloc_storage(memory, 3000);
@@ -337,7 +341,9 @@ TEST_CASE("storage: an alignment above the placement's largest offset is satisfi
     using tiny = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>>;
     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1 << 20};
     const auto data = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
-    const auto asked = [&](std::size_t align) { return allot::alloc_tensor(data, allot::anywhere, {100}, allot::int8, align); };
+    const auto asked = [&](std::size_t align) {
+        return allot::alloc_tensor(data, allot::anywhere, {100}, allot::int8, align);
+    };
     CHECK(data.diagnose({100, 1 << 16}).reason == allot::refusal::none);
     const auto first = asked(1 << 16);
     REQUIRE(first);
@@ -351,5 +357,6 @@ TEST_CASE("storage: an alignment above the placement's largest offset is satisfi
     CHECK(all->data() == whole.base());
     CHECK_FALSE(allot::alloc_tensor(whole, allot::anywhere, {1}, allot::int8, 1 << 16));
     const auto free = *allot::alloc_storage<tiny>(memory, 5000, 1 << 17);
-    CHECK_FALSE(allot::alloc_tensor(free, allot::anywhere, {65'636}, allot::int8, 1 << 16));  // the size exceeds 16 bits
+    CHECK_FALSE(
+        allot::alloc_tensor(free, allot::anywhere, {65'636}, allot::int8, 1 << 16));  // the size exceeds 16 bits
 }

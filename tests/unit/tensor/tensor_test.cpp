@@ -123,7 +123,8 @@ TEST_CASE("tensor: without offsets, a failure frees the buffers that were alloca
         device.left = left;
         allot::naive<buffers_without_offsets> memory{device};
         const auto data = *allot::alloc_storage(memory, 4096, 64);
-        const std::vector<allot::tensor_request<>> wanted{{0, {256}, int32}, {1024, {256}, int32}, {2048, {256}, int32}};
+        const std::vector<allot::tensor_request<>> wanted{
+            {0, {256}, int32}, {1024, {256}, int32}, {2048, {256}, int32}};
         std::vector<allot::tensor_in<std::remove_const_t<decltype(data)>>> fresh(3);
         const auto error = allot::alloc_tensors(data, std::span{wanted}, std::span{fresh});
         if (left == 3) {
@@ -234,7 +235,9 @@ TEST_CASE("slice: has the strides of its tensor") {
     CHECK(allot::view(part, int32, {6}).error().reason == tensor_refusal::not_compact);
     CHECK(allot::slice(a, {2, 0, 0}, {2, 8, 2})->is_compact());
 
-    const auto reason = [&](allot::shape begin, allot::shape sizes) { return allot::slice(a, begin, sizes).error().reason; };
+    const auto reason = [&](allot::shape begin, allot::shape sizes) {
+        return allot::slice(a, begin, sizes).error().reason;
+    };
     CHECK(reason({0, 0}, {1, 1}) == tensor_refusal::shape_mismatch);
     CHECK(reason({4, 0, 0}, {1, 1, 1}) == tensor_refusal::out_of_bounds);
     CHECK(reason({3, 0, 0}, {2, 1, 1}) == tensor_refusal::out_of_bounds);

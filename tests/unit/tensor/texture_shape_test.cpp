@@ -81,7 +81,8 @@ TEST_CASE("texture_of: overflow in width or height is rejected") {
     CHECK(reason<scope::texture>({huge, 2, 2, 4}) == tensor_refusal::too_large);
     CHECK(reason<scope::texture>({2, huge, 4}) == tensor_refusal::too_large);
     CHECK(reason<scope::texture_weight>({1, huge, 2, 4}) == tensor_refusal::too_large);
-    CHECK(reason<scope::texture_weight>({0, huge, 4, 4}) == tensor_refusal::too_large);  // empty, but the width overflows
+    CHECK(reason<scope::texture_weight>({0, huge, 4, 4}) ==
+          tensor_refusal::too_large);  // empty, but the width overflows
     CHECK(reason<scope::texture>({-1, 2, 2, 4}) == tensor_refusal::bad_shape);
     CHECK(reason<scope::texture>({1, 1, 1, 1, 1, 1, 1, 1, 4}) == tensor_refusal::bad_shape);
 }

@@ -26,7 +26,8 @@ TEST_CASE_TEMPLATE("synchronized: threads share an arena", lock, allot::spin_loc
             threads.emplace_back([&shared, &mine, number = &mine - wrong.data() + 1] {
                 std::vector<memory::block_type> held;
                 for (std::size_t i = 0; i != 4000; ++i) {
-                    if (const auto block = shared.allocate({.size = i * 37 % 300 + 1, .align = std::size_t{1} << i % 7})) {
+                    if (const auto block =
+                            shared.allocate({.size = i * 37 % 300 + 1, .align = std::size_t{1} << i % 7})) {
                         std::memset(block.address, static_cast<int>(number), block.size);
                         held.push_back(block);
                     }

@@ -36,8 +36,8 @@ struct place {
 
     auto whole() { return *allot::alloc_tensor(storage, 1024, {4, 64}, int32); }
     auto rows() {
-        return *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, storage, {8192, 4096, 4352, 12288}, {4, 64},
-                                                                      int32);
+        return *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 0, storage, {8192, 4096, 4352, 12288},
+                                                                       {4, 64}, int32);
     }
 };
 

@@ -111,11 +111,11 @@ public:
     }
 
 private:
-    static VKAPI_ATTR VkBool32 VKAPI_CALL listen(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+    static VKAPI_ATTR VkBool32 VKAPI_CALL listen(VkDebugUtilsMessageSeverityFlagBitsEXT,
+                                                 VkDebugUtilsMessageTypeFlagsEXT,
                                                  const VkDebugUtilsMessengerCallbackDataEXT* said, void* to) {
         const std::string text = said->pMessage;
-        if (text.find("VUID-") != std::string::npos)
-            static_cast<vulkan_installation*>(to)->messages.push_back(text);
+        if (text.find("VUID-") != std::string::npos) static_cast<vulkan_installation*>(to)->messages.push_back(text);
         return VK_FALSE;
     }
     [[nodiscard]] bool open(VkPhysicalDevice candidate) {
@@ -161,8 +161,8 @@ private:
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 
-inline constexpr VkBufferUsageFlags every_use = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+inline constexpr VkBufferUsageFlags every_use =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 /// A device for one test, with allot's logical_device. Without a device, the program is skipped.
 class validated {

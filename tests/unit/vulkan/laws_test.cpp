@@ -26,8 +26,8 @@ using allot::vulkan::imported;
 tests::validated* test = nullptr;
 std::map<VkDeviceMemory, void*> mapped;
 
-VKAPI_ATTR VkResult VKAPI_CALL map_and_tell(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
-                                            VkMemoryMapFlags flags, void** to) {
+VKAPI_ATTR VkResult VKAPI_CALL map_and_tell(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+                                            VkDeviceSize size, VkMemoryMapFlags flags, void** to) {
     const VkResult status = ::vkMapMemory(device, memory, offset, size, flags, to);
     if (status == VK_SUCCESS) mapped[memory] = *to;
     return status;
@@ -51,7 +51,9 @@ struct on_the_device : tests::validated {
 /// All of a region in host-visible memory.
 struct mapped_bytes {
     using region = allot::region<allot::handle_offset<VkDeviceMemory>::address>;
-    static void fill(const region& all, unsigned char value) { std::memset(mapped.at(all.base.handle), value, all.size); }
+    static void fill(const region& all, unsigned char value) {
+        std::memset(mapped.at(all.base.handle), value, all.size);
+    }
     [[nodiscard]] static bool hold(const region& all, unsigned char value) {
         return laws::host_bytes::hold({mapped.at(all.base.handle), all.size, 1}, value);
     }
@@ -113,7 +115,8 @@ constexpr laws::row table[] = {
     {"paged: rows of device memory, tables of the host", make<paged>, false, false},
 };
 constexpr laws::row imported_table[] = {
-    {"best fit, imported bytes", make<laws::arena_subject<laws::arena_over<imported, allot::best_fit<>>>>, false, false},
+    {"best fit, imported bytes", make<laws::arena_subject<laws::arena_over<imported, allot::best_fit<>>>>, false,
+     false},
     {"bump down, imported bytes", make<laws::arena_subject<laws::arena_over<imported, allot::bump<>>>>, false, false},
 };
 
@@ -142,8 +145,8 @@ TEST_CASE_FIXTURE(on_the_device, "vulkan import: imported bytes and arenas over 
     }
     const auto one = whole_pages(4096), other = whole_pages(4096);
     bool turn = false;
-    laws::judge_device([&] { return (turn = !turn, imported{*gpu, (turn ? one : other).get(), 4096}); }, {}, mapped_bytes{},
-                       laws::no_resources{});
+    laws::judge_device([&] { return (turn = !turn, imported{*gpu, (turn ? one : other).get(), 4096}); }, {},
+                       mapped_bytes{}, laws::no_resources{});
     laws::judge(imported_table);
     tests::seen("vulkan::imported", vulkan.name());
 }

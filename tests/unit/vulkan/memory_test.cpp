@@ -101,7 +101,8 @@ TEST_CASE_FIXTURE(validated, "vulkan: buffers and images share an allocation, wi
     REQUIRE(memory.size() == 1_MiB);
     CHECK(gpu->allocations() == 1);
     const VkBuffer first = make_buffer(device, 100, every_use), a = make_buffer(device, 4 * (count + 10), every_use),
-                   b = make_buffer(device, 4 * (count + 100), every_use), back = make_buffer(device, 4 * count, every_use);
+                   b = make_buffer(device, 4 * (count + 100), every_use),
+                   back = make_buffer(device, 4 * count, every_use);
     const auto at_first = place_buffer(memory, first);
     const auto at_image = place_image(memory, image);
     const auto at_a = place_buffer(memory, a), at_b = place_buffer(memory, b), at_back = place_buffer(memory, back);
@@ -157,7 +158,9 @@ TEST_CASE_FIXTURE(validated, "vulkan buffer_over: one buffer over a region serve
     std::memset(memory.device().host_pointer(all.base, all.size), 0xEE, all.size);
     for (std::uint32_t i = 0; i != 100; ++i) words_of(memory, from)[i] = i * i;
     REQUIRE(memory.device().flush(all.base, all.size) == VK_SUCCESS);
-    const auto word = [&](const auto& block) { return static_cast<std::uint32_t>(buffer->offset_of(block.address) / 4); };
+    const auto word = [&](const auto& block) {
+        return static_cast<std::uint32_t>(buffer->offset_of(block.address) / 4);
+    };
     tests::multiply_add{.to_first = word(to), .from_first = word(from), .count = 100, .factor = 2}(
         vulkan, buffer->handle(), buffer->handle());
     REQUIRE(memory.device().invalidate(all.base, all.size) == VK_SUCCESS);
@@ -183,20 +186,21 @@ TEST_CASE_FIXTURE(validated, "vulkan bind: invalid binds fail without a driver c
         CHECK(device.bind_buffer(buffer, to) == invalid);
         CHECK(device.bind_image(image, to) == invalid);
     };
-    refused(with(4, 4096));                        // misaligned
-    refused(with(0, 64));                          // too small
-    refused(with(64_KiB, 4096));                   // after the end
-    refused(with(64_KiB - 512, 1024));             // across the end
-    refused(with(~std::size_t{0} - 1023, 4096));   // wraps around
-    refused(with(0, wanted->size + 4));            // ends inside a granule
-    refused(decltype(block){});                    // of no memory
+    refused(with(4, 4096));                       // misaligned
+    refused(with(0, 64));                         // too small
+    refused(with(64_KiB, 4096));                  // after the end
+    refused(with(64_KiB - 512, 1024));            // across the end
+    refused(with(~std::size_t{0} - 1023, 4096));  // wraps around
+    refused(with(0, wanted->size + 4));           // ends inside a granule
+    refused(decltype(block){});                   // of no memory
     arena other{{*gpu, type()}, 64_KiB};
-    refused(other.allocate({4096, 4096}));         // of other memory
+    refused(other.allocate({4096, 4096}));  // of other memory
     CHECK(other.device().host_pointer(block) == nullptr);
     CHECK(other.device().flush(block) == VK_ERROR_MEMORY_MAP_FAILED);
     CHECK(device.host_pointer(with(64_KiB - 4, 8)) == nullptr);
 
-    arena buffers{{*gpu, type(), resources::buffers}, 64_KiB}, images{{*gpu, type(), resources::optimal_images}, 64_KiB};
+    arena buffers{{*gpu, type(), resources::buffers}, 64_KiB},
+        images{{*gpu, type(), resources::optimal_images}, 64_KiB};
     CHECK(buffers.device().bind_image(image, buffers.allocate({4096, 4096})) == invalid);
     CHECK(images.device().bind_buffer(buffer, images.allocate({4096, 4096})) == invalid);
 
@@ -270,11 +274,12 @@ TEST_CASE_FIXTURE(validated, "vulkan dedicated: has the size of its resource and
         memory.deallocate(block);
     };
     const VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-    is_dedicated(allot::vulkan::dedicated::for_buffer(*gpu, buffer, visible), [&](const auto& device, const auto& block) {
-        CHECK(device.bind_image(image, block) == invalid);
-        CHECK(device.host_pointer(block) != nullptr);
-        return device.bind_buffer(buffer, block);
-    });
+    is_dedicated(allot::vulkan::dedicated::for_buffer(*gpu, buffer, visible),
+                 [&](const auto& device, const auto& block) {
+                     CHECK(device.bind_image(image, block) == invalid);
+                     CHECK(device.host_pointer(block) != nullptr);
+                     return device.bind_buffer(buffer, block);
+                 });
     is_dedicated(allot::vulkan::dedicated::for_image(*gpu, image, 0), [&](const auto& device, const auto& block) {
         CHECK(device.bind_buffer(buffer, block) == invalid);
         return device.bind_image(image, block);
@@ -312,7 +317,9 @@ TEST_CASE_FIXTURE(validated, "vulkan import: kernels work on the host's bytes in
         REQUIRE(memory.device().invalidate(at_to) == VK_SUCCESS);
         for (std::uint32_t i = 0; i != 300; ++i) REQUIRE(in_to[100 + i] == (50 + i) * 5 + i);
 
-        const auto code = [&](void* first, std::size_t size) { return imported{*gpu, first, size}.acquire({1, 1}).error(); };
+        const auto code = [&](void* first, std::size_t size) {
+            return imported{*gpu, first, size}.acquire({1, 1}).error();
+        };
         CHECK(code(words + 1, 4096) == VK_ERROR_INVALID_EXTERNAL_HANDLE);
         CHECK(code(words, 4000) == VK_ERROR_INVALID_EXTERNAL_HANDLE);
         CHECK(code(words, 0) == VK_ERROR_INVALID_EXTERNAL_HANDLE);

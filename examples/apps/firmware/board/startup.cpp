@@ -51,5 +51,4 @@ struct vector_table {
     stack_top,
     {reset, unexpected, unexpected, unexpected, unexpected, unexpected, nullptr, nullptr, nullptr, nullptr, unexpected,
      unexpected, nullptr, pending_service, system_tick}};
-
 }

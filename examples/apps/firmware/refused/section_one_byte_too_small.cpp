@@ -9,7 +9,8 @@ constexpr std::size_t missing = 1;
 constexpr std::size_t missing = 0;
 #endif
 
-constexpr firmware::options options{.slow_bytes = firmware::layout<firmware::boards::mps2_an386>::plan.needs[1].peak - missing};
+constexpr firmware::options options{.slow_bytes =
+                                        firmware::layout<firmware::boards::mps2_an386>::plan.needs[1].peak - missing};
 static_assert(firmware::layout<options>::slow.peak == options.slow_bytes);
 
 int main() {}

@@ -33,14 +33,17 @@ consteval bool pointer_requirements() {
     if constexpr (!allocator<Allocator>) {
         return allocator_requirements<Allocator>();
     } else if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
-        static_assert(!sizeof(Allocator), "allot: standard allocators return pointers: use an allocator of memory "
-                                          "that has addresses");
+        static_assert(!sizeof(Allocator),
+                      "allot: standard allocators return pointers: use an allocator of memory "
+                      "that has addresses");
     } else if constexpr (!Allocator::host_accessible) {
-        static_assert(!sizeof(Allocator), "allot: standard allocators require host-writable memory: use an "
-                                          "allocator of memory that the host can access");
+        static_assert(!sizeof(Allocator),
+                      "allot: standard allocators require host-writable memory: use an "
+                      "allocator of memory that the host can access");
     } else if constexpr (Allocator::reclaims == reclaim::lifo || Allocator::reclaims == reclaim::fifo) {
-        static_assert(!sizeof(Allocator), "allot: containers deallocate in any order, which stack and ring do not "
-                                          "support: use best_fit or pool, or bump, which reclaims only by reset");
+        static_assert(!sizeof(Allocator),
+                      "allot: containers deallocate in any order, which stack and ring do not "
+                      "support: use best_fit or pool, or bump, which reclaims only by reset");
     }
     return true;
 }

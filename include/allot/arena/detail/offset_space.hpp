@@ -70,7 +70,7 @@ class offset_space {
     static constexpr unsigned segment_shift = std::numeric_limits<offset>::digits - segment_bits;
 
 public:
-    static constexpr region_order order = Growth::regions == 1           ? region_order::one_region
+    static constexpr region_order order = Growth::regions == 1         ? region_order::one_region
                                           : !Strategy::several_extents ? region_order::one_by_one
                                           : Strategy::in_band          ? region_order::addresses
                                                                        : region_order::segments;

@@ -61,7 +61,8 @@ struct regions_given_back : regions_kept<Device, Strategy, Growth> {
 template <class Device, class Growth, std::size_t Align>
 consteval bool is_embedded() {
     if constexpr (embedded_device<Device> && growth_policy<Growth>)
-        return Growth::regions == 1 && !Growth::in_place && Device::address_model::absolute && Align <= Device::min_align;
+        return Growth::regions == 1 && !Growth::in_place && Device::address_model::absolute &&
+               Align <= Device::min_align;
     return false;  // policies that do not make an arena are rejected later
 }
 template <class Device, class Strategy, class Growth, std::size_t Align>
@@ -124,10 +125,8 @@ public:
     void acquire_window() noexcept {
         static_assert(!one_region || in_place || bounded_device<Device>,
                       "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
-        if constexpr (embedded)
-            use_embedded();
-        else if constexpr (one_region && !in_place)
-            static_cast<void>(acquire({1, Align}));
+        if constexpr (embedded) use_embedded();
+        else if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
     }
 
     /// Acquires a first region of at least `size` bytes. On failure, `diagnose` returns the device's error. Where
@@ -299,7 +298,8 @@ private:
     [[nodiscard]] bool is_out_of_records(layout wanted) const noexcept {
         if constexpr (in_place && Strategy::several_extents) {
             const layout_for<Strategy> asked{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)};
-            if (space_.regions[0] ? !strategy_.can_extend(space_.extent(0), asked) : !strategy_.can_insert()) return true;
+            if (space_.regions[0] ? !strategy_.can_extend(space_.extent(0), asked) : !strategy_.can_insert())
+                return true;
         } else if constexpr (Strategy::several_extents) {
             if (!strategy_.can_insert()) return true;
         }
@@ -389,15 +389,17 @@ private:
         if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
         if (model::absolute && wanted.align < align) wanted.align = align;
         const auto bytes_for = [](std::size_t size, std::size_t aligned) {
-            return static_cast<std::size_t>(Strategy::bytes_for(1, {static_cast<offset>(size), static_cast<offset>(aligned)}));
+            return static_cast<std::size_t>(
+                Strategy::bytes_for(1, {static_cast<offset>(size), static_cast<offset>(aligned)}));
         };
         std::size_t need = bytes_for(wanted.size, wanted.align);
         if constexpr (may_miss) {
             // A strategy with a limited search finds a hole only if it is larger than necessary. For slots, which are
             // equal, no larger size is possible.
             std::size_t sure = 0;
-            if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) && checked_add(sure, sure / 8 + align, sure) &&
-                sure <= space_type::last_offset && bytes_for(sure, wanted.align) != 0)
+            if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) &&
+                checked_add(sure, sure / 8 + align, sure) && sure <= space_type::last_offset &&
+                bytes_for(sure, wanted.align) != 0)
                 need = bytes_for(sure, wanted.align);
         }
         return {need <= space_type::largest_extent ? need : 0, wanted.align};
@@ -476,7 +478,8 @@ private:
         requires grows
     {
         const std::size_t align = base_align_for(more.align);
-        return static_cast<long>(refused_with_) != 0 && more.least >= growth_.refused.size && align >= growth_.refused.align;
+        return static_cast<long>(refused_with_) != 0 && more.least >= growth_.refused.size &&
+               align >= growth_.refused.align;
     }
 
     // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
@@ -520,7 +523,8 @@ private:
             return before.size;
         }
         // If the rest of a hole is too small to be recorded, keeps the next larger size.
-        while (least < held.size && !strategy_.resize_extent(had, static_cast<offset>(least))) least += Device::granularity;
+        while (least < held.size && !strategy_.resize_extent(had, static_cast<offset>(least)))
+            least += Device::granularity;
         if (least >= held.size) return 0;
         const acquired<Device> answer = this->device_.resize(held, least);
         if (!answer) {

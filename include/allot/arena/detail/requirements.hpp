@@ -19,8 +19,9 @@ namespace detail {
 /// Returns true. Does not compile if the device and the strategy are swapped.
 template <class Device, class Strategy>
 consteval bool arena_order() {
-    static_assert(!requires { Strategy::granularity; } && !requires { Device::several_extents; },
-                  "allot: an arena takes the device first and the strategy second: arena<Device, Strategy>");
+    static_assert(
+        !requires { Strategy::granularity; } && !requires { Device::several_extents; },
+        "allot: an arena takes the device first and the strategy second: arena<Device, Strategy>");
     return true;
 }
 
@@ -29,8 +30,9 @@ consteval bool arena_order() {
 template <class Device, class Strategy, class Growth>
 consteval bool arena_requirements() {
     if constexpr (!growth_policy<Growth>) {
-        static_assert(!sizeof(Growth), "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
-                                       "or growth::geometric<>");
+        static_assert(!sizeof(Growth),
+                      "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
+                      "or growth::geometric<>");
     } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
         constexpr bool grows = Growth::regions > 1;
         static_assert(Device::offsets != offset_use::none,
@@ -49,10 +51,10 @@ consteval bool arena_requirements() {
         static_assert(!Growth::in_place || extensible_device<Device>,
                       "allot: growth::contiguous needs a device whose regions grow in place, such as "
                       "host::virtual_memory");
-        static_assert(!Growth::in_place || extendable<Strategy>,
-                      "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
-        static_assert(!Device::address_model::absolute ||
-                          sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
+        static_assert(
+            !Growth::in_place || extendable<Strategy>,
+            "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
+        static_assert(!Device::address_model::absolute || sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
                       "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
     }
     return true;
@@ -71,7 +73,7 @@ consteval memory_traits region_traits(std::size_t align) {
         memory.grows = Growth::regions > 1;
         memory.extends = Growth::in_place;
         // Where offsets are not addresses, they count from the base and the first offset is 0.
-        memory.base_align = !model::absolute           ? ~(~std::size_t{0} >> 1)
+        memory.base_align = !model::absolute            ? ~(~std::size_t{0} >> 1)
                             : Device::min_align < align ? align
                                                         : Device::min_align;
         memory.end_align = Device::granularity < memory.base_align ? Device::granularity : memory.base_align;

@@ -42,7 +42,10 @@ public:
     constexpr memory_assignment(const plan_problem& problem, const plan_sizes& sizes,
                                 std::span<const plan_memory> memories, buffer_facts facts, std::size_t remember,
                                 plan_workspace workspace) noexcept
-        : buffers_{problem.buffers}, memories_{memories}, facts_{facts}, remember_{remember},
+        : buffers_{problem.buffers},
+          memories_{memories},
+          facts_{facts},
+          remember_{remember},
           part_{problem, sizes, workspace} {
         order_ = workspace.cut_words(buffers_.size());
         memory_ = workspace.cut_words(buffers_.size());
@@ -156,9 +159,9 @@ private:
     buffer_facts facts_;
     std::size_t remember_, count_ = 0;
     problem_part part_;
-    std::uint32_t *order_ = nullptr, *memory_ = nullptr;   // buffers with bytes, in search order; memory by buffer
-    std::uint64_t *offset_ = nullptr, *trial_ = nullptr;   // by buffer; by index in a memory
-    std::uint64_t *paid_ = nullptr, *rest_ = nullptr;      // by position: cost up to it; least cost from it on
+    std::uint32_t *order_ = nullptr, *memory_ = nullptr;  // buffers with bytes, in search order; memory by buffer
+    std::uint64_t *offset_ = nullptr, *trial_ = nullptr;  // by buffer; by index in a memory
+    std::uint64_t *paid_ = nullptr, *rest_ = nullptr;     // by position: cost up to it; least cost from it on
     plan_workspace workspace_{};
     bool proved_ = false;
 };

@@ -62,9 +62,7 @@ public:
             first_life_[i] += first_life_[i - 1];
             first_apart_[i] += first_apart_[i - 1];
         }
-        const auto weighs_at_most = [&](std::size_t i, std::uint64_t size) {
-            weight_[i] = std::min(weight_[i], size);
-        };
+        const auto weighs_at_most = [&](std::size_t i, std::uint64_t size) { weight_[i] = std::min(weight_[i], size); };
         for (std::size_t i = 0; i != count_; ++i) weight_[i] = ~std::uint64_t{0};
         for (std::size_t life = lives; life-- != 0;) {
             const std::size_t of = life < count_ ? life : problem.revivals[life - count_].buffer;
@@ -152,13 +150,13 @@ private:
 
     const plan_problem* problem_;
     std::uint32_t count_;
-    bool fits_ = true;                                              // the sum of all sizes fits 64 bits
-    std::uint64_t left_ = 0;                                        // remaining budget of comparisons
-    std::uint32_t *first_life_, *life_, *first_apart_, *apart_;     // by buffer; by position given there
-    std::uint32_t *begin_, *next_, *end_;                           // by depth: range of candidates, and the next one
+    bool fits_ = true;                                           // the sum of all sizes fits 64 bits
+    std::uint64_t left_ = 0;                                     // remaining budget of comparisons
+    std::uint32_t *first_life_, *life_, *first_apart_, *apart_;  // by buffer; by position given there
+    std::uint32_t *begin_, *next_, *end_;                        // by depth: range of candidates, and the next one
     std::uint32_t* candidates_;
-    std::uint64_t* weight_;                                         // by buffer: its least size, rounded up
-    std::uint64_t *sum_, *rest_;                                    // by depth: sums of the taken, the rest
+    std::uint64_t* weight_;       // by buffer: its least size, rounded up
+    std::uint64_t *sum_, *rest_;  // by depth: sums of the taken, the rest
 };
 
 }  // namespace detail

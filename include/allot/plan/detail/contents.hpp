@@ -93,8 +93,7 @@ public:
             const bool fresh = values_.empty() || values_.back().buffer != first.buffer;
             if (fresh || !event.reads) {
                 const std::int64_t from = fresh && event.reads ? buffers[first.buffer].live.from : event.step;
-                values_.push_back(
-                    {first.buffer, events_.size(), events_.size(), {from, event.step + 1}, event.reads});
+                values_.push_back({first.buffer, events_.size(), events_.size(), {from, event.step + 1}, event.reads});
             }
             values_.back().last = events_.size();
             values_.back().live.until = event.step + 1;

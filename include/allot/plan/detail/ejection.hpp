@@ -27,7 +27,7 @@ namespace detail {
 /// Searches from the old offsets of some buffers. The problem is valid and has no `together`.
 class ejection_search {
 public:
-    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();  // cost of a fixed buffer
+    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();    // cost of a fixed buffer
     static constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();  // home of a new buffer
 
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {

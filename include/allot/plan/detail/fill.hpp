@@ -130,8 +130,7 @@ private:
         if (!bound || bound->bytes > candidates_.capacity()) return false;
         const std::uint64_t some = std::min<std::uint64_t>(effort_, 16 * packed_count_);
         spent_ += some;
-        const auto made =
-            greedy_plan(whole, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
+        const auto made = greedy_plan(whole, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
         if (!made || made->height > candidates_.capacity()) return false;
         adopt();
         return true;
@@ -147,8 +146,8 @@ private:
         const search_counts counts = search_counts::of(chosen, remember_);
         const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
         packing_search search{chosen, {arrays, remember_}, part_.sizes()};
-        const search_result found = search.find(candidates_.capacity(), {trial_, packed_count_},
-                                                std::min(patience, left()), stop);
+        const search_result found =
+            search.find(candidates_.capacity(), {trial_, packed_count_}, std::min(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
         adopt();
@@ -233,8 +232,8 @@ private:
     fill_choice choice_;
     problem_part part_;
     std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // of which `most_` bounds the worth of every plan
-    std::uint32_t* kept_ = nullptr;    // by buffer: 1 if kept
-    std::uint32_t* packed_ = nullptr;  // the buffers of the problem to pack
+    std::uint32_t* kept_ = nullptr;                    // by buffer: 1 if kept
+    std::uint32_t* packed_ = nullptr;                  // the buffers of the problem to pack
     std::size_t packed_count_ = 0;
     std::uint64_t* trial_ = nullptr;
     plan_workspace workspace_{};

@@ -131,8 +131,7 @@ public:
         };
         if (where.from == 0 && where.until == where_->count())
             for (const std::uint32_t buffer : list()) put(buffer);
-        else
-            where_->each_living(where.from, where.until, put);
+        else where_->each_living(where.from, where.until, put);
         sort(order_, found, [this](std::uint32_t i) { return std::uint64_t{key_[i]}; });
         return {order_, found};
     }

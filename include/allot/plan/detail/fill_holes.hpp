@@ -214,8 +214,8 @@ private:
 
     fill_candidates* candidates_;
     std::size_t buffers_, near_ = 0;
-    std::uint64_t worth_ = 0;                                 // of the placed buffers
-    std::uint32_t *placed_ = nullptr, *at_ = nullptr;         // by buffer; visited buffers by offset
+    std::uint64_t worth_ = 0;                                   // of the placed buffers
+    std::uint32_t *placed_ = nullptr, *at_ = nullptr;           // by buffer; visited buffers by offset
     std::uint64_t *offset_ = nullptr, *kept_offset_ = nullptr;  // by buffer
     std::uint32_t* met_ = nullptr;                              // buffers in conflict with the candidate
     std::uint64_t *met_begin_ = nullptr, *met_end_ = nullptr;   // by buffer: of the buffers in conflict

@@ -190,7 +190,7 @@ public:
 
 private:
     constexpr void cut_blocks(std::size_t lifetimes, std::uint32_t reserved) noexcept {
-        constexpr std::uint32_t least = 16;  // shorter lists are not worth a merge
+        constexpr std::uint32_t least = 16;                        // shorter lists are not worth a merge
         std::uint32_t *const begun = begin_, *const ended = end_;  // by rank, temporarily
         for (std::uint32_t rank = 0; rank <= ranks_; ++rank) begun[rank] = ended[rank] = 0;
         for (std::size_t i = 0; i != lifetimes; ++i) ++begun[from_[i]], ++ended[until_[i]];
@@ -242,8 +242,8 @@ private:
         for (std::uint32_t at = first_apart_[buffer]; at != first_apart_[buffer + 1]; ++at) {
             const std::uint32_t pair = apart_[at] / 2;
             const bool is_second = apart_[at] % 2 != 0;
-            const auto other = static_cast<std::uint32_t>(is_second ? problem_->apart[pair].second
-                                                                    : problem_->apart[pair].first);
+            const auto other =
+                static_cast<std::uint32_t>(is_second ? problem_->apart[pair].second : problem_->apart[pair].first);
             std::uint64_t own = sizes_.of_first(*problem_, pair), its = sizes_.of_second(*problem_, pair);
             if (!is_second) std::swap(own, its);
             if (placed_[other] == 0 || own == 0 || its == 0) continue;
@@ -320,8 +320,8 @@ private:
     std::uint64_t* size_ = nullptr;                                                 // by the same position
     // By buffer; by position given there: twice the index of a pair, plus 1 if the partner is its second.
     std::uint32_t *first_apart_ = nullptr, *apart_ = nullptr;
-    std::uint32_t* block_ = nullptr;                                                // by rank
-    std::uint32_t *begin_ = nullptr, *end_ = nullptr;                               // by block: its list
+    std::uint32_t* block_ = nullptr;                   // by rank
+    std::uint32_t *begin_ = nullptr, *end_ = nullptr;  // by block: its list
     plan_extent *lists_ = nullptr, *met_ = nullptr, *scratch_ = nullptr;
 };
 

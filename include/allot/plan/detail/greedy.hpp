@@ -40,7 +40,6 @@ struct greedy_answer {
     std::uint64_t plans = 0;   ///< number of plans made
 };
 
-
 /// Returns whether `skyline` considers everything that the problem contains.
 [[nodiscard]] constexpr bool only_sizes_and_lifetimes(const plan_problem& problem) noexcept {
     if (!problem.revivals.empty() || !problem.fixed.empty() || !problem.together.empty() || !problem.apart.empty() ||
@@ -212,14 +211,12 @@ private:
 /// problem is invalid, its `together` is not merged, the workspace or `offsets` is too small, fixed buffers collide, or
 /// no plan fits 64 bits.
 template <class Stop>
-[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
-                                                                      const plan_bound& bound,
-                                                                      std::span<std::uint64_t> offsets,
-                                                                      plan_workspace workspace, greedy_effort effort,
-                                                                      Stop stop,
-                                                                      const plan_sizes& sizes = {}) noexcept {
+[[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(
+    const plan_problem& problem, const plan_bound& bound, std::span<std::uint64_t> offsets, plan_workspace workspace,
+    greedy_effort effort, Stop stop, const plan_sizes& sizes = {}) noexcept {
     using answer = result<greedy_answer, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(greedy_space(problem)) || offsets.size() < problem.buffers.size())
         return answer::failure({plan_refusal::workspace_too_small, 0});

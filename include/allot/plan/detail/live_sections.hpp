@@ -170,10 +170,10 @@ public:
 
 private:
     const plan_buffer* buffers_;
-    std::uint64_t* size_ = nullptr;  // by span; null if sizes do not vary
+    std::uint64_t* size_ = nullptr;                                        // by span; null if sizes do not vary
     std::uint32_t *first_ = nullptr, *from_ = nullptr, *until_ = nullptr;  // by buffer; by span
     std::uint32_t* owner_ = nullptr;                                       // by span: its buffer
-    std::uint32_t *order_ = nullptr, *latest_ = nullptr;  // spans by beginning; the tree over them
+    std::uint32_t *order_ = nullptr, *latest_ = nullptr;                   // spans by beginning; the tree over them
     std::uint32_t of_time_ = 0, count_ = 0, spans_ = 0, leaves_ = 0;
 };
 

@@ -59,7 +59,8 @@ struct merged_problem {
                                                                           plan_workspace& workspace,
                                                                           plan_sizes& sizes) noexcept {
     using answer = result<merged_problem, plan_error>;
-    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none) return answer::failure(error);
+    if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
     sizes = {};
     if (problem.together.empty()) return merged_problem{problem, {}};
     if (!workspace.holds(merge_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
@@ -148,8 +149,7 @@ struct merged_problem {
                 sized = sized || size != buffers[group].size;
             }
             now = piece.until;
-            for (; living != 0 && live(heap[0]).until <= now; --living)
-                std::pop_heap(heap, heap + living, is_smaller);
+            for (; living != 0 && live(heap[0]).until <= now; --living) std::pop_heap(heap, heap + living, is_smaller);
         }
     }
 

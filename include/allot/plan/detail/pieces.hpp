@@ -129,9 +129,7 @@ public:
             pieces_.push_back({each.buffer, each.live, facts_->whole[each.buffer]});
         std::vector<std::size_t> order(pieces_.size()), became(pieces_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        sort_stably(order, [&](std::size_t a, std::size_t b) {
-            return comes_before(pieces_[a], pieces_[b]);
-        });
+        sort_stably(order, [&](std::size_t a, std::size_t b) { return comes_before(pieces_[a], pieces_[b]); });
         for (const std::size_t each : order) {
             became[each] = made.pieces.size();
             made.pieces.push_back(pieces_[each]);

@@ -142,8 +142,7 @@ private:
         [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
             const std::uint64_t whole = value / bytes * count, rest = value % bytes;
             std::uint64_t product = 0;
-            if (checked_multiply(rest, count, product))
-                return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
+            if (checked_multiply(rest, count, product)) return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
             return whole + rest / (bytes / count + 1);
         }
     };
@@ -235,8 +234,7 @@ private:
         std::uint64_t worth = 0, length = 0;
         for (std::size_t k = 0; k != count; ++k) {
             if (value(list[k]) != priceless)
-                worth +=
-                    scaled(value(list[k])) / std::max<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
+                worth += scaled(value(list[k])) / std::max<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
             where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) { length += until - from; });
         }
         return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;

@@ -62,7 +62,7 @@ enum class search_answer : std::uint8_t {
 /// Result of a search.
 struct search_result {
     search_answer answer = search_answer::malformed;  ///< answer
-    std::uint64_t nodes = 0;   ///< visited nodes of the search tree
+    std::uint64_t nodes = 0;                          ///< visited nodes of the search tree
     std::uint64_t height = 0;  ///< highest end of a buffer in the written offsets; 0 without offsets
     std::uint64_t bound = 0;   ///< no plan is lower: proved
 

@@ -78,8 +78,8 @@ private:
                ((whole >= 16 ? x >> (whole - 16) : x << (16 - whole)) & 0xffff);
     }
 
-    std::span<std::uint64_t> key_;          // by item
-    std::span<index> sorted_, rank_;        // items sorted by key; by item
+    std::span<std::uint64_t> key_;    // by item
+    std::span<index> sorted_, rank_;  // items sorted by key; by item
 };
 
 }  // namespace detail

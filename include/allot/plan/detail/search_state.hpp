@@ -280,13 +280,13 @@ private:
     reserved_ranges reserved_;
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;
-    std::span<std::uint64_t> offset_, lowest_;     // by item: if placed; if waiting
-    std::span<index> path_;                        // items in the order of placement
-    std::span<std::uint64_t> left_, floor_;        // by section: sum of the waiting sizes; floor
-    std::span<index> resting_, crossing_;          // by section: number that may rest; that cross to the next
-    std::span<index> changed_, is_changed_;        // sections; by section
-    std::span<std::uint64_t> waiting_;             // one bit for each item
-    std::span<std::uint64_t> trail_old_;           // old value of an item's lowest offset or of a floor
+    std::span<std::uint64_t> offset_, lowest_;  // by item: if placed; if waiting
+    std::span<index> path_;                     // items in the order of placement
+    std::span<std::uint64_t> left_, floor_;     // by section: sum of the waiting sizes; floor
+    std::span<index> resting_, crossing_;       // by section: number that may rest; that cross to the next
+    std::span<index> changed_, is_changed_;     // sections; by section
+    std::span<std::uint64_t> waiting_;          // one bit for each item
+    std::span<std::uint64_t> trail_old_;        // old value of an item's lowest offset or of a floor
     std::span<index> trail_what_, trail_resting_;
 };
 

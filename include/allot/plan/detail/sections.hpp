@@ -408,8 +408,8 @@ private:
         return {bits_.subspan(row * words_ + begin, end - begin), begin};
     }
 
-    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_,
-        total_, bits_;
+    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_,
+        bits_;
     std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_, window_;
     std::size_t words_ = 0;
     index items_ = 0, sections_ = 0, time_sections_ = 0;

@@ -21,7 +21,9 @@ struct placement {
     static constexpr Offset nowhere = std::numeric_limits<Offset>::max();
 
     /// Returns true if a gap between two nodes is empty or large enough for a hole.
-    [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept { return gap == 0 || gap >= Nodes::min_hole; }
+    [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept {
+        return gap == 0 || gap >= Nodes::min_hole;
+    }
 
     /// Returns the lowest position at or after `low`; `nowhere` if it wraps.
     [[nodiscard]] static constexpr Offset lowest(Offset low, Offset align) noexcept {
@@ -43,7 +45,8 @@ struct placement {
     /// size does not fit the offset type.
     [[nodiscard]] static constexpr Offset enough(Offset need, Offset align) noexcept {
         Offset size = 0;
-        if (!checked_add<Offset>(need, align, size) || !checked_add<Offset>(size, Nodes::min_hole - Nodes::granule, size))
+        if (!checked_add<Offset>(need, align, size) ||
+            !checked_add<Offset>(size, Nodes::min_hole - Nodes::granule, size))
             return nowhere;
         return size;
     }

@@ -27,7 +27,6 @@ using record_index = std::uint32_t;
 /// The index that names no record.
 inline constexpr record_index no_record = 0xFFFF'FFFFU;
 
-
 template <class Record, std::size_t Capacity>
 class record_array {
 public:

@@ -50,7 +50,9 @@ public:
     static constexpr unsigned extent_records = 2;  // records that a new extent takes: its end and one hole
 
     /// Returns the size of the largest node in an extent of `bytes`.
-    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept { return align_down<Offset>(bytes, granule); }
+    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {
+        return align_down<Offset>(bytes, granule);
+    }
     /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or if the node is larger than
     /// `Largest`. Precondition: `Largest` is the size of a node.
     template <Offset Largest>

@@ -80,7 +80,9 @@ public:
         return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
     }
     /// Returns the first bin after `at` that is not empty; `count` if there is no such bin.
-    [[nodiscard]] ALLOT_INLINE constexpr bin after(bin at) const noexcept { return at + 1 < count ? next(at + 1) : count; }
+    [[nodiscard]] ALLOT_INLINE constexpr bin after(bin at) const noexcept {
+        return at + 1 < count ? next(at + 1) : count;
+    }
 
 private:
     static constexpr unsigned word_count = (count + word_bits - 1) / word_bits;

@@ -74,7 +74,8 @@ public:
     bool remove(basic_extent<Offset> slots) noexcept {
         const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
-        for (const slot* s = free_.next; s != nullptr; s = s->next) free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
+        for (const slot* s = free_.next; s != nullptr; s = s->next)
+            free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
         if (free != slots.size) return false;
         for (slot* before = &free_; before->next != nullptr;) {
             if (inside(before->next)) list::unlink_after(before);
@@ -94,7 +95,9 @@ public:
         }
         return true;
     }
-    void give(Offset at) noexcept { list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot); }
+    void give(Offset at) noexcept {
+        list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot);
+    }
 
 private:
     [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
@@ -164,7 +167,8 @@ public:
     }
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
-        return distance < whole_.size && distance % Slot == 0 && (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
+        return distance < whole_.size && distance % Slot == 0 &&
+               (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
     }
 
 private:
@@ -188,7 +192,7 @@ private:
     }
 
     basic_extent<Offset> whole_;
-    std::uint64_t words_[word_count]{};      // a set bit is a free slot
+    std::uint64_t words_[word_count]{};       // a set bit is a free slot
     std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
 };
 
@@ -196,11 +200,13 @@ private:
 template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
 class slot_index_stack {
     // Stores offsets instead of indices, so that no call multiplies or divides.
-    static constexpr std::size_t last =
-        Count - 1 > std::numeric_limits<std::size_t>::max() / Slot ? std::numeric_limits<std::size_t>::max() : (Count - 1) * Slot;
-    using place = std::conditional_t<
-        (last <= 0xFF), std::uint8_t,
-        std::conditional_t<(last <= 0xFFFF), std::uint16_t, std::conditional_t<(last <= 0xFFFF'FFFF), std::uint32_t, Offset>>>;
+    static constexpr std::size_t last = Count - 1 > std::numeric_limits<std::size_t>::max() / Slot
+                                            ? std::numeric_limits<std::size_t>::max()
+                                            : (Count - 1) * Slot;
+    using place =
+        std::conditional_t<(last <= 0xFF), std::uint8_t,
+                           std::conditional_t<(last <= 0xFFFF), std::uint16_t,
+                                              std::conditional_t<(last <= 0xFFFF'FFFF), std::uint32_t, Offset>>>;
 
 public:
     using memory_type = no_memory;
@@ -251,10 +257,11 @@ class slot_atomic_bitmap {
     using word = Word;
     static constexpr std::size_t word_bits = std::numeric_limits<word>::digits;
     // The condition depends on a template parameter, so that only a pool with this store evaluates it.
-    static_assert(Slot != 0 && std::atomic<word>::is_always_lock_free,
-                  "allot: this core has no instructions for exclusive access (Cortex-M0, Cortex-M0+, or RISC-V without A), which "
-                  "pool_store::atomic_bitmap needs: use synchronized<Arena, Lock> with another store and a lock that "
-                  "disables interrupts");
+    static_assert(
+        Slot != 0 && std::atomic<word>::is_always_lock_free,
+        "allot: this core has no instructions for exclusive access (Cortex-M0, Cortex-M0+, or RISC-V without A), which "
+        "pool_store::atomic_bitmap needs: use synchronized<Arena, Lock> with another store and a lock that "
+        "disables interrupts");
 
 public:
     using memory_type = no_memory;
@@ -316,19 +323,23 @@ public:
         std::atomic<word>& in = words_[index / word_bits];
         word free = in.load(std::memory_order_relaxed);
         while ((free & bit_of(index)) != 0)
-            if (in.compare_exchange_weak(free, free ^ bit_of(index), std::memory_order_acquire, std::memory_order_relaxed))
+            if (in.compare_exchange_weak(free, free ^ bit_of(index), std::memory_order_acquire,
+                                         std::memory_order_relaxed))
                 return true;
         return false;
     }
     [[nodiscard]] bool is_free(Offset at) const noexcept {
-        return is_slot(at) && (words_[index_of(at) / word_bits].load(std::memory_order_relaxed) & bit_of(index_of(at))) != 0;
+        return is_slot(at) &&
+               (words_[index_of(at) / word_bits].load(std::memory_order_relaxed) & bit_of(index_of(at))) != 0;
     }
 
 private:
     static constexpr std::size_t word_count = Count / word_bits + (Count % word_bits != 0);
 
     [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
-    [[nodiscard]] std::size_t index_of(Offset at) const noexcept { return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot); }
+    [[nodiscard]] std::size_t index_of(Offset at) const noexcept {
+        return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
+    }
     [[nodiscard]] bool is_slot(Offset at) const noexcept {
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0;

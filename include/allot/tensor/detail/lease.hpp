@@ -31,7 +31,6 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-
 /// A reference count, followed in memory by the pieces of one storage.
 template <class Storage>
 struct counted_pieces {
@@ -183,9 +182,10 @@ private:
 
 /// The type of a lease on up to `Most` pieces of a storage.
 template <class Storage, std::size_t Most>
-using lease_on = std::conditional_t<
-    !Storage::body_type::records && !Storage::body_type::separate, storage_only_lease<Storage>,
-    std::conditional_t<Storage::policies::references::counted, counted_lease<Storage, Most>, sole_lease<Storage, Most>>>;
+using lease_on =
+    std::conditional_t<!Storage::body_type::records && !Storage::body_type::separate, storage_only_lease<Storage>,
+                       std::conditional_t<Storage::policies::references::counted, counted_lease<Storage, Most>,
+                                          sole_lease<Storage, Most>>>;
 
 }  // namespace detail
 }  // namespace v1

@@ -77,13 +77,15 @@ public:
     static_assert(linear_address_model<address_model>,
                   "allot: a storage needs memory that is contiguous: for memory in rows, use "
                   "alloc_discontiguous_tensor");
-    static_assert(Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
-                  "allot: memory whose offsets are carried must use the address model handle_offset");
+    static_assert(
+        Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
+        "allot: memory whose offsets are carried must use the address model handle_offset");
     static_assert(!records || positional<placement>,
                   "allot: the placement of a storage must be allot::as_given or a positional strategy, such as "
                   "best_fit");
-    static_assert(!requires { requires placement::in_band; },
-                  "allot: the placement of a storage must keep its records in a side table");
+    static_assert(
+        !requires { requires placement::in_band; },
+        "allot: the placement of a storage must keep its records in a side table");
 
     /// Creates a body without memory.
     storage_body() noexcept = default;
@@ -102,7 +104,8 @@ public:
     [[nodiscard]] tensor_error acquire(Allocator& from, std::size_t size, std::size_t align) noexcept {
         if (allocator_ != nullptr) return {tensor_refusal::in_use};
         if (size != 0) {
-            if (const tensor_error error = acquire_bytes(from, {size, align}); error.reason != tensor_refusal::none) return error;
+            if (const tensor_error error = acquire_bytes(from, {size, align}); error.reason != tensor_refusal::none)
+                return error;
         }
         allocator_ = &from;
         size_ = size;
@@ -136,9 +139,10 @@ public:
         if (wanted.align > align_) return answer::failure({tensor_refusal::misaligned});
         std::size_t at = 0;
         if constexpr (std::same_as<Offset, anywhere_t>) {
-            static_assert(records,
-                          "allot: a storage whose placement is as_given cannot be searched: give an offset, or give the "
-                          "storage a strategy");
+            static_assert(
+                records,
+                "allot: a storage whose placement is as_given cannot be searched: give an offset, or give the "
+                "storage a strategy");
         } else {
             if constexpr (std::signed_integral<Offset>) {
                 if (offset < 0) return answer::failure({tensor_refusal::negative_offset});
@@ -185,7 +189,8 @@ public:
 
     /// Frees a piece. Precondition: `take` returned it for a size above 0, and it is not freed yet.
     void give_back(const piece& taken) noexcept {
-        if constexpr (records) fill(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size), freed_byte);
+        if constexpr (records)
+            fill(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size), freed_byte);
         if constexpr (separate) allocator_->deallocate(taken.own);
         give_back_allocation(taken);
     }
@@ -250,14 +255,16 @@ private:
             if (is_at_start(wanted) && wanted.size <= size_)
                 fresh.allocation = placement_.allocate_at({0, static_cast<offset>(wanted.size)});
             else if (wanted.size <= size_)
-                fresh.allocation = placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+                fresh.allocation =
+                    placement_.allocate({static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
             if (!fresh.allocation) return {tensor_refusal::no_memory, no_row, why_not(wanted)};
         } else {
             const basic_extent<offset> where{static_cast<offset>(at), static_cast<offset>(wanted.size)};
             fresh.allocation = placement_.allocate_at(where);
             if (!fresh.allocation) {
                 const diagnosis error = placement_.diagnose_at(where);
-                return {error.reason == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory, no_row, error};
+                return {error.reason == refusal::not_free ? tensor_refusal::overlapping : tensor_refusal::no_memory,
+                        no_row, error};
             }
         }
         if constexpr (Policies::hardened != hardening::none) ++live_;

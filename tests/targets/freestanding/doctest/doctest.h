@@ -11,7 +11,9 @@ struct test_case {
     test_case* next;
 
     static inline test_case* first = nullptr;
-    test_case(const char* called, void (*running)()) noexcept : name{called}, run{running}, next{first} { first = this; }
+    test_case(const char* called, void (*running)()) noexcept : name{called}, run{running}, next{first} {
+        first = this;
+    }
     test_case(const test_case&) = delete;
     test_case& operator=(const test_case&) = delete;
 };
@@ -42,21 +44,21 @@ template <class Value>
 #define FREESTANDING_JOIN_(a, b) a##b
 #define FREESTANDING_JOIN(a, b) FREESTANDING_JOIN_(a, b)
 
-#define FREESTANDING_CASE(function, title)                                                    \
+#define FREESTANDING_CASE(function, title)                                                   \
     static void function();                                                                  \
     static ::freestanding::test_case FREESTANDING_JOIN(function, _listed){title, &function}; \
     static void function()
 #define TEST_CASE(title) FREESTANDING_CASE(FREESTANDING_JOIN(test_case_, __LINE__), title)
 
-#define FREESTANDING_TEMPLATE(body, title, Type, ...)                                                 \
-    namespace {                                                                                      \
-    template <class Type>                                                                            \
-    struct body {                                                                                    \
-        static void run();                                                                           \
-    };                                                                                               \
-    ::freestanding::test_cases<body, __VA_ARGS__> FREESTANDING_JOIN(body, _listed){title};           \
-    }                                                                                                \
-    template <class Type>                                                                            \
+#define FREESTANDING_TEMPLATE(body, title, Type, ...)                                      \
+    namespace {                                                                            \
+    template <class Type>                                                                  \
+    struct body {                                                                          \
+        static void run();                                                                 \
+    };                                                                                     \
+    ::freestanding::test_cases<body, __VA_ARGS__> FREESTANDING_JOIN(body, _listed){title}; \
+    }                                                                                      \
+    template <class Type>                                                                  \
     void body<Type>::run()
 #define TEST_CASE_TEMPLATE(title, Type, ...) \
     FREESTANDING_TEMPLATE(FREESTANDING_JOIN(test_case_, __LINE__), title, Type, __VA_ARGS__)
@@ -64,11 +66,11 @@ template <class Value>
 #define CHECK(...) ::freestanding::check(::freestanding::is_true(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #define CHECK_FALSE(...) \
     ::freestanding::check(!::freestanding::is_true(__VA_ARGS__), "not " #__VA_ARGS__, __FILE__, __LINE__)
-#define REQUIRE(...)                                                               \
-    do {                                                                           \
-        const bool passed_ = ::freestanding::is_true(__VA_ARGS__);                 \
-        ::freestanding::check(passed_, #__VA_ARGS__, __FILE__, __LINE__);          \
-        if (!passed_) ::freestanding::stop("a REQUIRE failed");                    \
+#define REQUIRE(...)                                                      \
+    do {                                                                  \
+        const bool passed_ = ::freestanding::is_true(__VA_ARGS__);        \
+        ::freestanding::check(passed_, #__VA_ARGS__, __FILE__, __LINE__); \
+        if (!passed_) ::freestanding::stop("a REQUIRE failed");           \
     } while (false)
 #define REQUIRE_FALSE(...) REQUIRE(!::freestanding::is_true(__VA_ARGS__))
 #define FAIL_CHECK(reason) ::freestanding::check(false, reason, __FILE__, __LINE__)

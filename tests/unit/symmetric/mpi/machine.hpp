@@ -19,7 +19,8 @@ inline std::string driver() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(text, &length);
-    std::string all{text, static_cast<std::size_t>(length)};  // "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2\n…"
+    std::string all{text,
+                    static_cast<std::size_t>(length)};  // "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2\n…"
     std::replace(all.begin(), all.end(), '\t', ' ');
     return all.substr(0, all.find_first_of(",\n"));
 }
