@@ -1,11 +1,15 @@
 #!/usr/bin/python3
-"""Prose in documents, comments and messages avoids patterns that make it hard to read. See CONTRIBUTING.md.
+"""Prose in documents and in comments of headers avoids patterns that make it hard to read. See CONTRIBUTING.md.
 
-Each pattern comes with a reason. Code in backquotes and indented samples are left out.
+    prose_test.py                  runs the test
+    prose_test.py --write FOLDER   writes the prose of each file into FOLDER, line by line, for proselint
+
+Each pattern comes with a reason. Code in backquotes, indented samples and tables are left out.
 """
 
 import re
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -47,17 +51,17 @@ def prose(path):
             if line.lstrip().startswith("```"):
                 fenced = not fenced
                 continue
-            if fenced or line.startswith("    "):
+            if fenced or line.startswith(("    ", "|", "<")):
                 continue
-            text = line
+            text = line + "." if line.startswith("#") else line
         else:
             found = re.search(r"(?:^|\s)///?<? ?(.*)$", line)
             if not found or '"' in line[: found.start()] and "//" in line.split('"')[1]:
                 continue
             if re.match(r"^// {4,}", line.strip()):  # a sample or a diagram
                 continue
-            text = found.group(1)
-        yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "x", text)
+            text = found.group(1) + ("" if line.lstrip().startswith("//") else ".")
+        yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", lambda code: f"x{code.start()}", text)
 
 
 def findings():
@@ -80,5 +84,17 @@ class Prose(unittest.TestCase):
                 self.assertTrue(any(re.search(pattern, text, re.I) for pattern in PATTERNS))
 
 
+def write(folder):
+    for path in files():
+        lines = dict(prose(path))
+        target = folder / path.relative_to(ROOT).with_suffix(path.suffix + ".txt")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        last = max(lines, default=0)
+        target.write_text("\n".join(lines.get(number, "") for number in range(1, last + 1)) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:2] == ["--write"]:
+        write(Path(sys.argv[2]))
+    else:
+        unittest.main()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bad_alloc: the exception of adaptors whose interfaces report failures by exceptions.
+// bad_alloc: the exception of adapters whose interfaces report failures by exceptions.
 //
 //     try { values.resize(1'000'000); }
 //     catch (const allot::bad_alloc& error) { log(error.what(), error.reason().largest_hole); }   // or std::bad_alloc

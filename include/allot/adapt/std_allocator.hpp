@@ -9,7 +9,7 @@
 // Calls are not virtual, because the type of the arena is part of the container's type. memory_resource.hpp documents
 // metadata, failures, and the use of bump, stack and ring, which are the same here.
 //
-// Two adaptors are equal if they refer to the same allocator, for any value types. A container keeps the memory that
+// Two adapters are equal if they refer to the same allocator, for any value types. A container keeps the memory that
 // it was constructed with: copy and move assignment transfer values and not the memory of another arena, which could
 // be destroyed first. A copy of a container uses the memory of the original. A swap also exchanges the memories,
 // because otherwise the swap of containers in two arenas would be undefined.
@@ -42,7 +42,7 @@ public:
     using propagate_on_container_swap = std::true_type;              ///< A swap exchanges the memories.
     using is_always_equal = std::false_type;                         ///< Adaptors can refer to different allocators.
 
-    /// Constructs an adaptor that refers to an allocator. Not explicit, so that a container can be constructed with an
+    /// Constructs an adapter that refers to an allocator. Not explicit, so that a container can be constructed with an
     /// arena.
     std_allocator(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
     /// Does not compile. It exists for its message, because a container without an argument constructs its allocator.
@@ -52,7 +52,7 @@ public:
                       "allot: this container needs an arena: "
                       "std::vector<T, std_allocator<T, Arena>> v{arena}");
     }
-    /// Constructs an adaptor for another value type that refers to the same allocator.
+    /// Constructs an adapter for another value type that refers to the same allocator.
     template <class U>
     std_allocator(const std_allocator<U, Allocator>& other) noexcept : std_allocator{other.allocator()} {}
 
@@ -80,7 +80,7 @@ private:
     Allocator* allocator_;
 };
 
-/// Deduces `std::byte` as the value type, for uses that rebind the adaptor.
+/// Deduces `std::byte` as the value type, for uses that rebind the adapter.
 template <class Allocator>
 std_allocator(Allocator&) -> std_allocator<std::byte, Allocator>;
 

@@ -42,7 +42,7 @@ enum class plan_refusal : unsigned char {
     /// The list of uses or of allowed memories has `which` elements, a different number than there are buffers.
     not_for_each_buffer,
     fixed_in_no_one_memory,  ///< Fixed buffer `which` is not allowed in exactly one memory.
-    /// Unchanged buffers collide, buffer `which` among them, and no plan with so few moves was found.
+    /// Unchanged buffers collide, including the buffer `which`, and no plan with so few moves was found.
     too_few_moves,
     outside_lifetime,  ///< Access `which` is outside of the lifetimes of its buffer.
 };

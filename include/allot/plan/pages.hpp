@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pages: assigns buffers to pages of one size that need not be adjacent, with the least possible number of pages.
+// pages: assigns buffers to pages of one size that need not be adjacent, with the smallest number of pages.
 //
 //     static constexpr allot::plan_buffer frames[] = {{.size = 8192, .live = {0, 2}}, {.size = 4096, .live = {1, 3}}};
 //     const allot::plan_problem problem{.buffers = frames};
@@ -66,7 +66,7 @@ inline namespace v1 {
     return sum;
 }
 
-/// Assigns pages to all buffers and returns the number of different pages, which are numbered from 0.
+/// Assigns pages to all buffers and returns the number of pages, which are numbered from 0.
 ///
 /// Writes the pages of buffer i to `pages[first[i]]` … `pages[first[i + 1] - 1]`. `first` has one element more than
 /// there are buffers. `pages` has at least `pages_in_all` elements. Fails under the same conditions as `pages_in_all`,

@@ -25,7 +25,7 @@
 //
 // The selected section has the fewest children, then the least slack. It is selected among the lowest floors only, or
 // among all sections in which no waiting buffer fits below the floor. The order of buffers is one of `search_orders`.
-// Orders and rules alternate in rounds whose lengths follow Luby's sequence 1 1 2 1 1 2 4 …. A round remembers the
+// Orders and rules alternate in rounds whose lengths follow Luby's sequence `1 1 2 1 1 2 4 …`. A round remembers the
 // failed states of earlier rounds. A round that exhausts the tree without a plan is a proof. All arithmetic is on
 // integers with fixed seeds: the same problem has the same answer, offsets and number of nodes on every machine.
 //
@@ -204,7 +204,7 @@ private:
         }
     }
 
-    /// Returns the k-th element of Luby's sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …, from k = 1 on.
+    /// Returns the k-th element of Luby's sequence `1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …`, from k = 1 on.
     [[nodiscard]] static constexpr std::uint64_t luby(std::uint64_t k) noexcept {
         while (!std::has_single_bit(k + 1)) k -= std::bit_floor(k) - 1;
         return (k + 1) / 2;
