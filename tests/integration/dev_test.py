@@ -24,11 +24,12 @@ class Dev(unittest.TestCase):
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
-        for script in ("fuzz/run.sh", "vm/run.sh", "documentation/bare_root.sh"):
+        for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
-        for program in ("gcc/examples/plan/memory_planner", "gcc/examples/networks/network_demo", "gcc-release/benchmarks/replay"):
+        for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
+                        "gcc-release/benchmarks/replay"):
             self.script(f"build/{program}", ECHO)
         for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
             (self.elsewhere / name).write_text("")

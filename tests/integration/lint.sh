@@ -43,7 +43,7 @@ if find_tool proselint; then
     tests/integration/prose_test.py --write "$scratch/prose"
     echo '{"checks": {"typography": false}}' >"$scratch/proselint.json"
     mapfile -t prose < <(find "$scratch/prose" -type f | sort)
-    check prose "$tool" --config "$scratch/proselint.json" check "${prose[@]}"
+    check prose "$tool" check --config "$scratch/proselint.json" "${prose[@]}"
 fi
 
 if find_tool clang-tidy; then
