@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
-spec = importlib.util.spec_from_file_location("device_table", ROOT / "tests" / "device_table.py")
+spec = importlib.util.spec_from_file_location("device_table", ROOT / "tests" / "integration" / "device_table.py")
 device_table = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(device_table)
 
