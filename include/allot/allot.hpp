@@ -16,6 +16,7 @@
 #include <allot/address/pointer_table.hpp>
 #include <allot/address/raw_pointer.hpp>
 #include <allot/arena/arena.hpp>
+#include <allot/arena/deduction.hpp>
 #include <allot/arena/naive.hpp>
 #include <allot/compose/cached.hpp>
 #include <allot/compose/fallback.hpp>

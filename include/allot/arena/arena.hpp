@@ -40,6 +40,9 @@ struct arena_mark {
     std::uint64_t count = 0;  ///< Number of calls before the mark, in a hardened arena.
 };
 
+template <class Strategy, class Growth>
+struct use_policies;
+
 /// Allocator over the regions of a device. `Options` sets the hardening and the alignment of regions; `OnMisuse` is the
 /// type that handles misuses (hardening.hpp).
 template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
@@ -94,6 +97,11 @@ public:
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
     /// returns the device's error.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
+
+    /// Deduces the strategy and the growth from the last argument (deduction.hpp).
+    arena(Device device, use_policies<Strategy, Growth>) noexcept : arena{std::move(device)} {}
+    /// Deduces the strategy and the growth from the last argument (deduction.hpp).
+    arena(Device device, std::size_t size, use_policies<Strategy, Growth>) noexcept : arena{std::move(device), size} {}
 
     // The following constructors report a missing device at compile time.
     template <std::integral Size>
@@ -269,6 +277,9 @@ public:
     /// the device, every request of at least that size and alignment counts as failing, until the device provides as
     /// much memory or `trim` releases some.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
+
+    /// Returns true if the arena holds a region or can grow. Returns false if the device refused the only region.
+    [[nodiscard]] explicit operator bool() const noexcept { return regions_type::grows || size() != 0; }
 
     /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t size() const noexcept { return regions_.space().size(); }

@@ -109,7 +109,7 @@ def main(arguments):
             given = f'#line 1 "{header}: what is given"\n' + GIVEN.get(header, "")
             parts.append(f"{result} sample_{len(parts)}() {{\n{given}{line}{sample}\n{end}}}\n")
     source = scratch / "header_samples.cpp"
-    included = ["allot.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", *sorted(includes)]
+    included = ["allot.hpp", "object.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", *sorted(includes)]
     source.write_text("".join(f"#include <allot/{header}>\n" for header in included) + TOP + "".join(parts), encoding="utf-8")
     if unused:
         print(f"these headers are listed but have no sample: {', '.join(sorted(unused))}")
