@@ -8,7 +8,7 @@ int main() {
     memory arena;
 #ifdef MISUSE
     using policies = allot::storage_policies<allot::as_given, allot::references::none<>>;
-    allot::detail::storage_body<memory, policies> body;
+    allot::storage_body<memory, policies> body;
     auto data = *allot::alloc_storage(body, arena, 1024);
 #else
     auto data = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(arena, 1024);

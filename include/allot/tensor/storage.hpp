@@ -21,7 +21,7 @@
 // reference policy.
 #pragma once
 
-#include <allot/tensor/detail/storage_body.hpp>
+#include <allot/tensor/storage_body.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>
 
@@ -124,7 +124,7 @@ public:
     /// The policies.
     using policies = Policies;
     /// The object that owns the block.
-    using body_type = detail::storage_body<Allocator, Policies>;
+    using body_type = storage_body<Allocator, Policies>;
     /// The handle to the body.
     using handle_type = detail::body_handle<body_type, typename Policies::references>;
     /// The address model of the memory.
@@ -196,7 +196,7 @@ template <class Policies = storage_policies<>, allocator Allocator>
 template <allocator Allocator, class Policies>
     requires(!Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
-    detail::storage_body<Allocator, Policies>& body, Allocator& from, std::int64_t size,
+    storage_body<Allocator, Policies>& body, Allocator& from, std::int64_t size,
     std::size_t align = alignof(std::max_align_t)) noexcept {
     using fresh = storage<Allocator, Policies>;
     using answer = tensor_result<fresh>;

@@ -30,7 +30,7 @@ using by_search = allot::storage_policies<allot::best_fit<allot::best_fit_option
 
 TEST_CASE("tensors: given offsets in a given storage body") {
     memory from;
-    allot::detail::storage_body<memory, by_planner> body;
+    allot::storage_body<memory, by_planner> body;
     const auto data = *allot::alloc_storage(body, from, 512, 64);
     CHECK(allot::alloc_storage(body, from, 16).error().reason == tensor_refusal::in_use);
     const auto a = *allot::alloc_tensor(data, 0, {4, 16}, int32);
@@ -59,7 +59,7 @@ TEST_CASE("tensors: given offsets in a given storage body") {
 
 TEST_CASE("tensors: found offsets never share a byte") {
     memory from;
-    allot::detail::storage_body<memory, by_search> body;
+    allot::storage_body<memory, by_search> body;
     const auto data = *allot::alloc_storage(body, from, 512, 32);
     auto given = *allot::alloc_tensor(data, 96, {32}, int8);
     const auto found = *allot::alloc_tensor(data, anywhere, {100}, int8);
@@ -74,8 +74,8 @@ TEST_CASE("discontiguous tensors: rows in fast memory, with a table in slow memo
     alignas(64) std::byte window[512];
     allot::arena<allot::host::tightly_coupled, allot::bump<>> fast{{window, sizeof window}};
     memory slow;
-    allot::detail::storage_body<decltype(fast), by_search> fast_body;
-    allot::detail::storage_body<memory, by_search> slow_body;
+    allot::storage_body<decltype(fast), by_search> fast_body;
+    allot::storage_body<memory, by_search> slow_body;
     const auto data = *allot::alloc_storage(fast_body, fast, 512, 64);
     const auto table = *allot::alloc_storage(slow_body, slow, 64, 8);
 
@@ -116,7 +116,7 @@ TEST_CASE("tensors: shapes and types are checked before bytes are allocated") {
     CHECK_FALSE(allot::byte_count({std::int64_t{1} << 40, std::int64_t{1} << 40}, int8));
     CHECK_FALSE(allot::byte_count({-1}, int8));
     memory from;
-    allot::detail::storage_body<memory, by_planner> body;
+    allot::storage_body<memory, by_planner> body;
     const auto data = *allot::alloc_storage(body, from, 64, 4);
     CHECK_FALSE(allot::alloc_tensor(data, 0, {std::int64_t{1} << 40, std::int64_t{1} << 40}, int32));
     CHECK_FALSE(allot::alloc_tensor(data, 0, {17}, int32));

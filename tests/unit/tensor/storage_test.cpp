@@ -270,7 +270,7 @@ TEST_CASE("references::none: the caller owns the body, tensors can be moved, vie
     told::all.clear();
     static_arena memory;
     {
-        allot::detail::storage_body<static_arena, policies> body;
+        allot::storage_body<static_arena, policies> body;
         const auto data = *allot::alloc_storage(body, memory, 4096, 64);
         CHECK(allot::alloc_storage(body, memory, 16).error().reason == tensor_refusal::in_use);
         using tensor = allot::tensor_in<std::remove_const_t<decltype(data)>>;

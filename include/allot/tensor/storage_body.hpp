@@ -55,6 +55,8 @@ struct storage_piece<as_given, Block> {
 template <>
 struct storage_piece<as_given, void> {};
 
+}  // namespace detail
+
 /// The owner of a storage's memory. Users name it only with `references::none`.
 template <allocator Allocator, class Policies>
 class storage_body {
@@ -72,7 +74,7 @@ public:
     /// Whether each tensor has a separate block.
     static constexpr bool separate = Allocator::offsets == offset_use::none;
     /// The part of the storage that one tensor or row occupies.
-    using piece = storage_piece<placement, std::conditional_t<separate, block_type, void>>;
+    using piece = detail::storage_piece<placement, std::conditional_t<separate, block_type, void>>;
 
     static_assert(linear_address_model<address_model>,
                   "allot: a storage needs memory that is contiguous: for memory in rows, use "
@@ -291,6 +293,5 @@ private:
     [[no_unique_address]] lock lock_{};
 };
 
-}  // namespace detail
 }  // namespace v1
 }  // namespace allot
