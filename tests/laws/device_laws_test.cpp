@@ -70,7 +70,7 @@ TEST_CASE("device laws: heap, buffer, static_storage, and tightly_coupled") {
     judge_device([] { return host::static_storage<4096, 64>{}; });
     judge_device([] { return allot::host::tightly_coupled{window(), window_size}; }, {.align = 2048});
     for (const char* device : {"host::heap", "host::buffer", "host::static_storage"}) tests::seen(device);
-    tests::seen_on_fake_driver("tightly_coupled");  // a window of host memory
+    tests::seen_on_fake_driver("host::tightly_coupled");  // a window of host memory
 }
 
 TEST_CASE("device laws: adopted memory and adopted constants") {

@@ -8,7 +8,7 @@
 //     vulkan::command_copy{commands…}  device memory ◄──► device memory    recorded; the caller submits
 //     cuda::stream_copy{stream}        host ◄──► devices ◄──► devices      transferred, or peer to peer; also for HIP
 //     metal::queue_copy<…>{queue}      host ◄──► buffers ◄──► buffers      by the host if it can, or transferred
-//     dma_copy{device, …}              host ◄──► DMA buffers               the CPU copies; caches are synchronized
+//     dma::mapped_copy{device, …}      host ◄──► DMA buffers               the CPU copies; caches are synchronized
 //     remote_copy<mpi::window>{}       host ◄──► windows ◄──► windows      between ranks; also for shmem::heap
 //     staged_copy{copier, copier, n}   any ──► host bytes ──► any          in pieces of n bytes
 //     a function                       (from, to, bytes) noexcept -> long, 0 for success

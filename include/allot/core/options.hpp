@@ -116,7 +116,7 @@ struct growth_options {
     std::size_t regions = 64;      ///< The maximum number of regions, a power of two.
 };
 
-/// The options of the device `host::cached`.
+/// The options of the device `cached`.
 struct cached_options {
     std::size_t regions = 64;  ///< The maximum number of regions that are kept.
     std::size_t waste = 2;     ///< A kept region serves requests of at least its size divided by this number.

@@ -19,7 +19,7 @@
 // table, and `copy_tensor` requires a copy function. If the devices of a machine snoop the CPU's caches (a PC, a
 // coherent port of an FPGA), set `.coherent = true`. The memory then behaves like ordinary host memory.
 //
-// When to use: with `dma::heap` and `dma::udmabuf`, and with `dma_buffer_sync` for buffers from other sources.
+// When to use: with `dma::heap` and `dma::udmabuf`, and with `dma::buffer_sync` for buffers from other sources.
 // When not to use: for memory that is not a DMA buffer, or for coherent devices, which need no access periods.
 // Complexity: O(held regions) to find a buffer; one system call to begin or end an access.
 // Memory: 24 bytes for each of a device's `regions`, inside the object. No heap allocation.

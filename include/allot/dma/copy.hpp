@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// dma_copy: copy path for `copy_tensor` to and from DMA buffers. The CPU copies between cache synchronizations.
+// dma::mapped_copy: copy path for `copy_tensor` to and from DMA buffers. The CPU copies between cache synchronizations.
 //
 //     auto copied = allot::copy_tensor(host, in_dma_memory, allot::dma::mapped_copy{memory.device()});
 //     auto moved = allot::copy_tensor(in_one, in_another, allot::dma::mapped_copy{one.device(), another.device()});

@@ -19,7 +19,7 @@
 // has no image. `cached_textures` is a pool: it keeps released images for later requests of the same shape and dtype.
 //
 // When to use: for tensors that kernels read through a GPU's texture units.
-// When not to use: where images can share memory over time; use opencl_texture_pool.hpp. For tensors that need an
+// When not to use: where images can share memory over time; use opencl/texture_pool.hpp. For tensors that need an
 // address or views, use tensor.hpp.
 //
 // Complexity: that of the device; O(kept images) in `cached_textures`. Memory: one allocation on the host heap for each

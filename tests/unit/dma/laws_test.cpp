@@ -97,8 +97,9 @@ TEST_CASE("device laws: DMA buffers") {
     laws::ground<allot::dma::u_dma_buf<>> one{how}, other{how};
     bool turn = false;
     laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(16'384); }, {.align = 8192});
-    for (const char* device : {"dma_heap", "udmabuf"}) fake ? tests::seen_on_fake_driver(device) : tests::seen(device);
-    tests::seen_on_fake_driver("u_dma_buf");
+    for (const char* device : {"dma::heap", "dma::udmabuf"})
+        fake ? tests::seen_on_fake_driver(device) : tests::seen(device);
+    tests::seen_on_fake_driver("dma::u_dma_buf");
     fake.reset();
 }
 
