@@ -35,6 +35,6 @@ int main() {
         return 1;
     } catch (const allot::bad_alloc& error) {
         std::printf("%zu names, %zu values, then: %s\n", names.size(), values.size(), error.what());
-        return error.reason().largest_hole < 4'000'000 ? 0 : 1;
+        return error.diagnosis().largest_hole < 4'000'000 ? 0 : 1;
     }
 }

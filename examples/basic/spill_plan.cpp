@@ -13,7 +13,7 @@ int main() {
     // A buffer in the slow memory costs its size, times its uses, times the cost of the memory.
     const auto made = allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories, .uses = uses});
     if (!made) {
-        std::printf("the problem is invalid: reason %d\n", static_cast<int>(made.error().reason));
+        std::printf("the problem is invalid: %s\n", made.error().what());
         return 1;
     }
     for (std::size_t i = 0; i != made->places.size(); ++i)

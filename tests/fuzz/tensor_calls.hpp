@@ -4,6 +4,8 @@
 // if the bytes of a live tensor differ from the written ones. A libFuzzer target and an ordinary test use it.
 #pragma once
 
+#include "../error_of.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -146,7 +148,7 @@ private:
         const auto size = allot::byte_count(shape, type);
         auto made = allot::alloc_tensor(data_.memory, offset, shape, type);
         const reason expected = size ? foretell(data_, offset, *size, data_.memory.align()) : size.error().reason;
-        expect(made.error().reason == expected, "placing a tensor at an offset returns the expected error");
+        expect(error_of(made).reason == expected, "placing a tensor at an offset returns the expected error");
         if (!made) return;
         expect(*size == 0 || position(made->data()) == static_cast<std::size_t>(offset), "a tensor is at its offset");
         add(*std::move(made), *size);
@@ -157,9 +159,9 @@ private:
         const allot::shape shape{any_extent(), any_extent()};
         const auto size = allot::byte_count(shape, type);
         auto made = allot::alloc_tensor(data_.memory, allot::anywhere, shape, type);
-        reason expected = size.error().reason;
+        reason expected = error_of(size).reason;
         if (size && *size != 0 && data_.places(*size, data_.memory.align()) == 0) expected = reason::no_memory;
-        expect(made.error().reason == expected, "a search fails if and only if no hole fits");
+        expect(error_of(made).reason == expected, "a search fails if and only if no hole fits");
         if (!made) return;
         expect(*size == 0 || position(made->data()) % data_.memory.align() == 0, "a found place is aligned");
         add(*std::move(made), *size);
@@ -187,7 +189,7 @@ private:
             if (expected == reason::none)
                 std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(rows[row]), row_bytes, 1);
         }
-        expect(made.error().reason == expected, "placing rows at offsets returns the expected error");
+        expect(error_of(made).reason == expected, "placing rows at offsets returns the expected error");
         if (!made) return;
         for (std::size_t row = 0; row != live_rows; ++row)
             expect(position(made->row(row)) == static_cast<std::size_t>(rows[row]), "a row is at its offset");
@@ -206,13 +208,13 @@ private:
         if (expected == reason::none && live_rows != 0 &&
             (table_.places(live_rows * 2, 2) == 0 || data_.places(row_bytes, data_.memory.align()) < live_rows))
             expected = reason::no_memory;
-        expect(made.error().reason == expected, "a search for rows fails if and only if a row has no place");
+        expect(error_of(made).reason == expected, "a search for rows fails if and only if a row has no place");
         if (made) add(*std::move(made), row_bytes);
     }
     [[nodiscard]] static reason check_rows(const allot::shape& shape, allot::dtype type) {
         const auto all = allot::byte_count(shape, type);
         if (!all) return all.error().reason;
-        return allot::byte_count({shape[1]}, type).error().reason;
+        return error_of(allot::byte_count({shape[1]}, type)).reason;
     }
     [[nodiscard]] static reason partial(const allot::shape& shape, allot::dtype type) {
         const auto bits = static_cast<std::size_t>(shape[1]) * type.element_bits();
@@ -259,7 +261,7 @@ private:
         const life &from = lives_[below(lives_.size())], &to = lives_[below(lives_.size())];
         std::visit(
             [&](const auto& source, const auto& target) {
-                const allot::tensor_error answer = allot::copy_tensor(source, target).error();
+                const allot::tensor_error answer = error_of(allot::copy_tensor(source, target));
                 reason expected = reason::none;
                 if (source.dtype() != target.dtype()) expected = reason::dtype_mismatch;
                 else if (source.size() != target.size()) expected = reason::shape_mismatch;
@@ -321,7 +323,7 @@ private:
             const std::int64_t skip = any_offset(parent->size_bytes());
             const auto size = allot::byte_count(shape, type);
             const auto made = allot::view(*parent, type, shape, skip);
-            reason expected = size.error().reason;
+            reason expected = error_of(size).reason;
             if (size && skip < 0) expected = reason::negative_offset;
             else if (size && static_cast<std::uint64_t>(skip) + *size > parent->size_bytes())
                 expected = reason::out_of_bounds;
@@ -329,7 +331,7 @@ private:
                 expected = reason::misaligned;
             else if (size && *size != 0 && !suits(type, *parent, static_cast<std::size_t>(skip)))
                 expected = reason::misaligned;
-            expect(made.error().reason == expected, "a view returns the expected error");
+            expect(error_of(made).reason == expected, "a view returns the expected error");
             if (!made) return;
             if (*size != 0) {
                 fresh.data.push_back({begin + static_cast<std::size_t>(skip), *size});
@@ -350,7 +352,7 @@ private:
                 has_last = has_last && from[axis] + size[axis] == parent->shape()[axis];
             }
             const auto made = allot::slice(*parent, from, size);
-            if (!inside) return expect(made.error().reason == reason::out_of_bounds, "a slice stays inside");
+            if (!inside) return expect(error_of(made).reason == reason::out_of_bounds, "a slice stays inside");
             if (!made)
                 return expect(made.error().reason == reason::partial_bytes,
                               "a slice inside the tensor fails only at partial bytes");

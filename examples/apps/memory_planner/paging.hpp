@@ -76,8 +76,7 @@ inline void refuse_what_pages_cannot_keep(const input& given, std::uint64_t page
         allot::validate_pages(problem, pages.page_size, pages.first, pages.names, pages.count, workspace);
     if (found.kind == allot::pages_violation_kind::none) return {};
     const auto name = [&](std::size_t i) { return i < given.names.size() ? given.names[i] : std::to_string(i); };
-    return "violation " + std::to_string(static_cast<int>(found.kind)) + " of the pages of " + name(found.first) +
-           " and " + name(found.second);
+    return std::string{found.what()} + ": " + name(found.first) + " and " + name(found.second);
 }
 
 }  // namespace planner

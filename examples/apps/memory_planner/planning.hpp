@@ -106,19 +106,6 @@ private:
     std::vector<allot::plan_reserved> reserved_;
 };
 
-/// Returns the reason why a problem cannot be planned, as a clause.
-[[nodiscard]] inline std::string reason(allot::plan_refusal reason) {
-    switch (reason) {
-        case allot::plan_refusal::contradiction:
-            return "its fixed offset collides with another, or a pair is both together and apart";
-        case allot::plan_refusal::fixed_misaligned: return "its fixed offset is not a multiple of its alignment";
-        case allot::plan_refusal::wraps: return "its end exceeds 64 bits";
-        case allot::plan_refusal::too_large: return "the bytes that live at the same time exceed 64 bits";
-        case allot::plan_refusal::overlapping_lifetimes: return "two of its lifetimes overlap";
-        default: return "it cannot be planned (refusal " + std::to_string(static_cast<int>(reason)) + ")";
-    }
-}
-
 /// Repeats planning with more effort until `watch` returns true.
 template <class Watch>
 [[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(
@@ -161,8 +148,7 @@ template <class Watch>
         const auto name = [&](std::size_t i) {
             return i < offsets.size() ? given.names[mine.members()[i]] : std::to_string(i);
         };
-        return given.memories[m].name + ": violation " + std::to_string(static_cast<int>(found.kind)) + " of " +
-               name(found.first) + " and " + name(found.second);
+        return given.memories[m].name + ": " + found.what() + ": " + name(found.first) + " and " + name(found.second);
     }
     return {};
 }
@@ -184,7 +170,7 @@ template <class Watch>
             throw input_error{
                 given.path + ": " +
                 (which < mine.members().size() ? "buffer " + given.names[mine.members()[which]] : "the problem") +
-                ": " + reason(plan.error().reason)};
+                ": " + plan.error().what()};
         }
         for (std::size_t i = 0; i != mine.members().size(); ++i)
             made.offsets[mine.members()[i]] = plan->places[i].offset;
@@ -201,7 +187,7 @@ struct no_room : std::runtime_error {
 [[noreturn]] inline void refuse(const input& given, allot::plan_error error) {
     throw input_error{given.path + ": " +
                       (error.which < given.names.size() ? "buffer " + given.names[error.which] : "the problem") + ": " +
-                      reason(error.reason)};
+                      error.what()};
 }
 [[nodiscard]] inline std::vector<allot::plan_memory> costs_of(const std::vector<memory>& over) {
     std::vector<allot::plan_memory> made;
@@ -291,8 +277,8 @@ template <class Watch>
                       std::to_string(given.buffers.size()) + " buffers do not fit these memories, even with moves"};
     if (const allot::moves_violation found = allot::validate_moves(problem, *plan);
         found.kind != allot::moves_violation_kind::none)
-        throw std::logic_error{given.path + ": the validator found a mistake in the plan: violation " +
-                               std::to_string(static_cast<int>(found.kind)) + " of " + std::to_string(found.which)};
+        throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what() + ": " +
+                               std::to_string(found.which)};
     outcome made;
     input pieces;
     pieces.path = given.path;

@@ -62,7 +62,7 @@ public:
         // Regions are whole granules, and each storage directly from a device has its own region.
         const std::size_t region = allot::align_up(places_.arena_bytes(), device_memory::granularity);
         auto made = allot::vulkan::buffer_over(places_.device(), {tensors_[step_sums_].data(), 0}, region, uses);
-        compute::check(made.error(), "creating a buffer");
+        if (!made) compute::check(made.error(), "creating a buffer");
         buffer_ = *std::move(made);
     }
     vulkan_memory(const vulkan_memory&) = delete;

@@ -39,7 +39,7 @@ class plate {
         auto made = allot::alloc_tensor(data_, allot::anywhere, {rows_ + 2, plate_columns}, allot::float32);
         require(static_cast<bool>(made), "a tensor of the plate cannot be allocated");
         auto agreed = allot::agree_on(memory_, *made);
-        require(static_cast<bool>(agreed), agreed.error().what());
+        if (!agreed) require(false, agreed.error().what());
         std::fill_n(cells(*agreed), (rows_ + 2) * plate_columns, 0.0F);
         return *agreed;
     }
@@ -53,7 +53,7 @@ class plate {
     }
     void put_row(int from, int rank, int to) {
         const auto there = now_.on(rank);
-        require(static_cast<bool>(there), to_string(there.error()));
+        if (!there) require(false, to_string(there.error()));
         const auto copied = allot::copy_tensor(row(now_.here(), from), row(*there, to), way_);
         require(static_cast<bool>(copied), "a row cannot be copied");
     }

@@ -150,11 +150,11 @@ private:
     }
     template <class From, class To>
     [[nodiscard]] allot::tensor_error copy(const From& from, const To& to) const {
-        return allot::copy_tensor(from, to,
-                                  [this](auto source, auto target, std::size_t bytes) noexcept -> long {
-                                      return memory_.copy(source, target, bytes);
-                                  })
-            .error();
+        const auto copied =
+            allot::copy_tensor(from, to, [this](auto source, auto target, std::size_t bytes) noexcept -> long {
+                return memory_.copy(source, target, bytes);
+            });
+        return copied ? allot::tensor_error{} : copied.error();
     }
 
     // ── statements ───────────────────────────────────────────────────────────────────────────────────────────────

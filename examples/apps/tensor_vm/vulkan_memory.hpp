@@ -47,7 +47,7 @@ class vulkan_memory : public host_access {
     [[nodiscard]] static allot::vulkan::bound_buffer buffer_of(const device_arena& of) {
         const auto& all = of.regions()[0];
         auto made = allot::vulkan::buffer_over(of.device(), all.base, all.size, uses);
-        compute::check(made.error(), "creating a buffer");
+        if (!made) compute::check(made.error(), "creating a buffer");
         return *std::move(made);
     }
 

@@ -2,7 +2,7 @@
 // bad_alloc: the exception of adapters whose interfaces report failures by exceptions.
 //
 //     try { values.resize(1'000'000); }
-//     catch (const allot::bad_alloc& error) { log(error.what(), error.reason().largest_hole); }   // or std::bad_alloc
+//     catch (const allot::bad_alloc& error) { log(error.what(), error.diagnosis().largest_hole); }  // or std::bad_alloc
 //
 // `what()` returns the static text of the diagnosis, so the exception allocates nothing. If exceptions are disabled,
 // the program is aborted, as in the C++ library: an interface that promises memory has no other way to report a
@@ -28,22 +28,22 @@ inline namespace v1 {
 class bad_alloc : public std::bad_alloc {
 public:
     /// Constructs the exception from a diagnosis.
-    explicit bad_alloc(diagnosis reason) noexcept : why_{reason} {}
+    explicit bad_alloc(allot::diagnosis found) noexcept : diagnosis_{found} {}
 
     /// Returns a human-readable description of the reason.
-    [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
+    [[nodiscard]] const char* what() const noexcept override { return diagnosis_.what(); }
     /// Returns the diagnosis.
-    [[nodiscard]] const diagnosis& reason() const noexcept { return why_; }
+    [[nodiscard]] const allot::diagnosis& diagnosis() const noexcept { return diagnosis_; }
 
 private:
-    diagnosis why_;
+    allot::diagnosis diagnosis_;
 };
 
 namespace detail {
 /// Throws `bad_alloc`, or aborts if exceptions are disabled.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_refusal([[maybe_unused]] diagnosis reason) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_refusal([[maybe_unused]] diagnosis found) {
 #ifdef __cpp_exceptions
-    throw bad_alloc{reason};
+    throw bad_alloc{found};
 #else
     std::abort();
 #endif

@@ -163,10 +163,28 @@ enum class table_refusal : unsigned char {
     entry_too_narrow,  ///< The entry type cannot represent the row.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(table_refusal reason) noexcept {
+    switch (reason) {
+        case table_refusal::none: return "no error";
+        case table_refusal::wrong_row_count: return "the number of entries differs from the number of offsets";
+        case table_refusal::negative_offset: return "the offset of the row is negative";
+        case table_refusal::out_of_bounds: return "the row extends beyond the end of the storage";
+        case table_refusal::misaligned:
+            return "the row is not aligned as required, or the alignment is not a power of two";
+        case table_refusal::overlapping: return "the row overlaps an earlier row";
+        case table_refusal::entry_too_narrow: return "the table's entries are too narrow for the row's position";
+    }
+    return "unknown";
+}
+
 /// The error of `write_table`.
 struct table_error {
     table_refusal reason = table_refusal::none;  ///< The reason.
     std::size_t row = 0;                         ///< The first row with this error; 0 if the error concerns the table.
+
+    /// Returns a human-readable description of the reason.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
     /// Compares both members.
     friend constexpr bool operator==(const table_error&, const table_error&) = default;
 };

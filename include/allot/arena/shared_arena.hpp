@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // shared_arena: an arena in shared memory, in which several processes allocate and free (Linux).
 //
-//     auto memory = allot::host::shared_memory::create(64_MiB);
-//     auto arena = allot::shared_arena<>::create(std::move(*memory));              // in one process
-//     auto block = arena->allocate({.size = 4096, .align = 64});
-//     send(arena->offset_of(block));
+//     auto memory = allot::host::shared_memory::create(64_MiB).value();
+//     auto arena = allot::shared_arena<>::create(std::move(memory)).value();       // in one process
+//     auto block = arena.allocate({.size = 4096, .align = 64});
+//     send(arena.offset_of(block));
 //
-//     auto arena = allot::shared_arena<>::attach(std::move(*same));                // in every other process
-//     auto block = arena->block_at(receive(), 4096);                               // the same bytes at another address
-//     arena->deallocate(block);
+//     auto arena = allot::shared_arena<>::attach(std::move(same)).value();         // in every other process
+//     auto block = arena.block_at(receive(), 4096);                                // the same bytes at another address
+//     arena.deallocate(block);
 //
 //     mapping   │ magic │ lock │ journal │ best_fit: bins │ copy of the bins │ block │ hole │ block │  hole  │
 //               0 ◄───────────────────── offsets count from here ──────────────┘

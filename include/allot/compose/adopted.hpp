@@ -47,6 +47,18 @@ enum class adopted_error : unsigned char {
     misaligned,  ///< An alignment is invalid, or the base is less aligned than requested or stated.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(adopted_error reason) noexcept {
+    switch (reason) {
+        case adopted_error::none: return "no error";
+        case adopted_error::in_use: return "the memory is already acquired";
+        case adopted_error::too_small: return "the size is 0 or larger than the adopted memory";
+        case adopted_error::misaligned:
+            return "the base of the adopted memory has less alignment than requested or stated";
+    }
+    return "unknown";
+}
+
 /// Traits of `Kind` with addresses that are pointers to const.
 template <class Kind>
 struct read_only : traits_of<Kind> {

@@ -5,8 +5,8 @@
 //     allot::symmetric memory{allot::arena<allot::mpi::window, allot::best_fit<>>{ranks, 64_MiB}, ranks};
 //     auto block = memory.allocate({.size = 4096});          // every rank calls this; no rank waits
 //     if (!memory.agree()) return report();                  // every rank; once for many blocks
-//     auto theirs = memory.on(right, block);                 // the block of the rank to the right
-//     allot::mpi::window::put(bytes, *theirs, 4096);
+//     auto theirs = memory.on(right, block).value();         // the block of the rank to the right
+//     allot::mpi::window::put(bytes, theirs, 4096);
 //
 //     rank 0   allocate ─► 0    allocate ─► 4096   │agree: 2 calls, 8c1f│   on(1, block)      the same calls return
 //     rank 1   allocate ─► 0    allocate ─► 4096   │       2 calls, 8c1f│   on(0, block)      the same offsets

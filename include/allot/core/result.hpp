@@ -6,6 +6,13 @@
 // Both types must be default-constructible, and cheap to store next to each other: addresses, sizes, enumerations. A
 // result therefore needs no union. It works in constant expressions, and it is trivially copyable when both types are.
 //
+//     call                  of a result without it
+//     *made, made->…        an assertion fails; with NDEBUG, the object is default-constructed and nothing is checked
+//     made.error()          the same
+//     made.value()          the program stops, also with NDEBUG
+//
+// In a constant expression, each of these calls is an error, with and without NDEBUG.
+//
 // When to use: for functions that either return a value or report an error, without exceptions.
 // When not to use: for large values, or for types without a default constructor.
 //
@@ -14,10 +21,49 @@
 // Thread safety: that of the two types.
 #pragma once
 
+#include <cstdlib>
+#include <type_traits>
 #include <utility>
+
+#if __STDC_HOSTED__ && !defined(NDEBUG)
+#include <cassert>
+#endif
 
 namespace allot {
 inline namespace v1 {
+
+namespace detail {
+
+#ifdef NDEBUG
+constexpr bool checks_results = false;
+#else
+constexpr bool checks_results = true;
+#endif
+
+// Ends the program. A freestanding program has no std::abort to rely on, so it traps.
+[[noreturn]] inline void stop_program() noexcept {
+#if __STDC_HOSTED__
+    std::abort();
+#else
+    __builtin_trap();
+#endif
+}
+
+// These two functions are not constexpr. A constant expression that calls one of them is an error.
+[[noreturn, gnu::cold, gnu::noinline]] inline void value_of_a_failed_result() noexcept {
+#if __STDC_HOSTED__ && !defined(NDEBUG)
+    assert(false && "allot: this result has no value: test the result before you use its value");
+#endif
+    stop_program();
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void error_of_a_successful_result() noexcept {
+#if __STDC_HOSTED__ && !defined(NDEBUG)
+    assert(false && "allot: this result has no error: test the result before you use its error");
+#endif
+    stop_program();
+}
+
+}  // namespace detail
 
 /// A `Value`, or an `Error` that explains its absence. It is true when it has a value.
 template <class Value, class Error>
@@ -33,21 +79,61 @@ public:
 
     /// Returns true when there is a value.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return has_value_; }
-    /// Returns the value, or a default-constructed one after a failure.
-    [[nodiscard]] constexpr const Value& operator*() const& noexcept { return value_; }
-    /// Returns the value, or a default-constructed one after a failure.
-    [[nodiscard]] constexpr Value& operator*() & noexcept { return value_; }
-    /// Returns the value, or a default-constructed one after a failure.
-    [[nodiscard]] constexpr Value&& operator*() && noexcept { return std::move(value_); }
-    /// Accesses a member of the value, or of a default-constructed one after a failure.
-    [[nodiscard]] constexpr const Value* operator->() const noexcept { return &value_; }
-    /// Accesses a member of the value, or of a default-constructed one after a failure.
-    [[nodiscard]] constexpr Value* operator->() noexcept { return &value_; }
-    /// Returns the error, or a default-constructed one when there is a value.
-    [[nodiscard]] constexpr const Error& error() const noexcept { return error_; }
+    /// Returns the value. Precondition: there is a value.
+    [[nodiscard]] constexpr const Value& operator*() const& noexcept {
+        expect_value();
+        return value_;
+    }
+    /// Returns the value. Precondition: there is a value.
+    [[nodiscard]] constexpr Value& operator*() & noexcept {
+        expect_value();
+        return value_;
+    }
+    /// Returns the value. Precondition: there is a value.
+    [[nodiscard]] constexpr Value&& operator*() && noexcept {
+        expect_value();
+        return std::move(value_);
+    }
+    /// Accesses a member of the value. Precondition: there is a value.
+    [[nodiscard]] constexpr const Value* operator->() const noexcept {
+        expect_value();
+        return &value_;
+    }
+    /// Accesses a member of the value. Precondition: there is a value.
+    [[nodiscard]] constexpr Value* operator->() noexcept {
+        expect_value();
+        return &value_;
+    }
+
+    /// Returns the value. If there is no value, the program stops, also with NDEBUG.
+    [[nodiscard]] constexpr const Value& value() const& noexcept {
+        if (!has_value_) detail::value_of_a_failed_result();
+        return value_;
+    }
+    /// Returns the value. If there is no value, the program stops, also with NDEBUG.
+    [[nodiscard]] constexpr Value& value() & noexcept {
+        if (!has_value_) detail::value_of_a_failed_result();
+        return value_;
+    }
+    /// Returns the value. If there is no value, the program stops, also with NDEBUG.
+    [[nodiscard]] constexpr Value&& value() && noexcept {
+        if (!has_value_) detail::value_of_a_failed_result();
+        return std::move(value_);
+    }
+
+    /// Returns the error. Precondition: there is no value.
+    [[nodiscard]] constexpr const Error& error() const noexcept {
+        if ((detail::checks_results || std::is_constant_evaluated()) && has_value_)
+            detail::error_of_a_successful_result();
+        return error_;
+    }
 
 private:
     constexpr result(Error error, bool) noexcept : error_{std::move(error)} {}
+
+    constexpr void expect_value() const noexcept {
+        if ((detail::checks_results || std::is_constant_evaluated()) && !has_value_) detail::value_of_a_failed_result();
+    }
 
     Value value_{};
     Error error_{};

@@ -3,7 +3,7 @@
 //
 //     allot::arena<allot::dma::u_dma_buf<>, allot::best_fit<>> memory{allot::dma::u_dma_buf<>{"udmabuf0"}};
 //     const auto block = memory.allocate({.size = 4096, .align = 64});
-//     write_register(source, *memory.device().bus_address(block.address));
+//     write_register(source, memory.device().bus_address(block.address).value());
 //     const auto access = memory.device().access(block.address, block.size, allot::dma::cpu_use::write);
 //
 //     /sys/class/u-dma-buf/udmabuf0/phys_addr    0x1e900000     + bus_offset ──► the buffer's bus address

@@ -98,6 +98,18 @@ enum class vtcm_error : unsigned char {
     misaligned,  ///< The window's base does not have the requested alignment.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(vtcm_error reason) noexcept {
+    switch (reason) {
+        case vtcm_error::none: return "no error";
+        case vtcm_error::in_use: return "this device has already acquired the VTCM window";
+        case vtcm_error::too_small: return "the VTCM window is smaller than the request, or there is no window";
+        case vtcm_error::refused: return "the VTCM manager returned null: another owner holds part of the window";
+        case vtcm_error::misaligned: return "the base of the VTCM window does not have the requested alignment";
+    }
+    return "unknown";
+}
+
 /// The device whose only region is the VTCM window.
 template <vtcm_driver Driver = vtcm_manager>
 class vtcm {

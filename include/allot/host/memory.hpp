@@ -75,12 +75,31 @@ private:
     static constexpr std::size_t largest = std::numeric_limits<std::ptrdiff_t>::max();
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(heap::error reason) noexcept {
+    switch (reason) {
+        case heap::error::none: return "no error";
+        case heap::error::no_memory: return "the layout is invalid, or operator new failed";
+    }
+    return "unknown";
+}
+
 /// Reason for a failed `acquire` on a device with one window.
 enum class window_error : unsigned char {
     none,       ///< No error.
     in_use,     ///< The window is already acquired.
     too_small,  ///< The layout is invalid, or the aligned part of the window is too small.
 };
+
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(window_error reason) noexcept {
+    switch (reason) {
+        case window_error::none: return "no error";
+        case window_error::in_use: return "the window is already acquired";
+        case window_error::too_small: return "the layout is invalid, or the aligned part of the window is too small";
+    }
+    return "unknown";
+}
 
 /// Acquisition and release of a single window of memory. A building block for devices: `window` has no traits, so it is
 /// not a device. A copy has its own `in_use` state.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // shared_memory: memory that several processes map, each at its own address (Linux). It is anonymous or named.
 //
-//     auto memory = allot::host::shared_memory::create(64_MiB);                    // in one process
-//     memory->send(socket);
-//     auto same = allot::host::shared_memory::receive(socket);                     // in the other process
-//     auto named = allot::host::shared_memory::create("/frames", 64_MiB);          // or: open("/frames") elsewhere
+//     auto memory = allot::host::shared_memory::create(64_MiB).value();            // in one process
+//     memory.send(socket);
+//     auto same = allot::host::shared_memory::receive(socket).value();             // in the other process
+//     auto named = allot::host::shared_memory::create("/frames", 64_MiB).value();  // or: open("/frames") elsewhere
 //
 //     process 1   │ 0x7f10… ▓▓▓▓ block ▓▓ │          the same bytes: processes exchange the offset of a block from the
 //     process 2          │ 0x7f98… ▓▓▓▓ block ▓▓ │   base, because a pointer is valid in one process only

@@ -78,7 +78,7 @@ struct trace {
 };
 
 /// The reason for which a trace is invalid.
-enum class trace_fault : unsigned char {
+enum class trace_refusal : unsigned char {
     none,              ///< No error.
     no_trace,          ///< The bytes do not start with ALTR1 and a line feed.
     truncated,         ///< The bytes end inside a number, or before the last event.
@@ -92,26 +92,26 @@ enum class trace_fault : unsigned char {
 };
 
 /// Returns a human-readable description of the reason.
-[[nodiscard]] constexpr const char* to_string(trace_fault reason) noexcept {
+[[nodiscard]] constexpr const char* to_string(trace_refusal reason) noexcept {
     switch (reason) {
-        case trace_fault::none: return "no error";
-        case trace_fault::no_trace: return "the trace does not start with ALTR1 and a line feed";
-        case trace_fault::truncated: return "the trace ends before its last event";
-        case trace_fault::number_too_large: return "a number has more than 64 bits";
-        case trace_fault::bad_alignment: return "an alignment is too large, or a reset has a size";
-        case trace_fault::unknown_block: return "an age refers to a block before the first one";
-        case trace_fault::not_live: return "an event refers to a block that is not live";
-        case trace_fault::too_large: return "too many blocks or live bytes to count";
-        case trace_fault::wrong_count: return "the number of allocations differs from the stated number";
-        case trace_fault::trailing_bytes: return "bytes follow the last event";
+        case trace_refusal::none: return "no error";
+        case trace_refusal::no_trace: return "the trace does not start with ALTR1 and a line feed";
+        case trace_refusal::truncated: return "the trace ends before its last event";
+        case trace_refusal::number_too_large: return "a number has more than 64 bits";
+        case trace_refusal::bad_alignment: return "an alignment is too large, or a reset has a size";
+        case trace_refusal::unknown_block: return "an age refers to a block before the first one";
+        case trace_refusal::not_live: return "an event refers to a block that is not live";
+        case trace_refusal::too_large: return "too many blocks or live bytes to count";
+        case trace_refusal::wrong_count: return "the number of allocations differs from the stated number";
+        case trace_refusal::trailing_bytes: return "bytes follow the last event";
     }
-    return "unknown fault";
+    return "unknown";
 }
 
 /// The error of `read_trace`.
 struct trace_error {
-    trace_fault reason = trace_fault::none;  ///< The reason.
-    std::size_t position = 0;                ///< The index of the first byte of the invalid event or count.
+    trace_refusal reason = trace_refusal::none;  ///< The reason.
+    std::size_t position = 0;                    ///< The index of the first byte of the invalid event or count.
 
     /// Returns a human-readable description of the reason.
     [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
@@ -127,21 +127,21 @@ public:
         constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
                                        std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
         if (bytes_.size() < std::size(magic) || !std::ranges::equal(bytes_.first(std::size(magic)), magic))
-            return failure(trace_fault::no_trace);
+            return failure(trace_refusal::no_trace);
         at_ = begin_ = std::size(magic);
         std::uint64_t events = 0, allocations = 0;
-        if (!number(events)) return failure(why_);
+        if (!number(events)) return failure(refused_as_);
         begin_ = at_;
-        if (!number(allocations)) return failure(why_);
+        if (!number(allocations)) return failure(refused_as_);
         // An event takes at least one byte, so a false count cannot reserve too much memory.
         made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, bytes_.size())));
         for (; events != 0; --events) {
             begin_ = at_;
-            if (!event()) return failure(why_);
+            if (!event()) return failure(refused_as_);
         }
         begin_ = at_;
-        if (at_ != bytes_.size()) return failure(trace_fault::trailing_bytes);
-        if (slot_of_.size() != allocations) return failure(trace_fault::wrong_count);
+        if (at_ != bytes_.size()) return failure(trace_refusal::trailing_bytes);
+        if (slot_of_.size() != allocations) return failure(trace_refusal::wrong_count);
         made_.slots = static_cast<std::uint32_t>(held_.size());
         return std::move(made_);
     }
@@ -153,16 +153,16 @@ private:
         std::uint8_t align_log2;
     };
 
-    [[nodiscard]] constexpr result<trace, trace_error> failure(trace_fault reason) const {
+    [[nodiscard]] constexpr result<trace, trace_error> failure(trace_refusal reason) const {
         return result<trace, trace_error>::failure({reason, begin_});
     }
-    constexpr bool refuse(trace_fault reason) noexcept {
-        why_ = reason;
+    constexpr bool refuse(trace_refusal reason) noexcept {
+        refused_as_ = reason;
         return false;
     }
 
     constexpr bool byte(std::uint8_t& value) noexcept {
-        if (at_ == bytes_.size()) return refuse(trace_fault::truncated);
+        if (at_ == bytes_.size()) return refuse(trace_refusal::truncated);
         value = std::to_integer<std::uint8_t>(bytes_[at_++]);
         return true;
     }
@@ -171,7 +171,7 @@ private:
         value = 0;
         for (unsigned shift = 0; digit >= 0x80; shift += 7) {
             if (!byte(digit)) return false;
-            if (shift > 63 || (shift == 63 && (digit & 0x7F) > 1)) return refuse(trace_fault::number_too_large);
+            if (shift > 63 || (shift == 63 && (digit & 0x7F) > 1)) return refuse(trace_refusal::number_too_large);
             value |= static_cast<std::uint64_t>(digit & 0x7F) << shift;
         }
         return true;
@@ -188,7 +188,7 @@ private:
                 std::uint8_t log2 = 0;
                 if (!byte(log2)) return false;
                 if (log2 == 255 && x == 0) return reset();
-                return log2 < 64 ? allocate(x, log2) : refuse(trace_fault::bad_alignment);
+                return log2 < 64 ? allocate(x, log2) : refuse(trace_refusal::bad_alignment);
             }
             case 2: return deallocate(blocks, x);
             default: return number(age) && is_live(blocks, age) && allocate(x, 4) && deallocate(blocks, age);
@@ -198,7 +198,7 @@ private:
     constexpr bool allocate(std::uint64_t size, std::uint8_t log2) {
         if (size == 0) size = 1;
         if (slot_of_.size() == dead || !checked_add<std::uint64_t>(live_, size, live_))
-            return refuse(trace_fault::too_large);
+            return refuse(trace_refusal::too_large);
         auto slot = static_cast<std::uint32_t>(held_.size());
         if (spare_.empty()) {
             held_.push_back({size, log2});
@@ -219,8 +219,8 @@ private:
 
     /// Returns whether the block of an age is live after a number of allocations.
     constexpr bool is_live(std::size_t blocks, std::uint64_t age) noexcept {
-        if (age >= blocks) return refuse(trace_fault::unknown_block);
-        return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(trace_fault::not_live);
+        if (age >= blocks) return refuse(trace_refusal::unknown_block);
+        return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(trace_refusal::not_live);
     }
     constexpr bool deallocate(std::size_t blocks, std::uint64_t age) {
         if (!is_live(blocks, age)) return false;
@@ -243,7 +243,7 @@ private:
 
     std::span<const std::byte> bytes_;
     std::size_t at_ = 0, begin_ = 0;  // the next byte, and the first byte of the current event or count
-    trace_fault why_ = trace_fault::none;
+    trace_refusal refused_as_ = trace_refusal::none;
     trace made_{};
     std::vector<std::uint32_t> slot_of_{};  // index: number of a block
     std::vector<block> held_{};             // index: slot

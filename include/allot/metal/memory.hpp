@@ -74,6 +74,22 @@ enum class error : int {
     not_executed = 12,   ///< A command buffer ended with an error: see metal/tensor.hpp.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(error reason) noexcept {
+    switch (reason) {
+        case error::none: return "no error";
+        case error::no_memory: return "Metal returned null";
+        case error::no_device: return "the Metal device is null";
+        case error::invalid_layout: return "the size is 0, or the alignment is not a power of two";
+        case error::too_long: return "the size exceeds the maximum buffer length of the device";
+        case error::too_small: return "the block is smaller than Metal requires for a buffer of this length";
+        case error::misaligned: return "the alignment exceeds 256, or the offset is not aligned as Metal requires";
+        case error::memoryless: return "the memoryless storage mode is for textures only";
+        case error::not_executed: return "the command buffer ended with an error";
+    }
+    return "unknown";
+}
+
 /// Storage modes, with the values of MTL::StorageMode.
 enum class storage_mode : unsigned char {
     shared = 0,          ///< The host and the GPU access the same bytes.

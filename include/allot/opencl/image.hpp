@@ -2,7 +2,7 @@
 // opencl::image: OpenCL images as textures, in the driver's layout.
 //
 //     allot::opencl::image images{context, device};                                          // a shaped device
-//     auto a = *allot::alloc_texture<allot::scope::texture>(images, {8, 32, 32, 4}, allot::float16);
+//     auto a = allot::alloc_texture<allot::scope::texture>(images, {8, 32, 32, 4}, allot::float16).value();
 //     auto copied = allot::copy_tensor(host_tensor, a, allot::opencl::queue_copy{queue});
 //     allot::opencl::set_arg(kernel, 0, a);                          // kernel void f(read_only image2d_t a, …)
 //

@@ -272,6 +272,7 @@ template <class Lease>
     const auto target = detail::target_of(queue);
     if (!target) return answer::failure(target.error());
     const auto shared = sub_buffer(of, cl::Device{target->device, true});
+    if (shared) return shared;
     const bool must_copy = shared.error() == CL_MISALIGNED_SUB_BUFFER_OFFSET ||
                            (shared.error() == CL_INVALID_MEM_OBJECT && static_cast<bool>(of));
     if (!must_copy) return shared;

@@ -3,7 +3,7 @@
 //
 //     allot::arena<allot::opencl::buffer, allot::best_fit<>> buffers{{context, device}, 64_MiB};
 //     allot::opencl::texture_pool pool{buffers, context, device};
-//     auto a = *allot::alloc_texture<allot::scope::texture>(pool, {8, 32, 32, 4}, allot::float16);
+//     auto a = allot::alloc_texture<allot::scope::texture>(pool, {8, 32, 32, 4}, allot::float16).value();
 //
 //     buffer   │ a: 32 × 256 │  b: 30 × 64  │ free │        images over the buffers of an arena, which may also contain
 //              └─ image ─────┴─ image ──────┘               tensors; later textures reuse the bytes
@@ -72,9 +72,9 @@ public:
             if (!bytes && buffers_->trim() != 0) bytes = buffers_->allocate(wanted);
         }
         if (!bytes) {
-            const diagnosis why = buffers_->diagnose(wanted);
-            return answer::failure(why.reason == refusal::device_refused ? static_cast<cl_int>(why.device_error)
-                                                                         : CL_MEM_OBJECT_ALLOCATION_FAILURE);
+            const diagnosis found = buffers_->diagnose(wanted);
+            return answer::failure(found.reason == refusal::device_refused ? static_cast<cl_int>(found.device_error)
+                                                                           : CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
         auto made = detail::make_image_over(target_, bytes.address, shape, type, pitch->row);
         if (!made) {

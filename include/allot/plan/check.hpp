@@ -2,7 +2,7 @@
 // check: reports whether a planner accepts a problem, and the reason if it does not.
 //
 //     if (auto error = allot::check_problem(problem); error.reason != allot::plan_refusal::none)
-//         report(error.reason, error.which);
+//         report(error.what(), error.which);
 //
 // Every planner and validator calls `check_problem` first. An invalid problem therefore never causes undefined
 // behavior. The check looks at each number once. The planners themselves detect errors that take more work: sums that
@@ -47,10 +47,40 @@ enum class plan_refusal : unsigned char {
     outside_lifetime,  ///< Access `which` is outside of the lifetimes of its buffer.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(plan_refusal reason) noexcept {
+    switch (reason) {
+        case plan_refusal::none: return "no error";
+        case plan_refusal::too_many:
+            return "the problem has more than 2^29 lifetimes, fixed buffers, pairs or reserved ranges";
+        case plan_refusal::workspace_too_small: return "the workspace or the array for the result is too small";
+        case plan_refusal::empty_lifetime: return "a lifetime ends before or at the step at which it begins";
+        case plan_refusal::overlapping_lifetimes: return "two lifetimes of a buffer overlap";
+        case plan_refusal::not_an_alignment: return "the alignment of a buffer is not a power of two";
+        case plan_refusal::no_such_buffer: return "a revival or a constraint names a buffer that does not exist";
+        case plan_refusal::fixed_misaligned: return "a fixed offset is not a multiple of the required alignment";
+        case plan_refusal::wraps: return "the end of a fixed buffer or of a reserved range exceeds 64 bits";
+        case plan_refusal::contradiction: return "a buffer cannot be at its fixed offset, or must be apart from itself";
+        case plan_refusal::together_not_merged: return "a pair is together, and this function requires merged buffers";
+        case plan_refusal::too_large: return "the bytes that live at the same time exceed 64 bits";
+        case plan_refusal::unsupported: return "this function does not support a constraint of the problem";
+        case plan_refusal::not_a_memory: return "a memory is invalid, or there are no memories or more than 64";
+        case plan_refusal::not_for_each_buffer:
+            return "the list of uses or of allowed memories does not have one element for each buffer";
+        case plan_refusal::fixed_in_no_one_memory: return "a fixed buffer is not allowed in exactly one memory";
+        case plan_refusal::too_few_moves: return "unchanged buffers collide, and no plan with so few moves was found";
+        case plan_refusal::outside_lifetime: return "an access is outside of the lifetimes of its buffer";
+    }
+    return "unknown";
+}
+
 /// Error of a planner: a reason, and the index of the element that it concerns.
 struct plan_error {
     plan_refusal reason = plan_refusal::none;  ///< Reason.
     std::size_t which = 0;                     ///< Index or count that the reason refers to: see `plan_refusal`.
+
+    /// Returns a human-readable description of the reason.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
     /// Compares both members.
     friend constexpr bool operator==(plan_error, plan_error) = default;
 };

@@ -3,7 +3,7 @@
 //
 //     static constexpr allot::plan_buffer frames[] = {{.size = 8192, .live = {0, 2}}, {.size = 4096, .live = {1, 3}}};
 //     const allot::plan_problem problem{.buffers = frames};
-//     std::vector<std::uint32_t> first(problem.buffers.size() + 1), pages(*allot::pages_in_all(problem, 4096));
+//     std::vector<std::uint32_t> first(problem.buffers.size() + 1), pages(allot::pages_in_all(problem, 4096).value());
 //     allot::plan_heap workspace{allot::pages_space(problem)};
 //     const auto count = allot::plan_pages(problem, 4096, first, pages, workspace);    // pages needed: 3
 //     pages[first[1]];                                                                 // first page of buffer 1

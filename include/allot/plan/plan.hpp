@@ -173,7 +173,7 @@ template <class Watch = unwatched>
         const auto found = detail::greedy_plan(work, enough, trial, workspace, {placements}, stop, sizes);
         if (found) keep_lower(found->height);
         spent += placements;
-        return found.error();
+        return found ? plan_error{} : found.error();
     };
     // Searches several heights in turn. The height that is easiest to reach is unknown, and is often the lowest one.
     // Therefore the goal gets the full patience and each other height a quarter of it. Each plan or proof narrows the
@@ -269,10 +269,10 @@ template <const auto& Given>
     requires std::same_as<std::remove_cvref_t<decltype(Given)>, plan_problem>
 inline constexpr plan_problem problem_of<Given> = Given;
 
-/// Fails to compile unless `Why` is `none`. The compiler's message shows the reason and a buffer.
-template <plan_refusal Why, std::size_t Buffer>
+/// Fails to compile unless `Reason` is `none`. The compiler's message shows the reason and a buffer.
+template <plan_refusal Reason, std::size_t Buffer>
 struct plan_refused {
-    static_assert(Why == plan_refusal::none,
+    static_assert(Reason == plan_refusal::none,
                   "allot: invalid planning problem: fix the buffer that plan_refused<reason, buffer> names");
     static constexpr bool never = true;
 };
@@ -288,7 +288,7 @@ template <const plan_problem& Problem, plan_options Options>
     plan_storage<space_of_plan(Problem, Options)> workspace;
     const auto summary = plan_into(Problem, made.plan.places, workspace, Options);
     if (summary) static_cast<plan_summary&>(made.plan) = *summary;
-    made.error = summary.error();
+    else made.error = summary.error();
     return made;
 }
 

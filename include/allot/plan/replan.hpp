@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // replan: updates a plan after a few buffers have changed, and moves at most a given number of the other buffers.
 //
-//     auto made = allot::plan(problem);                      // later, buffers[7] has grown:
-//     auto again = allot::replan(problem, made->places, 4);  // places it anywhere, and moves at most four others
+//     auto made = allot::plan(problem).value();              // later, buffers[7] has grown:
+//     auto again = allot::replan(problem, made.places, 4);   // places it anywhere, and moves at most four others
 //     if (!again) …                                          // invalid, or more moves are necessary: again.error()
 //     again->places; again->peak; again->moved; again->status;
 //

@@ -82,7 +82,7 @@ template <const memories_problem& Problem, memories_options Options, std::uint64
     plan_storage<space_of_memories(Problem, Options)> workspace;
     const auto summary = plan_memories_into(given, made.plan.places, made.plan.needs, workspace, Options);
     if (summary) static_cast<memories_summary&>(made.plan) = *summary;
-    made.error = summary.error();
+    else made.error = summary.error();
     return made;
 }
 

@@ -53,11 +53,33 @@ enum class plan_violation_kind : unsigned char {
     overlap,              ///< Buffers `first` and `second` live at the same time and share bytes.
 };
 
+/// Returns a human-readable description of the kind.
+[[nodiscard]] constexpr const char* to_string(plan_violation_kind kind) noexcept {
+    switch (kind) {
+        case plan_violation_kind::none: return "the plan is valid";
+        case plan_violation_kind::bad_problem: return "the planning problem is invalid";
+        case plan_violation_kind::offsets_missing: return "the number of offsets differs from the number of buffers";
+        case plan_violation_kind::workspace_too_small: return "the workspace is too small";
+        case plan_violation_kind::misaligned: return "the offset of a buffer is not a multiple of its alignment";
+        case plan_violation_kind::wraps: return "the end of a buffer exceeds 64 bits";
+        case plan_violation_kind::over_capacity: return "the end of a buffer exceeds the capacity";
+        case plan_violation_kind::not_where_fixed: return "a buffer is not at its fixed offset";
+        case plan_violation_kind::not_together: return "two buffers are together and have different offsets";
+        case plan_violation_kind::not_apart: return "two buffers are apart and share bytes";
+        case plan_violation_kind::reserved: return "a buffer overlaps a reserved range";
+        case plan_violation_kind::overlap: return "two buffers live at the same time and share bytes";
+    }
+    return "unknown";
+}
+
 /// A violation: its kind, and the indices of the elements that it concerns.
 struct plan_violation {
     plan_violation_kind kind = plan_violation_kind::none;  ///< Kind of the violation.
     std::size_t first = 0;                                 ///< Index that the kind refers to.
     std::size_t second = 0;                                ///< Second index that the kind refers to, or 0.
+
+    /// Returns a human-readable description of the kind.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(kind); }
     /// Compares all members.
     friend constexpr bool operator==(plan_violation, plan_violation) = default;
 };

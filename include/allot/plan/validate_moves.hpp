@@ -54,10 +54,35 @@ enum class moves_violation_kind : unsigned char {
     stale,           ///< Access `which` reads contents that are not the newest.
 };
 
+/// Returns a human-readable description of the kind.
+[[nodiscard]] constexpr const char* to_string(moves_violation_kind kind) noexcept {
+    switch (kind) {
+        case moves_violation_kind::none: return "the plan is valid";
+        case moves_violation_kind::bad_problem: return "the planning problem is invalid";
+        case moves_violation_kind::no_such_piece:
+            return "an element names a piece or a buffer that does not exist, or an access has no piece";
+        case moves_violation_kind::not_all_pieces:
+            return "a buffer that may not move lacks one place for each of its lifetimes";
+        case moves_violation_kind::not_allowed:
+            return "a piece is in a memory that is not allowed, or its size differs from the size of its buffer";
+        case moves_violation_kind::not_alive: return "a piece, a copy or an access is outside of its lifetime";
+        case moves_violation_kind::bad_place:
+            return "a piece overlaps another, is misaligned, above the capacity, or not at its fixed offset";
+        case moves_violation_kind::not_in_order: return "a copy precedes the copy before it in the list";
+        case moves_violation_kind::no_contents:
+            return "a copy reads a piece without contents, or does not copy the whole buffer";
+        case moves_violation_kind::stale: return "an access reads contents that are not the newest";
+    }
+    return "unknown";
+}
+
 /// A violation: its kind, and the index of the element that it concerns.
 struct moves_violation {
     moves_violation_kind kind = moves_violation_kind::none;  ///< Kind of the violation.
     std::size_t which = 0;                                   ///< Index that the kind refers to.
+
+    /// Returns a human-readable description of the kind.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(kind); }
     /// Compares both members.
     friend constexpr bool operator==(moves_violation, moves_violation) = default;
 };

@@ -45,11 +45,32 @@ enum class pages_violation_kind : unsigned char {
     overlap,              ///< Buffers `first` and `second` live at the same time and share a page.
 };
 
+/// Returns a human-readable description of the kind.
+[[nodiscard]] constexpr const char* to_string(pages_violation_kind kind) noexcept {
+    switch (kind) {
+        case pages_violation_kind::none: return "the assignment is valid";
+        case pages_violation_kind::bad_problem: return "the planning problem is invalid";
+        case pages_violation_kind::unsupported: return "the page size is 0, or the problem has constraints or revivals";
+        case pages_violation_kind::lists_missing:
+            return "the list of a buffer has no begin or end, or exceeds the array of pages";
+        case pages_violation_kind::workspace_too_small: return "the workspace is too small";
+        case pages_violation_kind::misaligned: return "the page size is not a multiple of the alignment of a buffer";
+        case pages_violation_kind::wrong_number: return "a buffer has too many or too few pages";
+        case pages_violation_kind::no_such_page: return "a page number is not below the number of pages";
+        case pages_violation_kind::twice: return "a buffer has a page twice";
+        case pages_violation_kind::overlap: return "two buffers live at the same time and share a page";
+    }
+    return "unknown";
+}
+
 /// A violation: its kind, and the indices of the buffers that it concerns.
 struct pages_violation {
     pages_violation_kind kind = pages_violation_kind::none;  ///< Kind of the violation.
     std::size_t first = 0;                                   ///< Index of a buffer.
     std::size_t second = 0;                                  ///< Index of a second buffer, or 0.
+
+    /// Returns a human-readable description of the kind.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(kind); }
     /// Compares all members.
     friend constexpr bool operator==(pages_violation, pages_violation) = default;
 };

@@ -110,6 +110,18 @@ enum class heap_error : int {
     no_such_rank,  ///< The PE of a remote address does not exist.
 };
 
+/// Returns a human-readable description of the reason.
+[[nodiscard]] constexpr const char* to_string(heap_error reason) noexcept {
+    switch (reason) {
+        case heap_error::none: return "no error";
+        case heap_error::exhausted: return "the symmetric heap has no room for the request";
+        case heap_error::bad_layout: return "the size is 0, or the alignment is not a power of two";
+        case heap_error::not_the_same: return "the processing elements requested different layouts";
+        case heap_error::no_such_rank: return "the processing element of the remote address does not exist";
+    }
+    return "unknown";
+}
+
 /// The device whose regions are objects of the symmetric heap.
 class heap {
 public:

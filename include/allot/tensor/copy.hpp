@@ -187,7 +187,7 @@ template <class From, class To, class... Ways>
             return !step || *step != copy_path::none;
         };
         no_way = !(ends_with(ways) || ...);
-        return no_way ? 1L : step.error();
+        return no_way ? 1L : step ? 0L : step.error();
     });
     const auto wait_for = [&code](auto& way) {
         const long finished = finish(way.way, way.longest);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // discontiguous_tensor: a 2-D tensor whose rows are at any offsets of one storage, with a table of the rows in another.
 //
-//     auto a = *allot::alloc_discontiguous_tensor(table, 0, data, {768, 256, 2304, 3072}, {4, 64}, allot::int32);
-//     auto b = *allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
-//                                                                       allot::int32);
+//     const std::int64_t offsets[] = {768, 256, 2304, 3072};
+//     auto a = allot::alloc_discontiguous_tensor(table, 0, data, offsets, {4, 64}, allot::int32).value();
+//     auto b = allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
+//                                                                     allot::int32).value();
 //
 //     table storage   │768│256│2304│3072│                 one entry for each row: shape[0] of them
 //     data storage    │    │ row 1 │    │ row 0 │    …    │ row 2 │   │ row 3 │

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // DLPack: exports tensors to other libraries and adopts theirs. Both sides use the same bytes; nothing is copied.
 //
-//     allot::dlpack_pointer shared = *allot::to_dlpack(t);             // a result: check it first
-//     consumer_takes(shared.release());                                // DLManagedTensorVersioned*: theirs to delete
+//     allot::dlpack_pointer shared = allot::to_dlpack(t).value();  // stops if it fails
+//     consumer_takes(shared.release());                            // DLManagedTensorVersioned*: theirs to delete
 //
 //     auto adopted = allot::from_dlpack<allot::host::heap>(allot::dlpack_pointer{producer_gives()});
 //     if (!adopted) log(adopted.error().what());                       // the deleter has been called

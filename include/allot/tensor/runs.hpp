@@ -2,7 +2,7 @@
 // for_each_run: visits the bytes of a tensor as contiguous runs, whether the tensor is contiguous, discontiguous or a
 // slice.
 //
-//     auto why = allot::for_each_run(tensor, [&](auto at, std::size_t bytes) noexcept { sum += checksum(at, bytes); });
+//     auto error = allot::for_each_run(tensor, [&](auto at, std::size_t n) noexcept { sum += checksum(at, n); });
 //
 //     tensor in rows   │ row 0 │ row 1 │      │ row 3 │ row 2 │        three runs: rows 0 and 1, row 2, row 3
 //     slice            │  ███  │  ███  │  ███  │                      one for each of its rows

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // storage: one block of memory that contains tensors at offsets and lives as long as any of them.
 //
-//     auto data = *allot::alloc_storage(arena, 4096, 128);                    // bytes, alignment of every tensor
-//     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);       // tensor.hpp
-//     auto more = *allot::alloc_storage<allot::scope::vtcm>(memories, {4, 64}, allot::float32, 2048);
+//     auto data = allot::alloc_storage(arena, 4096, 128).value();               // bytes, alignment of every tensor
+//     auto a = allot::alloc_tensor(data, 1024, {4, 64}, allot::int32).value();  // tensor.hpp
+//     auto more = allot::alloc_storage<allot::scope::vtcm>(memories, {4, 64}, allot::float32, 2048).value();
 //
 //     storage ─┐                    ┌───┬─────┬───┬─────┬───────┐
 //     tensor a ┼─► storage_body ──► │   │  a  │   │  b  │       │

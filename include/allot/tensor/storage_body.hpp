@@ -4,7 +4,7 @@
 //     allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 65536};
 //     using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
 //     allot::storage_body<decltype(heap), uncounted> body;                    // outlives its tensors
-//     auto data = *allot::alloc_storage(body, heap, 4096);
+//     auto data = allot::alloc_storage(body, heap, 4096).value();
 //
 //     storage ──► body ──► allocator
 //        ▲         └─ placement: │ a │   │ b │

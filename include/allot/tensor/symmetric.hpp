@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // symmetric: tensors in symmetric memory (compose/symmetric.hpp), the tensors of other ranks, and copies between ranks.
 //
-//     auto data = *allot::alloc_storage(memory, 1_MiB);                               // every rank
-//     auto field = *allot::alloc_tensor(data, allot::anywhere, {64, 64}, allot::float32);
-//     auto everywhere = allot::agree_on(memory, field);                               // every rank; waits for all
-//     auto right = *everywhere->on(1);                                                // the field of rank 1
-//     auto halo = *allot::slice(right, {0, 0}, {1, 64});
+//     auto data = allot::alloc_storage(memory, 1_MiB).value();                        // every rank
+//     auto field = allot::alloc_tensor(data, allot::anywhere, {64, 64}, allot::float32).value();
+//     auto everywhere = allot::agree_on(memory, field).value();                       // every rank; waits for all
+//     auto right = everywhere.on(1).value();                                          // the field of rank 1
+//     auto halo = allot::slice(right, {0, 0}, {1, 64}).value();
 //     auto copied = allot::copy_tensor(border, halo, allot::remote_copy<allot::mpi::window>{});
 //
 //     rank 0   storage │   field   │          a tensor of another rank is a tensor whose address is a memory, a rank

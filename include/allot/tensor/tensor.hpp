@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // tensor: typed elements at an offset of a storage, and views of the same bytes.
 //
-//     auto a = *allot::alloc_tensor(data, 1024, {4, 64}, allot::int32);                  // offset from a planner
-//     auto b = *allot::alloc_tensor(data, allot::anywhere, {4, 64}, allot::float16);     // offset from a search
-//     auto bits = *allot::view(b, allot::uint16, {256});                                 // other dtype and shape
-//     auto rows = *allot::slice(a, {1, 0}, {2, 64});                                     // a part, with a's strides
+//     auto a = allot::alloc_tensor(data, 1024, {4, 64}, allot::int32).value();               // at a planned offset
+//     auto b = allot::alloc_tensor(data, allot::anywhere, {4, 64}, allot::float16).value();  // at a free offset
+//     auto bits = allot::view(b, allot::uint16, {256}).value();                              // other dtype and shape
+//     auto rows = allot::slice(a, {1, 0}, {2, 64}).value();                                  // a part of a
 //     a.kill();                                       // drops this reference; bytes that a view uses stay allocated
 //
 //     memory whose offsets are    data()                       byte_offset()

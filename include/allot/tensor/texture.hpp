@@ -2,9 +2,9 @@
 // texture: a tensor in a separate image whose layout the device determines. It has no address, no offset and no view.
 //
 //     allot::opencl::image images{context, device};                                  // a shaped device
-//     auto a = *allot::alloc_texture<allot::scope::texture>(images, {1, 8, 32, 32, 4}, allot::float16);
+//     auto a = allot::alloc_texture<allot::scope::texture>(images, {1, 8, 32, 32, 4}, allot::float16).value();
 //     allot::scope_map memories{allot::in_scope<allot::scope::texture>(images), …};
-//     auto b = *allot::alloc_texture<allot::scope::texture>(memories, {8, 32, 32, 4}, allot::float16);
+//     auto b = allot::alloc_texture<allot::scope::texture>(memories, {8, 32, 32, 4}, allot::float16).value();
 //
 // A shaped device acquires images by shape and dtype, where other devices acquire regions by size:
 //

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // texture_shape: the layout of a tensor of any rank in a 2-D image with four channels a pixel.
 //
-//     constexpr auto image = *allot::texture_of<allot::scope::texture>({1, 8, 32, 30, 4});      // 30 × 256 pixels
-//     auto bytes = allot::texture_bytes(image, allot::float16, 64);                             // rows of 64 pixels
+//     constexpr auto image = allot::texture_of<allot::scope::texture>({1, 8, 32, 30, 4}).value();  // 30 × 256 pixels
+//     auto bytes = allot::texture_bytes(image, allot::float16, 64);                                // rows of 64 pixels
 //
 //                       rows              pixels of a row     channels
 //     texture           a₀ · … · aₙ₋₃     aₙ₋₂                aₙ₋₁ = 4        activations: (n, c, h, w, 4)

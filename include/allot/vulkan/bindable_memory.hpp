@@ -2,12 +2,12 @@
 // vulkan_allocations: the common part of Vulkan's memory devices. It holds VkDeviceMemory objects, maps them for the
 // host, and binds buffers and images to blocks.
 //
-//     const auto wanted = memory.device().buffer_layout(buffer);       // the buffer's requirements, padded
-//     const auto block = memory.allocate(*wanted);
+//     const auto wanted = memory.device().buffer_layout(buffer).value();  // the buffer's requirements, padded
+//     const auto block = memory.allocate(wanted);
 //     if (memory.device().bind_buffer(buffer, block) != VK_SUCCESS) …
 //
-//     std::memcpy(memory.device().host_pointer(block), from, n);       // host-visible memory is mapped permanently
-//     memory.device().flush(block);                                    // publishes to the device; free if coherent
+//     std::memcpy(memory.device().host_pointer(block), from, n);          // host-visible memory is mapped permanently
+//     memory.device().flush(block);                                       // publishes to the device; free if coherent
 //
 //     VkDeviceMemory  │ buffer │ image ░░░│ buffer ░│                  ░ padding: the next block begins at a granule
 //                     0        ▲ granule  ▲         ▲

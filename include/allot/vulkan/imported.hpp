@@ -3,7 +3,7 @@
 //
 //     alignas(4096) static std::byte weights[1_MiB];
 //     allot::arena<allot::vulkan::imported, allot::best_fit<>> memory{{gpu, weights, sizeof weights}};
-//     const auto block = memory.allocate(*memory.device().buffer_layout(buffer));
+//     const auto block = memory.allocate(memory.device().buffer_layout(buffer).value());
 //
 //     host            │ weights …                                  │
 //                         ▲ the same bytes

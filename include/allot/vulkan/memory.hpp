@@ -7,9 +7,9 @@
 //                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 //     allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 64_MiB};
 //
-//     const auto wanted = memory.device().buffer_layout(buffer);       // VkMemoryRequirements, padded: see
-//     const auto block = memory.allocate(*wanted);                     // vulkan_allocations.hpp
-//     memory.device().bind_buffer(buffer, block);                      // returns an error where Vulkan would not
+//     const auto wanted = memory.device().buffer_layout(buffer).value();  // VkMemoryRequirements, padded: see
+//     const auto block = memory.allocate(wanted);                         // bindable_memory.hpp
+//     memory.device().bind_buffer(buffer, block);                         // returns an error where Vulkan would not
 //
 //     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: their number is limited
 //

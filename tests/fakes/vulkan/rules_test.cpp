@@ -1,5 +1,6 @@
 // Vulkan's rules, on a driver that enforces them strictly: memory types, padding, flushing, limits, dedicated
 // allocations.
+#include "../../error_of.hpp"
 #include "driver.hpp"
 
 #include <allot/allot.hpp>
@@ -264,7 +265,7 @@ TEST_CASE_FIXTURE(driven, "vulkan memory: requests above the limits fail and are
     const auto code = [](device_memory& from, std::size_t size) {
         const auto answer = from.acquire({size, 1});
         if (answer) from.release(*answer);
-        return answer.error();
+        return error_of(answer);
     };
     CHECK(code(memory, now.largest + 1) == VK_ERROR_OUT_OF_DEVICE_MEMORY);
     CHECK(now.allocations_asked == 0);
@@ -351,7 +352,7 @@ TEST_CASE_FIXTURE(driven, "vulkan buffer_over: binds the buffer to the bytes and
     }
     CHECK(now.resources.size() == before);
     const auto refused = [&](std::size_t offset, std::size_t size) {
-        return allot::vulkan::buffer_over(memory.device(), {all.base.handle, offset}, size, 1).error();
+        return error_of(allot::vulkan::buffer_over(memory.device(), {all.base.handle, offset}, size, 1));
     };
     CHECK(refused(0, 0) == invalid);
     CHECK(refused(0, 5121) == invalid);

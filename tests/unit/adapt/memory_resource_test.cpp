@@ -25,8 +25,8 @@ allot::diagnosis thrown(Call call) {
     try {
         call();
     } catch (const allot::bad_alloc& error) {
-        CHECK(std::string{error.what()} == error.reason().what());
-        return error.reason();
+        CHECK(std::string{error.what()} == error.diagnosis().what());
+        return error.diagnosis();
     }
     return {};
 }
@@ -60,7 +60,7 @@ TEST_CASE_TEMPLATE("memory_resource: random blocks do not overlap, and all are f
         try {
             fresh.address = any.allocate(fresh.size, fresh.align);
         } catch (const allot::bad_alloc& error) {
-            CHECK(error.reason().reason != allot::refusal::none);
+            CHECK(error.diagnosis().reason != allot::refusal::none);
             ++refused;
             continue;
         }

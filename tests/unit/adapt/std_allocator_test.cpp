@@ -172,7 +172,7 @@ TEST_CASE("std_allocator: a failure throws the diagnosis and does not change the
         values.resize(10'000);
         FAIL("there were no 40000 bytes");
     } catch (const allot::bad_alloc& error) {
-        CHECK(error.reason() == memory.diagnose({40'000, alignof(int)}));
+        CHECK(error.diagnosis() == memory.diagnose({40'000, alignof(int)}));
         CHECK(std::string{error.what()} == allot::to_string(allot::refusal::exhausted));
     }
     CHECK(values == vector<int>({1, 2, 3}, memory));
@@ -184,7 +184,7 @@ TEST_CASE("std_allocator: a failure throws the diagnosis and does not change the
     try {
         static_cast<void>(lines.allocate(most / sizeof(line) + 1));
     } catch (const allot::bad_alloc& error) {
-        CHECK(error.reason().reason == allot::refusal::over_limit);
+        CHECK(error.diagnosis().reason == allot::refusal::over_limit);
     }
     line* const none = lines.allocate(0);
     CHECK(is_aligned(none, 64));

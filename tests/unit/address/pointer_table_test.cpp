@@ -1,4 +1,6 @@
 // pointer_table and write_table: bytes in rows, and tables that are checked before they are written.
+#include "../../texts.hpp"
+
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 
@@ -43,7 +45,6 @@ struct on_host {
         const auto table = write(at, align);
         CHECK_FALSE(table);
         CHECK(table.error() == table_error{reason, row});
-        CHECK(table->count == 0);
         CHECK(nothing_written());
     }
 };
@@ -352,3 +353,8 @@ constexpr bool written_by_the_compiler() {
 }
 static_assert(written_by_the_compiler());
 }  // namespace
+
+TEST_CASE("write_table: every reason has its own text") {
+    texts::check_distinct_up_to(table_refusal::entry_too_narrow);
+    CHECK(std::string_view{table_error{table_refusal::overlapping, 2}.what()} == "the row overlaps an earlier row");
+}

@@ -1,4 +1,5 @@
 #include "../../laws/devices.hpp"
+#include "../../texts.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/compose/adopted.hpp>
@@ -186,3 +187,5 @@ TEST_CASE("adopted memory: a block of malloc is freed") {
     REQUIRE(block);
     std::memset(block.address, 1, block.size);
 }
+
+TEST_CASE("adopted: every error has its own text") { texts::check_distinct_up_to(adopted_error::misaligned); }

@@ -1,5 +1,7 @@
 // symmetric without MPI: the ranks are threads with a small communicator, and the memory of a rank is named by a
 // number. tests/unit/symmetric tests processes.
+#include "../../texts.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 
@@ -243,3 +245,5 @@ TEST_CASE("symmetric: references or owns an arena, and reports the error of a co
     referring.deallocate(block);
     CHECK(mine.diagnose({.size = 4096}).reason == allot::refusal::none);
 }
+
+TEST_CASE("symmetric: every reason has its own text") { texts::check_distinct_up_to(remote_refusal::no_such_rank); }

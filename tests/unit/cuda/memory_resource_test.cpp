@@ -108,8 +108,8 @@ TEST_CASE("cuda memory_resource: without memory, throws with the text of diagnos
         try {
             static_cast<void>(take(from, size, align));
         } catch (const allot::bad_alloc& error) {
-            CHECK(std::string{error.what()} == error.reason().what());
-            return error.reason();
+            CHECK(std::string{error.what()} == error.diagnosis().what());
+            return error.diagnosis();
         }
         return {};
     };

@@ -1,4 +1,5 @@
 // u_dma_buf on files: a directory with the driver's attributes, and an ordinary file for the buffer.
+#include "../../error_of.hpp"
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
@@ -42,7 +43,7 @@ struct board {
     }
     /// Returns the error of an acquisition.
     [[nodiscard]] int refusal(std::uint64_t bus_offset = 0) const {
-        return device(bus_offset).acquire({.size = 1, .align = 1}).error();
+        return error_of(device(bus_offset).acquire({.size = 1, .align = 1}));
     }
     [[nodiscard]] std::string for_cpu() const { return attributes.read("udmabuf0/sync_for_cpu"); }
     [[nodiscard]] std::string for_device() const { return attributes.read("udmabuf0/sync_for_device"); }

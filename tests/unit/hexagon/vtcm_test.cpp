@@ -2,6 +2,7 @@
 // too (tests/targets/hexagon), with pointers of four bytes.
 #include "../../targets/hexagon/dma_engine.hpp"
 #include "../../targets/hexagon/fake_vtcm.hpp"
+#include "../../texts.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/hexagon/vtcm.hpp>
@@ -375,3 +376,5 @@ TEST_CASE("vtcm: a DMA engine's failure keeps its code; a misaligned row fails b
     CHECK(error.memory.device_error == dma_engine::misaligned);
     CHECK(engine.count == 0);
 }
+
+TEST_CASE("vtcm: every error has its own text") { texts::check_distinct_up_to(vtcm_error::misaligned); }

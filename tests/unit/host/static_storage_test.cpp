@@ -2,6 +2,7 @@
 #include <allot/allot.hpp>
 
 #include "../../seen.hpp"
+#include "../../texts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -77,4 +78,9 @@ TEST_CASE("static buffer: the window is the whole object, and the arena contains
     alone.release(*all);
     CHECK(alone.acquire({4_KiB, 256}));
     tests::seen("host::static_buffer");
+}
+
+TEST_CASE("host memory: every error has its own text") {
+    texts::check_distinct_up_to(allot::host::heap::error::no_memory);
+    texts::check_distinct_up_to(allot::host::window_error::too_small);
 }

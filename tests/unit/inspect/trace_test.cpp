@@ -1,5 +1,6 @@
 #include <allot/inspect/trace.hpp>
 
+#include "../../texts.hpp"
 #include "../plan/problems.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +12,7 @@
 
 namespace {
 
-using allot::trace_action, allot::trace_fault, allot::trace_operation;
+using allot::trace_action, allot::trace_refusal, allot::trace_operation;
 using bytes = std::vector<std::byte>;
 
 // Returns the magic bytes, followed by the given bytes.
@@ -22,7 +23,7 @@ bytes after_magic(std::initializer_list<unsigned> values) {
     return all;
 }
 
-void check_fault(const bytes& of, trace_fault reason, std::size_t position) {
+void check_refusal(const bytes& of, trace_refusal reason, std::size_t position) {
     const auto read = allot::read_trace(of);
     CHECK(!read);
     CHECK(std::string{allot::to_string(reason)} == read.error().what());
@@ -128,34 +129,35 @@ TEST_CASE("trace: reads random traces as written, with one live block in each sl
 }
 
 TEST_CASE("trace: rejects invalid bytes, with the position of the error") {
-    check_fault({}, trace_fault::no_trace, 0);
-    check_fault(bytes(100, std::byte{'A'}), trace_fault::no_trace, 0);
-    check_fault(after_magic({}), trace_fault::truncated, 6);
-    check_fault(after_magic({1}), trace_fault::truncated, 7);
-    check_fault(after_magic({1, 1, 0x80}), trace_fault::truncated, 8);                   // inside a number
-    check_fault(after_magic({2, 1, 0x40}), trace_fault::truncated, 9);                   // before the last event
-    check_fault(after_magic({1, 1, 0x41}), trace_fault::truncated, 8);                   // without its alignment
-    check_fault(after_magic({2, 2, 0x40, 0x43}), trace_fault::truncated, 9);             // without its age
-    check_fault(after_magic({1, 1, 0x41, 64}), trace_fault::bad_alignment, 8);           // 1 << 64
-    check_fault(after_magic({1, 0, 0x41, 255}), trace_fault::bad_alignment, 8);          // a reset with a size
-    check_fault(after_magic({1, 0, 0x02}), trace_fault::unknown_block, 8);               // no block exists
-    check_fault(after_magic({2, 1, 0x40, 0x06}), trace_fault::unknown_block, 9);         // only one block exists
-    check_fault(after_magic({2, 2, 0x40, 0x43, 1}), trace_fault::unknown_block, 9);      // the same for a resize
-    check_fault(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_fault::not_live, 10);       // deallocated twice
-    check_fault(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_fault::not_live, 11);  // reset before
-    check_fault(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_fault::not_live, 11);    // resized before
-    check_fault(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_fault::not_live, 10);    // resized after
-    check_fault(after_magic({1, 0, 0x40}), trace_fault::wrong_count, 9);
-    check_fault(after_magic({1, 1, 0x40, 0x40}), trace_fault::trailing_bytes, 9);
+    check_refusal({}, trace_refusal::no_trace, 0);
+    check_refusal(bytes(100, std::byte{'A'}), trace_refusal::no_trace, 0);
+    check_refusal(after_magic({}), trace_refusal::truncated, 6);
+    check_refusal(after_magic({1}), trace_refusal::truncated, 7);
+    check_refusal(after_magic({1, 1, 0x80}), trace_refusal::truncated, 8);                   // inside a number
+    check_refusal(after_magic({2, 1, 0x40}), trace_refusal::truncated, 9);                   // before the last event
+    check_refusal(after_magic({1, 1, 0x41}), trace_refusal::truncated, 8);                   // without its alignment
+    check_refusal(after_magic({2, 2, 0x40, 0x43}), trace_refusal::truncated, 9);             // without its age
+    check_refusal(after_magic({1, 1, 0x41, 64}), trace_refusal::bad_alignment, 8);           // 1 << 64
+    check_refusal(after_magic({1, 0, 0x41, 255}), trace_refusal::bad_alignment, 8);          // a reset with a size
+    check_refusal(after_magic({1, 0, 0x02}), trace_refusal::unknown_block, 8);               // no block exists
+    check_refusal(after_magic({2, 1, 0x40, 0x06}), trace_refusal::unknown_block, 9);         // only one block exists
+    check_refusal(after_magic({2, 2, 0x40, 0x43, 1}), trace_refusal::unknown_block, 9);      // the same for a resize
+    check_refusal(after_magic({3, 1, 0x40, 0x02, 0x02}), trace_refusal::not_live, 10);       // deallocated twice
+    check_refusal(after_magic({3, 1, 0x40, 0x01, 255, 0x02}), trace_refusal::not_live, 11);  // reset before
+    check_refusal(after_magic({3, 2, 0x40, 0x43, 0, 0x06}), trace_refusal::not_live, 11);    // resized before
+    check_refusal(after_magic({3, 2, 0x40, 0x02, 0x43, 0}), trace_refusal::not_live, 10);    // resized after
+    check_refusal(after_magic({1, 0, 0x40}), trace_refusal::wrong_count, 9);
+    check_refusal(after_magic({1, 1, 0x40, 0x40}), trace_refusal::trailing_bytes, 9);
     // A count of events that no file can hold: fails at the end of the bytes, without a large allocation.
-    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0}), trace_fault::truncated, 17);
+    check_refusal(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0}), trace_refusal::truncated,
+                  17);
 }
 
 TEST_CASE("trace: rejects numbers and sums of more than 64 bits") {
-    check_fault(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}), trace_fault::number_too_large,
-                6);
-    check_fault(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}),
-                trace_fault::number_too_large, 6);
+    check_refusal(after_magic({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2}),
+                  trace_refusal::number_too_large, 6);
+    check_refusal(after_magic({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}),
+                  trace_refusal::number_too_large, 6);
 
     constexpr std::uint64_t largest = (std::uint64_t{1} << 62) - 1;
     allot::trace_writer writer;
@@ -164,7 +166,7 @@ TEST_CASE("trace: rejects numbers and sums of more than 64 bits") {
     REQUIRE(read);
     CHECK(read->peak == 4 * largest);
     writer.allocate(4);
-    check_fault(writer.bytes(), trace_fault::too_large, 8 + 4 * 10);
+    check_refusal(writer.bytes(), trace_refusal::too_large, 8 + 4 * 10);
 }
 
 TEST_CASE("trace: any bytes are either read or rejected") {
@@ -189,4 +191,9 @@ TEST_CASE("trace: any bytes are either read or rejected") {
         }
     }
     CHECK(refused > 0);
+}
+
+TEST_CASE("trace: every reason has its own text") {
+    texts::check_distinct_up_to(trace_refusal::trailing_bytes);
+    CHECK(std::string{allot::trace_error{trace_refusal::trailing_bytes, 1}.what()} == "bytes follow the last event");
 }

@@ -3,6 +3,7 @@
 
 #include "../../laws/device_laws.hpp"
 #include "../../seen.hpp"
+#include "../../texts.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
@@ -140,4 +141,11 @@ TEST_CASE("metal buffer: tensors are a buffer and a byte offset") {
     did_modify(b);
     CHECK(a.address().handle->gpu_bytes()[b.address().offset + 1023] == std::byte{5});
     CHECK(allot::alloc_tensor(data, 1280, {64}, allot::int32).error().reason == allot::tensor_refusal::overlapping);
+}
+
+TEST_CASE("metal: every error has its own text") {
+    using enum allot::metal::error;
+    texts::check_distinct(
+        {none, no_memory, no_device, invalid_layout, too_long, too_small, misaligned, memoryless, not_executed});
+    CHECK(std::string{to_string(static_cast<allot::metal::error>(6))} == "unknown");
 }

@@ -6,6 +6,7 @@
 #include <allot/opencl/tensor.hpp>
 #include <allot/tensor.hpp>
 
+#include "../../error_of.hpp"
 #include "installed.hpp"
 
 #include <doctest/doctest.h>
@@ -63,7 +64,7 @@ void check(const From& from, const To& to, copy_path expected, const In& in, con
     std::memset(seen.data(), 0, seen.size_bytes());
     REQUIRE(allot::copy_tensor(numbers, from, in));
     const auto path = allot::copy_tensor(from, to, ways...);
-    CAPTURE(path.error().what());
+    CAPTURE(error_of(path).what());
     REQUIRE(path);
     CHECK(*path == expected);
     REQUIRE(allot::copy_tensor(to, seen, out));

@@ -5,6 +5,7 @@
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
 
+#include "../../error_of.hpp"
 #include "installed.hpp"
 #include "../../seen.hpp"
 
@@ -122,7 +123,7 @@ TEST_CASE("opencl textures: impossible copies are rejected") {
     memories it;
     auto texture = *allot::alloc_texture<scope::texture>(it.own, {8, 6, 4}, int32);
     const queue_copy copy{opencl().queue};
-    const auto reason = [&](const auto& tensor) { return allot::copy_tensor(tensor, texture, copy).error().reason; };
+    const auto reason = [&](const auto& tensor) { return error_of(allot::copy_tensor(tensor, texture, copy)).reason; };
     CHECK(reason(*allot::alloc_tensor(it.io, allot::anywhere, {8, 6, 4}, float32)) == tensor_refusal::dtype_mismatch);
     CHECK(reason(*allot::alloc_tensor(it.io, allot::anywhere, {8, 5, 4}, int32)) == tensor_refusal::shape_mismatch);
     CHECK(reason(*allot::slice(it.numbers({8, 8, 4}, 0), {0, 0, 0}, {8, 6, 4})) == tensor_refusal::not_compact);
@@ -142,7 +143,7 @@ TEST_CASE("opencl textures: invalid, too large and unsupported textures fail wit
     if (has_no_images()) return;
     memories it;
     const auto reason = [&](const allot::shape& shape, allot::dtype type) {
-        return allot::alloc_texture<scope::texture>(it.own, shape, type).error();
+        return error_of(allot::alloc_texture<scope::texture>(it.own, shape, type));
     };
     CHECK(reason({8, 6, 3}, int32).reason == tensor_refusal::bad_texture);
     CHECK(reason({6, 4}, int32).reason == tensor_refusal::bad_texture);
@@ -275,7 +276,7 @@ TEST_CASE("opencl textures: tensors that cannot be images fail with the reason")
     if (has_no_images()) return;
     memories it;
     const auto reason = [&](const auto& tensor) {
-        return allot::opencl::as_image<scope::texture>(tensor, opencl().queue).error();
+        return error_of(allot::opencl::as_image<scope::texture>(tensor, opencl().queue));
     };
     CHECK(reason(*allot::alloc_tensor(it.data, 0, {16, 4}, int32)).reason == tensor_refusal::bad_texture);
     CHECK(reason(*allot::alloc_tensor(it.data, 256, {4, 4, 8}, int32)).reason == tensor_refusal::bad_texture);

@@ -1,3 +1,4 @@
+#include "../../error_of.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/bound.hpp>
@@ -15,7 +16,7 @@ allot::result<allot::plan_bound, allot::plan_error> bound_of(const allot::plan_p
 }
 allot::plan_error refusal(const allot::plan_problem& problem) {
     allot::plan_heap memory{{}};
-    return bound_of(problem, memory).error();
+    return error_of(bound_of(problem, memory));
 }
 
 constexpr allot::plan_buffer a_few_buffers[]{{10, {0, 5}, 1}, {20, {5, 9}, 1}, {3, {4, 6}, 1}};

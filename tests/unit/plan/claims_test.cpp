@@ -219,7 +219,7 @@ struct compiled {
         allot::plan_storage<allot::space_of_plan(problem, options)> workspace;
         const auto summary = allot::plan_into(problem, all.places, workspace, options);
         if (summary) all.summary = *summary;
-        all.error = summary.error();
+        else all.error = summary.error();
         return all;
     }();
 

@@ -1,3 +1,4 @@
+#include "../../error_of.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/detail/greedy.hpp>
@@ -40,7 +41,7 @@ plan checked_plan(const allot::plan_problem& problem, std::uint64_t placements =
 allot::plan_error refusal(const allot::plan_problem& problem) {
     allot::plan_heap memory{allot::detail::greedy_space(problem)};
     std::vector<std::uint64_t> offsets(problem.buffers.size());
-    return allot::detail::greedy_plan(problem, {}, offsets, memory, {1000}).error();
+    return error_of(allot::detail::greedy_plan(problem, {}, offsets, memory, {1000}));
 }
 
 constexpr auto carved_buffers = problems::carved();

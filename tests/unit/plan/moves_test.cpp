@@ -3,6 +3,8 @@
 #include <allot/plan/moves.hpp>
 #include <allot/plan/validate_moves.hpp>
 
+#include "../../error_of.hpp"
+#include "../../texts.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -401,7 +403,7 @@ constexpr plan_access known_accesses[] = {{0, 0, true}, {0, 1},       {0, 1}, {0
 constexpr plan_memory fast_and_slow[] = {{.capacity = 10, .align = 2}, {.cost = 1}};
 constexpr moves_problem known_problem{{.buffers = {.buffers = known}, .memories = fast_and_slow}, known_accesses};
 
-allot::plan_error reason(const moves_problem& problem) { return allot::plan_moves(problem).error(); }
+allot::plan_error reason(const moves_problem& problem) { return error_of(allot::plan_moves(problem)); }
 
 }  // namespace
 
@@ -571,4 +573,9 @@ TEST_CASE("moves: the bound counts each time that one of two buffers displaces t
     check_plan(problem, *made, quick);
     CHECK(made->cost <= 1000);  // one buffer is always in the slow memory, with ten uses
     CHECK(made->bound >= 500);  // at each step except the first and the last, one of the two is in the slow memory
+}
+
+TEST_CASE("validate_moves: every kind has its own text") {
+    texts::check_distinct_up_to(allot::moves_violation_kind::stale);
+    CHECK(std::string_view{allot::moves_violation{}.what()} == "the plan is valid");
 }

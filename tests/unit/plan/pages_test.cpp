@@ -1,3 +1,4 @@
+#include "../../error_of.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/pages.hpp>
@@ -98,7 +99,7 @@ TEST_CASE("pages: rejects unsupported problems and too many pages") {
     const auto with = [&](auto constrain) {
         problems::owner other = problem;
         constrain(other);
-        return allot::pages_in_all(other, 64).error().reason;
+        return error_of(allot::pages_in_all(other, 64)).reason;
     };
     CHECK(with([](auto& other) { other.revivals = {{0, {5, 6}}}; }) == unsupported);
     CHECK(with([](auto& other) { other.fixed = {{0, 0}}; }) == unsupported);

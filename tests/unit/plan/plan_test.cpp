@@ -3,6 +3,8 @@
 #include <allot/plan/plan.hpp>
 #include <allot/plan/validate.hpp>
 
+#include "../../error_of.hpp"
+#include "../../texts.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -275,7 +277,7 @@ TEST_CASE("plan: a progress callback sees the peak fall and stops the planner") 
 }
 
 TEST_CASE("plan: rejects an invalid problem and names the buffer") {
-    const auto reason = [](const allot::plan_problem& problem) { return allot::plan(problem).error(); };
+    const auto reason = [](const allot::plan_problem& problem) { return error_of(allot::plan(problem)); };
     CHECK(allot::plan({})->peak == 0);
     CHECK(allot::plan({})->status == plan_status::optimal);
     const plan_buffer misaligned[] = {{.size = 1, .live = {0, 1}}, {.size = 1, .live = {0, 1}, .align = 3}};
@@ -322,4 +324,11 @@ TEST_CASE("plan: buffers that are together accept lifetimes and sizes in any ord
             if (effort != 0) CHECK(made->peak == 8);
         }
     } while (std::next_permutation(lives.begin(), lives.end(), is_before));
+}
+
+TEST_CASE("plan: every reason and every status has its own text") {
+    texts::check_distinct_up_to(allot::plan_refusal::outside_lifetime);
+    texts::check_distinct_up_to(allot::plan_status::out_of_moves);
+    CHECK(std::string_view{allot::plan_error{allot::plan_refusal::overlapping_lifetimes, 1}.what()} ==
+          "two lifetimes of a buffer overlap");
 }

@@ -110,7 +110,7 @@ struct compiled {
         allot::plan_storage<allot::space_of_memories(given, options)> workspace;
         const auto summary = allot::plan_memories_into(given, all.places, all.needs, workspace, options);
         if (summary) all.summary = *summary;
-        all.error = summary.error();
+        else all.error = summary.error();
         return all;
     }();
 

@@ -1,3 +1,4 @@
+#include "../../texts.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/pages.hpp>
@@ -162,4 +163,9 @@ TEST_CASE("validate_pages: reports invalid and unsupported problems and missing 
     CHECK(allot::validate_pages(view, 64, right.first, right.pages, 4, small).kind == kind::workspace_too_small);
     CHECK(allot::validate_pages(view, 64, right.first, right.pages, ~std::uint32_t{0}, small).kind ==
           kind::workspace_too_small);
+}
+
+TEST_CASE("validate_pages: every kind has its own text") {
+    texts::check_distinct_up_to(allot::pages_violation_kind::overlap);
+    CHECK(std::string_view{allot::pages_violation{}.what()} == "the assignment is valid");
 }

@@ -1,3 +1,4 @@
+#include "../../texts.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/validate.hpp>
@@ -149,4 +150,9 @@ TEST_CASE("validate: reports invalid problems and missing offsets and a small wo
         allot::plan_heap memory{space};
         CHECK(allot::validate(view, std::vector<std::uint64_t>(2), 100, memory).kind == kind::workspace_too_small);
     }
+}
+
+TEST_CASE("validate: every kind has its own text") {
+    texts::check_distinct_up_to(allot::plan_violation_kind::overlap);
+    CHECK(std::string_view{allot::plan_violation{}.what()} == "the plan is valid");
 }

@@ -3,6 +3,7 @@
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
+#include "../../error_of.hpp"
 #include "../../laws/devices.hpp"
 
 #include <doctest/doctest.h>
@@ -132,7 +133,7 @@ TEST_CASE("discontiguous tensor: overlapping rows are rejected even with as_give
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage<allot::storage_policies<allot::as_given>>(memory, 4096, 256);
     const auto reason = [&](allot::row_offsets rows) {
-        return alloc_discontiguous_tensor<entries>(data, 0, data, rows, {4, 64}, int32).error();
+        return error_of(alloc_discontiguous_tensor<entries>(data, 0, data, rows, {4, 64}, int32));
     };
     CHECK(reason({1024, 512, 1024, 768}).reason == tensor_refusal::overlapping);
     CHECK(reason({1024, 512, 1024, 768}).row == 2);

@@ -1,5 +1,7 @@
 // Tests of DLPack without another library: every field of an export, adoption and its errors, and that each deleter is
 // called exactly once in every case. tests/integration/dlpack_consumers tests with other libraries.
+#include "../../error_of.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
@@ -107,7 +109,7 @@ tensor_refusal refusal_of(producer<Managed>& from) {
     const auto answer = allot::from_dlpack<Device>(from.share());
     CHECK_FALSE(answer);
     CHECK(from.deleted == before + 1);
-    return answer.error().reason;
+    return error_of(answer).reason;
 }
 
 struct exporting {

@@ -1,4 +1,6 @@
 // Tests of dtype and shape: sub-byte elements, vectors, products that overflow, empty axes, separators.
+#include "../../error_of.hpp"
+
 #include <allot/tensor/shape.hpp>
 
 #include <doctest/doctest.h>
@@ -20,7 +22,7 @@ using allot::tensor_refusal;
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
-constexpr tensor_refusal reason(const auto& answer) { return answer.error().reason; }
+constexpr tensor_refusal reason(const auto& answer) { return error_of(answer).reason; }
 
 // ── dtypes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 

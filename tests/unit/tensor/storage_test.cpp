@@ -2,6 +2,7 @@
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
+#include "../../error_of.hpp"
 #include "../../laws/devices.hpp"
 
 #include <doctest/doctest.h>
@@ -189,7 +190,7 @@ TEST_CASE("storage: offsets out of bounds are rejected for every integer type") 
     heap_arena memory{{}, 65536};
     const auto data = *allot::alloc_storage(memory, 4096, 1);
     const auto at = [&](auto offset, std::int64_t bytes) {
-        return allot::alloc_tensor(data, offset, {bytes}, allot::uint8).error().reason;
+        return error_of(allot::alloc_tensor(data, offset, {bytes}, allot::uint8)).reason;
     };
     CHECK(at(-1, 1) == tensor_refusal::negative_offset);
     CHECK(at(std::numeric_limits<std::int64_t>::min(), 1) == tensor_refusal::negative_offset);

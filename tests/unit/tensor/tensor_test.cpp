@@ -2,6 +2,7 @@
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
+#include "../../error_of.hpp"
 #include "../../laws/devices.hpp"
 
 #include <doctest/doctest.h>
@@ -78,7 +79,7 @@ TEST_CASE("kernel_offset_of: an offset that is not a multiple of the factor is r
     REQUIRE(data.base().offset == 0);
     const auto reason = [&](std::int64_t offset, allot::dtype type, std::size_t factor) {
         const auto a = *allot::alloc_tensor(data, offset, {4}, type, 1);
-        return allot::kernel_offset_of(a, factor).error().reason;
+        return error_of(allot::kernel_offset_of(a, factor)).reason;
     };
     CHECK(reason(8, int32, 1) == tensor_refusal::none);
     CHECK(reason(8, int32, 2) == tensor_refusal::none);
@@ -171,7 +172,7 @@ TEST_CASE("view: must be inside its tensor and begin at a whole element") {
     const auto data = *allot::alloc_storage(memory, 4096, 64);
     const auto a = *allot::alloc_tensor(data, 64, {4, 64}, int32);
     const auto reason = [&](allot::dtype type, allot::shape shape, std::int64_t offset) {
-        return allot::view(a, type, shape, offset).error().reason;
+        return error_of(allot::view(a, type, shape, offset)).reason;
     };
     CHECK(reason(allot::uint8, {1024}, 0) == tensor_refusal::none);
     CHECK(reason(allot::uint8, {1025}, 0) == tensor_refusal::out_of_bounds);
@@ -195,7 +196,7 @@ TEST_CASE("view: another dtype must be aligned in a slice too, for addresses and
             const auto part = *allot::slice(bytes, {begin}, {16});
             for (std::int64_t skip = 0; skip != 9; ++skip) {
                 const bool is_aligned = skip % 4 == 0 && (begin + skip) % 4 == 0;
-                CHECK(allot::view(part, int32, {1}, skip).error().reason ==
+                CHECK(error_of(allot::view(part, int32, {1}, skip)).reason ==
                       (is_aligned ? tensor_refusal::none : tensor_refusal::misaligned));
                 CHECK(allot::view(part, allot::uint8, {1}, skip));
                 CHECK(allot::view(part, allot::uint4, {2}, skip));
@@ -236,7 +237,7 @@ TEST_CASE("slice: has the strides of its tensor") {
     CHECK(allot::slice(a, {2, 0, 0}, {2, 8, 2})->is_compact());
 
     const auto reason = [&](allot::shape begin, allot::shape sizes) {
-        return allot::slice(a, begin, sizes).error().reason;
+        return error_of(allot::slice(a, begin, sizes)).reason;
     };
     CHECK(reason({0, 0}, {1, 1}) == tensor_refusal::shape_mismatch);
     CHECK(reason({4, 0, 0}, {1, 1, 1}) == tensor_refusal::out_of_bounds);

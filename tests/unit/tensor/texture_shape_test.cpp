@@ -1,4 +1,6 @@
 // Tests of texture shapes for each scope: width × height × 4, and the errors.
+#include "../../error_of.hpp"
+
 #include <allot/tensor/texture_shape.hpp>
 
 #include <doctest/doctest.h>
@@ -22,7 +24,7 @@ constexpr texture_shape image(allot::shape of) {
 }
 template <class Scope>
 constexpr tensor_refusal reason(allot::shape of) {
-    return allot::texture_of<Scope>(of).error().reason;
+    return error_of(allot::texture_of<Scope>(of)).reason;
 }
 template <class Scope>
 constexpr allot::tensor_result<std::size_t> step(allot::shape of, allot::strides steps) {
@@ -97,7 +99,7 @@ TEST_CASE("texture_bytes: the pitch is counted in pixels") {
     static_assert(*allot::texture_bytes({65, 2}, int8, 64) == texture_pitch{512, 1024});
     static_assert(*allot::texture_bytes({0, 2}, int8, 64) == texture_pitch{0, 0});
     const auto refused = [](texture_shape of, allot::dtype type, std::size_t align) {
-        return allot::texture_bytes(of, type, align).error().reason;
+        return error_of(allot::texture_bytes(of, type, align)).reason;
     };
     CHECK(refused({30, 2}, float16, 0) == tensor_refusal::bad_alignment);
     CHECK(refused({30, 2}, float16, 48) == tensor_refusal::bad_alignment);
@@ -118,7 +120,7 @@ TEST_CASE("texture_row_step: accepts compact tensors and padded rows, rejects ot
     static_assert(*step<scope::texture>({2, 1, 30, 4}, {128, 7, 4, 1}) == 128);
     static_assert(*step<scope::texture>({1, 1, 30, 4}, {5, 7, 4, 1}) == 120);
     static_assert(*step<scope::texture_weight>({8, 2, 15, 4}, {256, 60, 4, 1}) == 256);
-    const auto refused = [](auto answer) { return answer.error().reason; };
+    const auto refused = [](auto answer) { return error_of(answer).reason; };
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {9 * 128, 128, 4, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {8 * 128, 128, 8, 1})) == tensor_refusal::not_compact);
     CHECK(refused(step<scope::texture>({2, 8, 30, 4}, {8 * 128, 128, 4, 2})) == tensor_refusal::not_compact);

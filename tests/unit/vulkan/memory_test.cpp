@@ -5,6 +5,7 @@
 #include <allot/vulkan/imported.hpp>
 #include <allot/vulkan/memory.hpp>
 
+#include "../../error_of.hpp"
 #include "commands.hpp"
 
 #include <doctest/doctest.h>
@@ -318,7 +319,7 @@ TEST_CASE_FIXTURE(validated, "vulkan import: kernels work on the host's bytes in
         for (std::uint32_t i = 0; i != 300; ++i) REQUIRE(in_to[100 + i] == (50 + i) * 5 + i);
 
         const auto code = [&](void* first, std::size_t size) {
-            return imported{*gpu, first, size}.acquire({1, 1}).error();
+            return error_of(imported{*gpu, first, size}.acquire({1, 1}));
         };
         CHECK(code(words + 1, 4096) == VK_ERROR_INVALID_EXTERNAL_HANDLE);
         CHECK(code(words, 4000) == VK_ERROR_INVALID_EXTERNAL_HANDLE);

@@ -1,0 +1,10 @@
+// The errors of the symmetric heap.
+#include "../../../texts.hpp"
+
+#include <allot/shmem/heap.hpp>
+
+#include <doctest/doctest.h>
+
+TEST_CASE("shmem heap: every error has its own text") {
+    texts::check_distinct_up_to(allot::shmem::heap_error::no_such_rank);
+}
