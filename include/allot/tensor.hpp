@@ -2,7 +2,7 @@
 // tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, runs and copies.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
-//     auto storage = allot::alloc_storage(memory, 4096, 256);
+//     auto storage = allot::alloc_storage(memory, {.size = 4096, .align = 256});
 //     if (!storage) log(storage.error().what());
 //
 // When to use: to place tensors in memory of any allocator.

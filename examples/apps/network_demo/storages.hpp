@@ -28,7 +28,7 @@ using tensor_of = allot::tensor_in<storage_of<Device>>;
 template <class Allocator>
 [[nodiscard]] allot::storage<Allocator> storage_in(Allocator& memory, std::size_t size,
                                                    std::size_t align = alignof(std::max_align_t)) {
-    auto made = allot::alloc_storage(memory, static_cast<std::int64_t>(size), align);
+    auto made = allot::alloc_storage(memory, {.size = size, .align = align});
     if (!made)
         throw unavailable{"cannot allocate a storage of " + std::to_string(size) + " bytes: " + made.error().what() +
                           " (error " + std::to_string(made.error().memory.device_error) + ")"};

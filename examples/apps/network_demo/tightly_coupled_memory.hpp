@@ -57,9 +57,10 @@ private:
     /// The tensor keeps the storage of its table alive.
     [[nodiscard]] in_rows rows_for(std::size_t t) {
         const std::size_t rows = (net_.tensors[t].size + (row_bytes - 1)) / row_bytes;
-        auto fresh = as_planned(
-            allot::alloc_discontiguous_tensor(storage_in(tables_, rows * sizeof(void*)), 0, fast_, allot::anywhere,
-                                              {static_cast<std::int64_t>(rows), row_bytes}, allot::uint8));
+        auto fresh = as_planned(allot::alloc_discontiguous_tensor(
+            storage_in(tables_, rows * sizeof(void*)), fast_,
+            allot::discontiguous_tensor_request<allot::anywhere_t>{
+                .shape = {static_cast<std::int64_t>(rows), row_bytes}, .dtype = allot::uint8}));
         for_pieces(fresh, fresh.size_bytes(), [&](void* at, std::size_t bytes, std::size_t) {
             runs_[t].push_back({static_cast<std::size_t>(static_cast<std::byte*>(at) - window_->bytes), bytes});
         });

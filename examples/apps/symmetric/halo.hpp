@@ -61,7 +61,7 @@ class plate {
 
 public:
     plate(memory_type& memory, Ranks& ranks) : memory_{memory}, ranks_{ranks}, rows_{share(plate_rows, ranks.size())} {
-        auto made = allot::alloc_storage(memory_, 32_KiB, 64);
+        auto made = allot::alloc_storage(memory_, {.size = 32_KiB, .align = 64});
         require(static_cast<bool>(made), "the plate's storage cannot be allocated");
         data_ = *made;
         now_ = tensor();
@@ -90,7 +90,7 @@ public:
     [[nodiscard]] std::uint64_t sum() {
         synchronize();
         allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 64_KiB};
-        auto host = *allot::alloc_storage(heap, 32_KiB, 64);
+        auto host = *allot::alloc_storage(heap, {.size = 32_KiB, .align = 64});
         auto part = *allot::alloc_tensor(host, 0, {rows_, plate_columns}, allot::float32);
         std::uint64_t all = no_bytes;
         for (int rank = 0; rank != ranks_.size(); ++rank) {

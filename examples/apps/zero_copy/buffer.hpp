@@ -35,7 +35,7 @@ auto must(Result made, const char* what) {
 /// Returns the buffer as a storage in the party's own view of the memory.
 template <class Allocator>
 auto buffer_in(Allocator& memory) {
-    return must(allot::alloc_storage(memory, buffer_size, buffer_align), "the buffer");
+    return must(allot::alloc_storage(memory, {.size = buffer_size, .align = buffer_align}), "the buffer");
 }
 
 /// A frame of the buffer, as tensors in the party's own view of the memory.

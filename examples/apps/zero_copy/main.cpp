@@ -113,7 +113,7 @@ int main(int argc, char** argv) try {
     const options wanted{argc, argv};
     if (wanted.contiguous) {
         allot::naive<allot::host::contiguous_pages<>> memory;
-        if (const auto buffer = allot::alloc_storage(memory, buffer_size, buffer_align)) {
+        if (const auto buffer = allot::alloc_storage(memory, {.size = buffer_size, .align = buffer_align})) {
             const auto bus = memory.device().bus_address(buffer->base(), buffer_size);
             std::cout << "contiguous memory: " << buffer_size << " bytes at bus address 0x" << std::hex << *bus
                       << std::dec << '\n';

@@ -36,7 +36,8 @@ public:
         if (program.build(options.c_str()) != CL_SUCCESS)
             throw std::runtime_error{"the kernel: " + program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_)};
         kernel_ = cl::Kernel{program, "sum_rows"};
-        if (where_ == copying::tensor) own_ = must(allot::alloc_storage(heap_, buffer_size, 4096), "a copy");
+        if (where_ == copying::tensor)
+            own_ = must(allot::alloc_storage(heap_, {.size = buffer_size, .align = 4096}), "a copy");
     }
 
     /// Processes all frames. Returns the number of copies.

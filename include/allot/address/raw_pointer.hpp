@@ -12,7 +12,7 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <allot/core/address_model.hpp>
+#include <allot/core/device.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -32,6 +32,17 @@ struct raw_pointer {
 };
 
 static_assert(linear_address_model<raw_pointer>);
+
+/// The traits of memory that is addressed by pointers, as a base class of `Device`. The device adds `error`, `min_align`
+/// and `granularity`. Each device has a separate base class, so that an empty device takes no space next to another.
+template <class Device, bool HostAccessible = true>
+struct pointer_memory_traits {
+    using address_model = raw_pointer;                             ///< Addresses are pointers.
+    static constexpr bool host_accessible = HostAccessible;        ///< Whether the host may read and write the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    /// The DLPack device type: `ext_dev` for memory that the host may not access directly.
+    static constexpr dl_device_type dl_device = HostAccessible ? dl_device_type::cpu : dl_device_type::ext_dev;
+};
 
 }  // namespace v1
 }  // namespace allot

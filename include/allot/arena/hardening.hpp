@@ -222,6 +222,11 @@ public:
         resized.held.size = size;
         resized.capacity = capacity;
     }
+    /// Records that a block was resized and has other metadata. Its number stays.
+    void resize(const record& known, const Block& now, std::size_t capacity) noexcept {
+        resize(known, now.size, capacity);
+        const_cast<record&>(known).held.metadata.of_strategy = now.metadata.of_strategy;
+    }
 
     /// Returns the number of calls so far, for `clear_since`.
     [[nodiscard]] std::uint64_t count() const noexcept { return calls_; }

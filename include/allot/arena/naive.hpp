@@ -61,7 +61,12 @@ public:
     /// Constructs an allocator over this device.
     explicit naive(Device device) noexcept : device_{std::move(device)} {}
     /// Moves the device and the records. Blocks stay in place.
-    naive(naive&&) noexcept = default;
+    naive(naive&& other) noexcept
+        requires std::move_constructible<Device>
+        : device_{std::move(other.device_)},
+          refused_with_{std::exchange(other.refused_with_, {})},
+          refused_{std::exchange(other.refused_, {})},
+          live_{std::move(other.live_)} {}
     naive& operator=(naive&&) = delete;
 
     /// With hardening, releases the regions of live blocks. Without hardening, these regions are leaked.
@@ -110,6 +115,26 @@ public:
         device_.release(region_of_block(held));
     }
 
+    /// Resizes a block in place and updates `held`: inside its region, or with a region that the device resizes. Returns
+    /// false and changes nothing on failure, and for size 0.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept {
+        region_of<Device> whole = region_of_block(held);
+        layout wanted{size, 1};
+        if (!held || size == 0 || !round_up(wanted)) return false;
+        if constexpr (checked) {
+            const auto* const known = known_block(held);
+            if (known == nullptr || !resize_region(whole, wanted.size)) return false;
+            held.size = size;
+            held.metadata.of_strategy = {whole.size, whole.align};
+            live_.resize(*known, held, whole.size);
+        } else {
+            if (!resize_region(whole, wanted.size)) return false;
+            held.size = size;
+            held.metadata = {whole.size, whole.align};
+        }
+        return true;
+    }
+
     /// Returns the usable bytes of a block: the size of its region; with hardening, 0 for a misused block.
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept {
         if constexpr (checked) return check(held) ? held.metadata.of_strategy.size : 0;
@@ -152,6 +177,22 @@ private:
     }
     [[nodiscard]] auto known_block(const block_type& held) const noexcept {
         return live_.template check<OnMisuse>(held, address_model::position(held.address), false);
+    }
+    /// Resizes a region to `size` bytes, a multiple of the granularity. Returns false and changes nothing if the region
+    /// is smaller and the device does not extend it. If the device does not shrink the region, it stays larger.
+    [[nodiscard]] bool resize_region([[maybe_unused]] region_of<Device>& whole, std::size_t size) noexcept {
+        if constexpr (extensible_device<Device>) {
+            if (size == whole.size) return true;
+            const bool shrinks = size < whole.size;
+            if (const acquired<Device> answer = device_.resize(whole, size)) {
+                whole = *answer;
+                if (shrinks) refused_ = {};
+                return true;
+            }
+            return shrinks;
+        } else {
+            return size <= whole.size;
+        }
     }
     /// Rounds a layout up to a region of the device. Returns false if the size wraps.
     [[nodiscard]] static bool round_up(layout& wanted) noexcept {

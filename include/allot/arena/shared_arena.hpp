@@ -227,6 +227,41 @@ public:
         state_->commit();
     }
 
+    /// Allocates exactly these bytes, at an offset from the start of the memory. Returns an empty block if they are not
+    /// free. The first `overhead` bytes are never free.
+    [[nodiscard]] block_type allocate_at(extent wanted) noexcept {
+        if (!is_managed(wanted)) return {};
+        const guard held{state_};
+        if (!held) return {};
+        state_->begin();
+        const allocation given = state_->strategy.allocate_at(in_offsets(wanted));
+        state_->commit();
+        if (!given) return {};
+        return {at(given.where.offset), wanted.size, given.metadata};
+    }
+    /// Returns the reason for which `allocate_at(wanted)` would fail. An unusable lock is reported as `device_refused`
+    /// with its errno value.
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept {
+        if (!wanted) return {refusal::empty_layout};
+        if (!is_managed(wanted)) return {refusal::not_free};
+        const guard held{state_};
+        if (!held) return {refusal::device_refused, 0, held.error()};
+        return state_->strategy.diagnose_at(in_offsets(wanted));
+    }
+
+    /// Resizes a block that any process allocated, in place, and updates `resized`. Returns false and changes nothing on
+    /// failure. Other processes learn the new size from the caller.
+    [[nodiscard]] bool resize(block_type& resized, std::size_t size) noexcept {
+        if (!resized || state_ == nullptr || size > std::numeric_limits<Offset>::max()) return false;
+        const guard held{state_};
+        if (!held) return false;
+        state_->begin();
+        const bool done = state_->strategy.resize(allocation_for(resized), static_cast<Offset>(size));
+        state_->commit();
+        if (done) resized.size = size;
+        return done;
+    }
+
     /// Returns the usable bytes of a block: at least its size; 0 if the block is empty or the lock is unusable.
     [[nodiscard]] std::size_t capacity(block_type of) const noexcept {
         if (!of || state_ == nullptr) return 0;
@@ -311,6 +346,13 @@ private:
     [[nodiscard]] static extent_of<strategy_type> managed(std::size_t size) noexcept {
         return {static_cast<Offset>(sizeof(state)), static_cast<Offset>(size - sizeof(state))};
     }
+    [[nodiscard]] bool is_managed(extent wanted) const noexcept {
+        return wanted && state_ != nullptr &&
+               extent{sizeof(state), memory_.capacity() - sizeof(state)}.contains(wanted);
+    }
+    [[nodiscard]] static extent_of<strategy_type> in_offsets(extent wanted) noexcept {
+        return {static_cast<Offset>(wanted.offset), static_cast<Offset>(wanted.size)};
+    }
     [[nodiscard]] bool is_in_reach(layout wanted) const noexcept {
         return state_ != nullptr && wanted.align <= max_align && wanted.size <= std::numeric_limits<Offset>::max();
     }
@@ -325,7 +367,7 @@ private:
     state* state_ = nullptr;
 };
 
-static_assert(owning<shared_arena<>>);
+static_assert(owning<shared_arena<>> && positional_allocator<shared_arena<>> && resizable_allocator<shared_arena<>>);
 
 }  // namespace v1
 }  // namespace allot

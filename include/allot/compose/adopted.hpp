@@ -69,32 +69,29 @@ struct read_only : traits_of<Kind> {
 
 /// Device over existing memory of the kind of `Kind`. Calls `Deleter` with the base address when its lifetime ends.
 template <class Kind, class Deleter>
-class adopted {
+class adopted : public traits_of<Kind> {
 public:
-    using address_model = typename Kind::address_model;             ///< The address model of `Kind`.
-    using error = adopted_error;                                    ///< Reason for a failed `acquire`.
-    static constexpr bool host_accessible = Kind::host_accessible;  ///< Whether the host may access the bytes.
-    static constexpr offset_use offsets = Kind::offsets;            ///< How a consumer receives a byte offset.
+    using error = adopted_error;                   ///< Reason for a failed `acquire`.
     static constexpr std::size_t min_align = 1;    ///< Minimum alignment in bytes. The rules of `Kind` do not apply.
     static constexpr std::size_t granularity = 1;  ///< Any size is valid.
-    static constexpr dl_device_type dl_device = Kind::dl_device;  ///< DLPack device type.
 
 private:
-    using address = typename address_model::address;
+    using model = typename Kind::address_model;
+    using address = typename model::address;
     static_assert(std::is_nothrow_invocable_v<Deleter&, address>,
                   "allot: adopted requires a noexcept deleter that takes the base address");
 
 public:
     /// Takes ownership of `size` bytes at `base`. The alignment is derived from the address.
     adopted(address base, std::size_t size, Deleter deleter) noexcept
-        requires(address_model::absolute)
+        requires(model::absolute)
         : adopted{base, size, 1, std::move(deleter)} {}
     /// Takes ownership of `size` bytes at `base`, which is a multiple of `align`. If a pointer is not, every
     /// acquisition fails with `misaligned`.
     adopted(address base, std::size_t size, std::size_t align, Deleter deleter) noexcept
         : base_{base}, size_{size}, align_{align}, deleter_{std::move(deleter)} {
-        if constexpr (address_model::absolute) {
-            const std::size_t actual = alignment_of(address_model::position(base));
+        if constexpr (model::absolute) {
+            const std::size_t actual = alignment_of(model::position(base));
             align_ = is_alignment(align) && align <= actual ? actual : 0;
         }
     }

@@ -11,6 +11,11 @@
 // When not to use: for memories that are used differently, such as host memory and a GPU buffer. Choose at the point
 // of use.
 //
+// A fallback passes a call for one block (`owns`, `capacity`, `resize`) to the allocator of the block, so that a resize
+// never moves a block. `size`, `reset`, `mark` and `rollback` apply to both allocators. These functions exist if both
+// allocators have them; `trim` exists if one of them has it. `allocate_at` is missing, because an offset does not name
+// the allocator.
+//
 // Complexity: that of both allocators.
 // Memory: each block holds a flag and the metadata of both allocators.
 // Thread safety: that of both allocators.
@@ -33,6 +38,13 @@ struct fallback_metadata {
     // The flag separates `first` and `second`, because empty members of the same type cannot share an address.
     /// Compares all members.
     friend constexpr bool operator==(const fallback_metadata&, const fallback_metadata&) = default;
+};
+
+/// The mark of a fallback: the marks of both allocators.
+template <class First, class Second>
+struct fallback_mark {
+    First first;    ///< The mark of the first allocator.
+    Second second;  ///< The mark of the second allocator.
 };
 
 /// An allocator that combines two allocators.
@@ -80,21 +92,92 @@ public:
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if (held.metadata.from_second) {
-            second_.deallocate({held.address, held.size, held.metadata.second});
+            second_.deallocate(in_second(held));
         } else {
-            first_.deallocate({held.address, held.size, held.metadata.first});
+            first_.deallocate(in_first(held));
         }
+    }
+
+    /// Resizes a block in place, in the allocator that it came from, and updates `held`. Returns false and changes
+    /// nothing on failure. A block never moves to the other allocator.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires(resizable_allocator<first_type> && resizable_allocator<second_type>)
+    {
+        if (held.metadata.from_second) {
+            second_block own = in_second(held);
+            if (!second_.resize(own, size)) return false;
+            held.size = own.size;
+            held.metadata.second = own.metadata;
+        } else {
+            first_block own = in_first(held);
+            if (!first_.resize(own, size)) return false;
+            held.size = own.size;
+            held.metadata.first = own.metadata;
+        }
+        return true;
+    }
+
+    /// Returns the usable bytes of a block, or 0 for an empty block.
+    [[nodiscard]] std::size_t capacity(const block_type& held) const noexcept
+        requires(measuring_allocator<first_type> && measuring_allocator<second_type>)
+    {
+        return held.metadata.from_second ? second_.capacity(in_second(held)) : first_.capacity(in_first(held));
+    }
+
+    /// Returns true if the block is in the memory of the allocator that it came from, live or not.
+    [[nodiscard]] bool owns(const block_type& held) const noexcept
+        requires(owning<first_type> && owning<second_type>)
+    {
+        return held.metadata.from_second ? second_.owns(in_second(held)) : first_.owns(in_first(held));
+    }
+
+    /// Returns the number of bytes in all regions of both allocators.
+    [[nodiscard]] std::size_t size() const noexcept
+        requires(sized_allocator<first_type> && sized_allocator<second_type>)
+    {
+        return first_.size() + second_.size();
+    }
+
+    /// Releases memory without live blocks, in each allocator that can. Returns the number of released bytes.
+    std::size_t trim() noexcept
+        requires(trimmable_allocator<first_type> || trimmable_allocator<second_type>)
+    {
+        std::size_t released = 0;
+        if constexpr (trimmable_allocator<first_type>) released += first_.trim();
+        if constexpr (trimmable_allocator<second_type>) released += second_.trim();
+        return released;
+    }
+
+    /// Frees every block of both allocators.
+    void reset() noexcept
+        requires(resettable_allocator<first_type> && resettable_allocator<second_type>)
+    {
+        first_.reset();
+        second_.reset();
+    }
+
+    /// Returns a mark for `rollback`.
+    [[nodiscard]] auto mark() noexcept
+        requires(markable_allocator<first_type> && markable_allocator<second_type>)
+    {
+        return fallback_mark<decltype(first_.mark()), decltype(second_.mark())>{first_.mark(), second_.mark()};
+    }
+    /// Frees every block of both allocators that was allocated since the mark. Precondition: the mark is from this
+    /// fallback and is valid for both allocators.
+    template <class FirstMark, class SecondMark>
+        requires(markable_allocator<first_type> && markable_allocator<second_type>)
+    void rollback(fallback_mark<FirstMark, SecondMark> mark) noexcept {
+        first_.rollback(mark.first);
+        second_.rollback(mark.second);
     }
 
     /// Returns whether this block is live, if the allocator that it came from checks that; otherwise true. Misuse is
     /// reported.
     [[nodiscard]] bool check(block_type held) const noexcept {
         if (held.metadata.from_second) {
-            if constexpr (requires { second_.check(second_block{}); })
-                return second_.check({held.address, held.size, held.metadata.second});
+            if constexpr (requires { second_.check(second_block{}); }) return second_.check(in_second(held));
         } else {
-            if constexpr (requires { first_.check(first_block{}); })
-                return first_.check({held.address, held.size, held.metadata.first});
+            if constexpr (requires { first_.check(first_block{}); }) return first_.check(in_first(held));
         }
         return true;
     }
@@ -115,6 +198,13 @@ public:
 
 private:
     friend detail::undo_point<fallback>;
+
+    [[nodiscard]] static constexpr first_block in_first(const block_type& held) noexcept {
+        return {held.address, held.size, held.metadata.first};
+    }
+    [[nodiscard]] static constexpr second_block in_second(const block_type& held) noexcept {
+        return {held.address, held.size, held.metadata.second};
+    }
 
     First first_;
     Second second_;
@@ -137,9 +227,9 @@ public:
     explicit undo_point(allocator_type& of) noexcept : first_{of.first_}, second_{of.second_} {}
     void take_back(allocator_type& to, block_of<allocator_type> held) const noexcept {
         if (held.metadata.from_second) {
-            second_.take_back(to.second_, {held.address, held.size, held.metadata.second});
+            second_.take_back(to.second_, allocator_type::in_second(held));
         } else {
-            first_.take_back(to.first_, {held.address, held.size, held.metadata.first});
+            first_.take_back(to.first_, allocator_type::in_first(held));
         }
     }
     void finish(allocator_type& of) const noexcept {

@@ -14,11 +14,15 @@
 // `deallocate` returns the rows in the order in which their allocator reclaims. The allocators of rows and tables must
 // not be the same ring, which their types ensure.
 //
+// `owns` checks the table and every row. `capacity` counts whole rows. `size` adds up both allocators; `reset`, `mark` and
+// `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if one of them has it.
+// `resize` is missing, because a table has a fixed number of entries, and `allocate_at`, because rows are not adjacent.
+//
 // When to use: for many tensors that grow or end independently, such as a key-value cache, where contiguous blocks
 // would fragment the memory.
 // When not to use: for consumers that need contiguous bytes.
 //
-// Complexity: one allocation for each row and one for the table.
+// Complexity: one allocation for each row and one for the table. `owns` is O(rows).
 // Memory: an entry, and the metadata of a block if it is not empty, for each row.
 // Thread safety: requires external synchronization. Synchronize the paged allocator, not its parts.
 #pragma once
@@ -32,6 +36,13 @@
 
 namespace allot {
 inline namespace v1 {
+
+/// The mark of a paged allocator: the marks of both allocators.
+template <class Rows, class Tables>
+struct paged_mark {
+    Rows rows;      ///< The mark of the allocator of rows.
+    Tables tables;  ///< The mark of the allocator of tables.
+};
 
 /// An allocator of blocks whose address is a table of rows.
 template <class Rows, class Tables, class Table>
@@ -103,6 +114,65 @@ public:
         if (const block_type trial = try_allocate(wanted, &error))
             before.all(*this, trial.metadata, trial.address.count, trial.address.count);
         return error;
+    }
+
+    /// Returns the bytes of all rows of a block, or 0 for an empty block.
+    [[nodiscard]] static constexpr std::size_t capacity(const block_type& held) noexcept {
+        return held.address.count * Table::row_bytes;
+    }
+
+    /// Returns true if the block's table and all of its rows are in the memory of their allocators, live or not.
+    [[nodiscard]] bool owns(const block_type& held) const noexcept
+        requires(owning<rows_type> && owning<tables_type>)
+    {
+        if (!held || !tables_.owns(held.metadata)) return false;
+        const std::size_t count = held.address.count;
+        for (std::size_t row = 0; row != count; ++row)
+            if (!rows_.owns(row_at(held.metadata, row, count))) return false;
+        return true;
+    }
+
+    /// Returns the number of bytes in all regions of both allocators. An allocator of both rows and tables counts once.
+    [[nodiscard]] std::size_t size() const noexcept
+        requires(sized_allocator<rows_type> && sized_allocator<tables_type>)
+    {
+        if constexpr (std::same_as<rows_type, tables_type>) {
+            if (&rows_ == &tables_) return rows_.size();
+        }
+        return rows_.size() + tables_.size();
+    }
+
+    /// Releases memory without live blocks, in each allocator that can. Returns the number of released bytes.
+    std::size_t trim() noexcept
+        requires(trimmable_allocator<rows_type> || trimmable_allocator<tables_type>)
+    {
+        std::size_t released = 0;
+        if constexpr (trimmable_allocator<rows_type>) released += rows_.trim();
+        if constexpr (trimmable_allocator<tables_type>) released += tables_.trim();
+        return released;
+    }
+
+    /// Frees every block of both allocators.
+    void reset() noexcept
+        requires(resettable_allocator<rows_type> && resettable_allocator<tables_type>)
+    {
+        rows_.reset();
+        tables_.reset();
+    }
+
+    /// Returns a mark for `rollback`.
+    [[nodiscard]] auto mark() noexcept
+        requires(markable_allocator<rows_type> && markable_allocator<tables_type>)
+    {
+        return paged_mark<decltype(rows_.mark()), decltype(tables_.mark())>{rows_.mark(), tables_.mark()};
+    }
+    /// Frees every block of both allocators that was allocated since the mark. Precondition: the mark is from this
+    /// allocator and is valid for both allocators.
+    template <class RowsMark, class TablesMark>
+        requires(markable_allocator<rows_type> && markable_allocator<tables_type>)
+    void rollback(paged_mark<RowsMark, TablesMark> mark) noexcept {
+        rows_.rollback(mark.rows);
+        tables_.rollback(mark.tables);
     }
 
 private:

@@ -26,6 +26,9 @@
 //                           alone. For more memory, all ranks construct another arena.
 //     diagnose              It changes nothing and is not counted.
 //
+// `allocate_at`, `resize`, `reset` and `rollback` exist if the arena has them. Every rank makes these calls, too. A resized
+// block can be used remotely after the next agreement.
+//
 // After a divergence, agreement is possible only after all ranks `reset` (a bump arena, a stack) or construct a new
 // arena.
 //
@@ -106,6 +109,13 @@ struct symmetric_metadata {
     friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;
 };
 
+/// The mark of a symmetric arena: the arena's mark, and the number of calls before it.
+template <class Mark>
+struct symmetric_mark {
+    Mark of_arena;            ///< The arena's mark.
+    std::uint64_t calls = 0;  ///< The number of calls before the mark. It is equal on all ranks that agree.
+};
+
 /// An arena that records its calls, and a communicator that compares them. If `Arena` is a reference type, the arena
 /// must outlive this object; otherwise this object owns it. The communicator must outlive this object.
 template <class Arena, class Ranks>
@@ -161,17 +171,56 @@ public:
     void deallocate(block_type held) noexcept {
         if (!held) return;
         count(call::deallocate, model::position(held.address), held.size);
-        arena_.deallocate({held.address, held.size, held.metadata.of_arena});
+        arena_.deallocate(in_arena(held));
+    }
+
+    /// Allocates exactly these bytes. Returns an empty block if they are not free.
+    [[nodiscard]] block_type allocate_at(extent wanted) noexcept
+        requires positional_allocator<arena_type>
+    {
+        const arena_block given = arena_.allocate_at(wanted);
+        count(given ? call::allocate_at : call::not_free, wanted.offset, wanted.size);
+        if (!given) return {};
+        calls_.add(model::position(given.address));
+        return {given.address, given.size, {given.metadata, agreements_}};
+    }
+
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. Afterwards, the block
+    /// can be used remotely after the next agreement.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires resizable_allocator<arena_type>
+    {
+        if (!held) return false;
+        arena_block own = in_arena(held);
+        const bool done = arena_.resize(own, size);
+        count(done ? call::resize : call::not_resized, model::position(held.address), size);
+        if (done) held = {own.address, own.size, {own.metadata, agreements_}};
+        return done;
     }
 
     /// Frees all blocks and forgets all calls. Ranks that diverged can agree again after all of them reset.
     void reset() noexcept
-        requires requires(arena_type& arena) { arena.reset(); }
+        requires resettable_allocator<arena_type>
     {
         arena_.reset();
         calls_ = {};
         made_ = 0;
         was_refused_ = false;
+    }
+
+    /// Returns a mark for `rollback`. It changes nothing and is not counted.
+    [[nodiscard]] auto mark() noexcept
+        requires markable_allocator<arena_type>
+    {
+        return symmetric_mark<decltype(arena_.mark())>{arena_.mark(), made_};
+    }
+    /// Frees every block that was allocated since the mark. Precondition: the mark is from this object and is valid for
+    /// the arena.
+    template <class Mark>
+        requires markable_allocator<arena_type>
+    void rollback(symmetric_mark<Mark> mark) noexcept {
+        count(call::rollback, static_cast<std::size_t>(mark.calls), 0);
+        arena_.rollback(mark.of_arena);
     }
 
     // ── every rank makes this call, and waits ───────────────────────────────────────────────────────────────────────
@@ -206,13 +255,52 @@ public:
     /// Returns the reason for which `allocate` would fail.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return arena_.diagnose(wanted); }
 
+    /// Returns the reason for which `allocate_at` would fail.
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
+        requires positional_allocator<arena_type>
+    {
+        return arena_.diagnose_at(wanted);
+    }
+
+    /// Returns the usable bytes of a block, or 0 for an empty block.
+    [[nodiscard]] std::size_t capacity(const block_type& held) const noexcept
+        requires measuring_allocator<arena_type>
+    {
+        return arena_.capacity(in_arena(held));
+    }
+    /// Returns true if the block is in this rank's memory, live or not.
+    [[nodiscard]] bool owns(const block_type& held) const noexcept
+        requires owning<arena_type>
+    {
+        return arena_.owns(in_arena(held));
+    }
+    /// Returns the number of bytes in the arena's region.
+    [[nodiscard]] std::size_t size() const noexcept
+        requires sized_allocator<arena_type>
+    {
+        return arena_.size();
+    }
+
     /// Returns the arena.
     [[nodiscard]] const arena_type& arena() const noexcept { return arena_; }
     /// Returns the communicator.
     [[nodiscard]] Ranks& ranks() const noexcept { return *ranks_; }
 
 private:
-    enum class call : std::uint64_t { allocate = 1, refused, deallocate };
+    enum class call : std::uint64_t {
+        allocate = 1,
+        refused,
+        deallocate,
+        allocate_at,
+        not_free,
+        resize,
+        not_resized,
+        rollback,
+    };
+
+    [[nodiscard]] static arena_block in_arena(const block_type& held) noexcept {
+        return {held.address, held.size, held.metadata.of_arena};
+    }
 
     void count(call what, std::size_t first, std::size_t second) noexcept {
         calls_.add(static_cast<std::uint64_t>(what));

@@ -4,7 +4,11 @@
 //     using shared_memory = allot::arena<allot::host::static_storage<64_KiB>, allot::best_fit<>>;
 //     allot::synchronized<shared_memory, allot::spin_lock> memory;
 //     auto block = memory.allocate({.size = 256});                                  // locks during the call
-//     auto grown = memory.locked([&](auto& arena) { return arena.resize(block, 512); });  // any other function
+//     auto grown = memory.resize(block, 512);                                       // if the arena has `resize`
+//     auto region = memory.locked([](auto& arena) { return arena.regions()[0]; });  // any other function
+//
+// The allocator's `size`, `owns`, `capacity`, `resize`, `trim`, `reset`, `allocate_at` and `diagnose_at` lock in the same
+// way. `mark` and `rollback` are missing, because a rollback frees the blocks of other threads, too.
 //
 // The lock is a type with lock() and unlock():
 //
@@ -123,6 +127,63 @@ public:
         return allocator_.diagnose(wanted);
     }
 
+    /// Allocates exactly these bytes. Returns an empty block if they are not free.
+    [[nodiscard]] block_type allocate_at(extent wanted) noexcept
+        requires positional_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.allocate_at(wanted);
+    }
+    /// Returns the reason for which `allocate_at` would fail. Concurrent calls can invalidate the result.
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
+        requires positional_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.diagnose_at(wanted);
+    }
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires resizable_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.resize(held, size);
+    }
+    /// Returns the usable bytes of a block, or 0 for an empty block.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept
+        requires measuring_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.capacity(held);
+    }
+    /// Returns true if the block is in the allocator's memory, live or not.
+    [[nodiscard]] bool owns(block_type held) const noexcept
+        requires owning<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.owns(held);
+    }
+    /// Returns the number of bytes in all regions. Concurrent calls can invalidate the result.
+    [[nodiscard]] std::size_t size() const noexcept
+        requires sized_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.size();
+    }
+    /// Releases memory without live blocks. Returns the number of released bytes.
+    std::size_t trim() noexcept
+        requires trimmable_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.trim();
+    }
+    /// Frees every block, also those of other threads.
+    void reset() noexcept
+        requires resettable_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        allocator_.reset();
+    }
+
     /// Returns whether this block is live. Misuse is reported. Only for a hardened allocator.
     [[nodiscard]] bool check(block_type held) noexcept
         requires requires(const allocator_type& of) { of.check(held); }
@@ -151,7 +212,7 @@ private:
     };
 
     Allocator allocator_;
-    [[no_unique_address]] Lock lock_{};
+    [[no_unique_address]] mutable Lock lock_{};
 };
 
 }  // namespace v1

@@ -76,6 +76,49 @@ consteval bool allocator_requirements() {
     return true;
 }
 
+// Refinements: each optional ability is a concept. An allocator without the ability lacks the functions.
+
+/// An allocator whose `size()` returns the number of bytes in all of its regions.
+template <class Allocator>
+concept sized_allocator = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator) {
+    { allocator.size() } noexcept -> std::same_as<std::size_t>;
+};
+
+/// An allocator whose `capacity(block)` returns the usable bytes of a block, or 0 for an empty block.
+template <class Allocator>
+concept measuring_allocator =
+    allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator, block_of<Allocator> held) {
+        { allocator.capacity(held) } noexcept -> std::same_as<std::size_t>;
+    };
+
+/// An allocator whose `resize(block, size)` resizes a block in place and updates it. On failure it returns false and
+/// changes nothing.
+template <class Allocator>
+concept resizable_allocator =
+    allocator<Allocator> && requires(Allocator& allocator, block_of<Allocator>& held, std::size_t size) {
+        { allocator.resize(held, size) } noexcept -> std::same_as<bool>;
+    };
+
+/// An allocator whose `trim()` releases memory without live blocks and returns the number of released bytes.
+template <class Allocator>
+concept trimmable_allocator = allocator<Allocator> && requires(Allocator& allocator) {
+    { allocator.trim() } noexcept -> std::same_as<std::size_t>;
+};
+
+/// An allocator whose `reset()` frees every block.
+template <class Allocator>
+concept resettable_allocator = allocator<Allocator> && requires(Allocator& allocator) {
+    { allocator.reset() } noexcept;
+};
+
+/// An allocator whose `allocate_at(extent)` allocates exactly these bytes if they are free. `diagnose_at(extent)`
+/// returns the reason for which it would fail.
+template <class Allocator>
+concept positional_allocator = allocator<Allocator> && requires(Allocator& allocator, extent wanted) {
+    { allocator.allocate_at(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
+    { allocator.diagnose_at(wanted) } noexcept -> std::same_as<diagnosis>;
+};
+
 /// An allocator whose `owns(block)` reports whether a block is in its memory.
 template <class Allocator>
 concept owning =

@@ -57,19 +57,14 @@ struct heap_options {
 
 /// Device whose regions are DMA buffers of the heap `Name`.
 template <heap_name Name, heap_options Options = heap_options{}>
-class heap : public detail::dma_buffers<Options.regions> {
+class heap : public detail::dma_buffers<Options.regions>,
+             public pointer_memory_traits<heap<Name, Options>, Options.coherent> {
     using buffers = detail::dma_buffers<Options.regions>;
 
 public:
-    using address_model = raw_pointer;  ///< Addresses are pointers.
-    using error = int;                  ///< An `errno` value.
-    /// Whether the host may access the bytes without `access`.
-    static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = 4096;               ///< Region sizes are multiples of this, in bytes.
-    /// DLPack device type.
-    static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
+    using error = int;                                      ///< An `errno` value.
+    static constexpr std::size_t min_align = 4096;          ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 4096;        ///< Region sizes are multiples of this, in bytes.
     static constexpr bool contiguous = Options.contiguous;  ///< Whether the buffers are physically contiguous.
 
     /// Uses the heaps in /dev/dma_heap.

@@ -81,18 +81,12 @@ private:
 
 /// Device over one buffer of the driver.
 template <u_dma_buf_options Options = u_dma_buf_options{}>
-class u_dma_buf {
+class u_dma_buf : public pointer_memory_traits<u_dma_buf<Options>, Options.coherent> {
 public:
-    using address_model = raw_pointer;  ///< Addresses are pointers.
-    using error = int;                  ///< An `errno` value.
-    /// Whether the host may access the bytes without `access`.
-    static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = 16;                 ///< Region sizes are multiples of this, in bytes.
-    /// DLPack device type.
-    static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
-    static constexpr bool contiguous = true;  ///< The buffer is physically contiguous.
+    using error = int;                              ///< An `errno` value.
+    static constexpr std::size_t min_align = 4096;  ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 16;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool contiguous = true;        ///< The buffer is physically contiguous.
 
     /// Opens the buffer `name`. `acquire` reports an error of the constructor.
     explicit u_dma_buf(const char* name, std::uint64_t bus_offset = 0, u_dma_buf_paths paths = {}) noexcept

@@ -34,20 +34,15 @@ struct udmabuf_options {
 
 /// Device whose regions are DMA buffers over memfd pages.
 template <udmabuf_options Options = udmabuf_options{}>
-class udmabuf : public detail::dma_buffers<Options.regions> {
+class udmabuf : public detail::dma_buffers<Options.regions>,
+                public pointer_memory_traits<udmabuf<Options>, Options.coherent> {
     using buffers = detail::dma_buffers<Options.regions>;
 
 public:
-    using address_model = raw_pointer;  ///< Addresses are pointers.
-    using error = int;                  ///< An `errno` value.
-    /// Whether the host may access the bytes without `access`.
-    static constexpr bool host_accessible = Options.coherent;
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = 4096;               ///< Region sizes are multiples of this, in bytes.
-    /// DLPack device type.
-    static constexpr dl_device_type dl_device = Options.coherent ? dl_device_type::cpu : dl_device_type::ext_dev;
-    static constexpr bool contiguous = false;  ///< The buffers are not physically contiguous.
+    using error = int;                                ///< An `errno` value.
+    static constexpr std::size_t min_align = 4096;    ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 4096;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool contiguous = false;         ///< The buffers are not physically contiguous.
 
     /// Uses the driver at /dev/udmabuf.
     udmabuf() noexcept = default;

@@ -53,7 +53,7 @@ struct contiguous_options {
 
 /// Device whose regions are physically contiguous.
 template <contiguous_options Options = contiguous_options{}>
-class contiguous_pages {
+class contiguous_pages : public pointer_memory_traits<contiguous_pages<Options>> {
     static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
                   "allot: contiguous_options::huge_size must be a power of two and at least 64 KiB");
     static_assert(Options.candidates > 0 && Options.regions > 0,
@@ -61,13 +61,9 @@ class contiguous_pages {
     static constexpr std::size_t huge = Options.huge_size;
 
 public:
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using error = int;                                                ///< An `errno` value.
-    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = huge;                    ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = huge;                  ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    using error = int;                                ///< An `errno` value.
+    static constexpr std::size_t min_align = huge;    ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = huge;  ///< Region sizes are multiples of this, in bytes.
 
     /// Error: enough huge pages are free, but not enough of them are adjacent.
     static constexpr error not_adjacent = EADDRNOTAVAIL;

@@ -42,19 +42,15 @@ inline namespace v1 {
 namespace host {
 
 /// Device that allocates regions with operator new.
-struct heap {
-    using address_model = raw_pointer;  ///< Addresses are pointers.
+struct heap : pointer_memory_traits<heap> {
     /// Reason for a failed `acquire`.
     enum class error : unsigned char {
         none,       ///< No error.
         no_memory,  ///< The layout is invalid, or operator new failed.
     };
-    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
     /// Minimum alignment of a region, in bytes.
     static constexpr std::size_t min_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    static constexpr std::size_t granularity = 1;  ///< Region sizes are multiples of this, in bytes.
 
     /// Acquires a region of exactly `wanted.size` bytes. Fails with `error::no_memory`.
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
@@ -133,16 +129,12 @@ private:
 
 /// Device over existing bytes, which must outlive the arena. Any base address is valid: the alignment is derived from
 /// the address.
-class buffer {
+class buffer : public pointer_memory_traits<buffer> {
 public:
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using error = window_error;                                       ///< Reason for a failed `acquire`.
-    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 1;                       ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
-    static constexpr bool self_contained = true;                      ///< All state is in the object.
+    using error = window_error;                    ///< Reason for a failed `acquire`.
+    static constexpr std::size_t min_align = 1;    ///< Minimum alignment of a region, in bytes.
+    static constexpr std::size_t granularity = 1;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool self_contained = true;   ///< All state is in the object.
 
     /// Refers to `size` bytes at `base`.
     buffer(void* base, std::size_t size) noexcept : window_{base, size} {}
@@ -163,19 +155,15 @@ private:
 
 /// Device that contains its memory: `Size` bytes, aligned to `Align`. The compiler knows the alignment of the base.
 template <std::size_t Size, std::size_t Align = alignof(std::max_align_t)>
-class static_storage {
+class static_storage : public pointer_memory_traits<static_storage<Size, Align>> {
     static_assert(Size > 0, "allot: static_storage requires a size of at least one byte");
 
 public:
-    using address_model = raw_pointer;                             ///< Addresses are pointers.
-    using error = window_error;                                    ///< Reason for a failed `acquire`.
-    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = Align;                ///< Minimum alignment of a region, in bytes.
+    using error = window_error;                      ///< Reason for a failed `acquire`.
+    static constexpr std::size_t min_align = Align;  ///< Minimum alignment of a region, in bytes.
     /// Region sizes are multiples of this, in bytes.
     static constexpr std::size_t granularity = alignment_of(Size | Align);
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
-    static constexpr bool self_contained = true;                      ///< All state is in the object.
+    static constexpr bool self_contained = true;  ///< All state is in the object.
 
     /// Leaves the bytes uninitialized.
     constexpr static_storage() noexcept {}  // not defaulted: `{}` would then zero the bytes
@@ -205,21 +193,17 @@ private:
 /// Device over all bytes of `Object`, which has static storage duration and no other use. Two devices over one object
 /// would hand out the same bytes, so create only one arena over it, and keep that arena for the life of the program.
 template <auto& Object>
-class static_buffer {
+class static_buffer : public pointer_memory_traits<static_buffer<Object>> {
     using object = std::remove_reference_t<decltype(Object)>;
     static_assert(std::is_trivially_default_constructible_v<object> && !std::is_const_v<object>,
                   "allot: static_buffer requires a non-const object of a trivially default constructible type");
 
 public:
-    using address_model = raw_pointer;                             ///< Addresses are pointers.
-    using error = window_error;                                    ///< Reason for a failed `acquire`.
-    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = alignof(object);      ///< Minimum alignment of a region, in bytes.
+    using error = window_error;                                ///< Reason for a failed `acquire`.
+    static constexpr std::size_t min_align = alignof(object);  ///< Minimum alignment of a region, in bytes.
     /// Region sizes are multiples of this, in bytes.
     static constexpr std::size_t granularity = alignment_of(sizeof(object) | alignof(object));
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
-    static constexpr bool self_contained = true;                      ///< All state is in the object.
+    static constexpr bool self_contained = true;  ///< All state is in the object.
 
     /// Creates a device whose bytes are not acquired.
     constexpr static_buffer() noexcept = default;

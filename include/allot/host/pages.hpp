@@ -44,19 +44,15 @@ struct pages_options {
 
 /// Device that maps anonymous pages.
 template <pages_options Options = pages_options{}>
-class pages {
+class pages : public pointer_memory_traits<pages<Options>> {
     static_assert(is_alignment(Options.huge_size) && Options.huge_size >= 64_KiB,
                   "allot: pages_options::huge_size must be a power of two and at least 64 KiB");
 
 public:
-    using address_model = raw_pointer;                             ///< Addresses are pointers.
-    using error = int;                                             ///< An `errno` value.
-    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
+    using error = int;  ///< An `errno` value.
     /// Minimum alignment of a region, in bytes.
     static constexpr std::size_t min_align = Options.huge == huge_pages::none ? 4096 : Options.huge_size;
-    static constexpr std::size_t granularity = min_align;             ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    static constexpr std::size_t granularity = min_align;  ///< Region sizes are multiples of this, in bytes.
 
     /// Maps zeroed pages of at least `wanted.size` bytes. For an alignment above a page, maps more and unmaps the
     /// excess. Fails with an `errno` value: EINVAL for an invalid layout or, with `required`, for an alignment above a

@@ -30,17 +30,10 @@ inline namespace v1 {
 namespace host {
 
 /// Device that maps and locks pages. It is a distinct type, so that an allocator releases locked pages to the device
-/// that locked them.
-class pinned_pages {
+/// that locked them. DLPack has numbers only for drivers' pinned memory, so the device type is that of pages.
+class pinned_pages : public traits_of<pages<>> {
 public:
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using error = int;                                                ///< An `errno` value.
-    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = pages<>::min_align;      ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = pages<>::granularity;  ///< Region sizes are multiples of this, in bytes.
-    /// DLPack device type. DLPack has numbers only for drivers' pinned memory.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
+    using error = int;  ///< An `errno` value.
 
     /// Maps zeroed pages and locks all of them in memory. Fails with an `errno` value of `pages` or mlock(2).
     [[nodiscard]] acquired<pinned_pages> acquire(layout wanted) noexcept {

@@ -65,16 +65,12 @@ struct descriptor_message {
 }  // namespace detail
 
 /// Device over one mapping that other processes share.
-class shared_memory {
+class shared_memory : public pointer_memory_traits<shared_memory> {
 public:
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using error = int;                                                ///< An `errno` value.
-    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 4096;                    ///< Minimum alignment in every process, in bytes.
-    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
-    using made = result<shared_memory, error>;                        ///< Result of the functions that create a device.
+    using error = int;                              ///< An `errno` value.
+    static constexpr std::size_t min_align = 4096;  ///< Minimum alignment in every process, in bytes.
+    static constexpr std::size_t granularity = 1;   ///< Region sizes are multiples of this, in bytes.
+    using made = result<shared_memory, error>;      ///< Result of the functions that create a device.
 
     /// Creates a device without memory. Every acquisition fails.
     shared_memory() noexcept = default;

@@ -23,16 +23,10 @@ inline namespace v1 {
 namespace host {
 
 /// Device over a fixed window of fast memory.
-class tightly_coupled {
+class tightly_coupled : public traits_of<buffer> {
 public:
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using error = host::window_error;                                 ///< Reason for a failed `acquire`.
-    static constexpr bool host_accessible = true;                     ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 1;                       ///< Minimum alignment of a region, in bytes.
-    static constexpr std::size_t granularity = 1;                     ///< Region sizes are multiples of this, in bytes.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
-    static constexpr bool self_contained = true;                      ///< All state is in the object.
+    using error = host::window_error;             ///< Reason for a failed `acquire`.
+    static constexpr bool self_contained = true;  ///< All state is in the object.
 
     /// Refers to `size` bytes at `base`.
     tightly_coupled(void* base, std::size_t size) noexcept : window_{base, size} {}

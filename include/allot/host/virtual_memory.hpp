@@ -34,16 +34,12 @@ inline namespace v1 {
 namespace host {
 
 /// Device whose regions grow and shrink at their end.
-class virtual_memory {
+class virtual_memory : public pointer_memory_traits<virtual_memory> {
 public:
-    using address_model = raw_pointer;                             ///< Addresses are pointers.
-    using error = int;                                             ///< An `errno` value.
-    static constexpr bool host_accessible = true;                  ///< The host may read and write the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;  ///< A byte offset is added to the address.
-    static constexpr std::size_t min_align = 4096;                 ///< Minimum alignment of a region, in bytes.
+    using error = int;                              ///< An `errno` value.
+    static constexpr std::size_t min_align = 4096;  ///< Minimum alignment of a region, in bytes.
     /// Region sizes are multiples of this, in bytes: a multiple of every page size that Linux uses.
     static constexpr std::size_t granularity = 64_KiB;
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< DLPack device type.
 
     /// Reserves at least `reserve` bytes of addresses for each region. The size is rounded up to the granularity.
     explicit virtual_memory(std::size_t reserve) noexcept : reserve_{reserve} {}

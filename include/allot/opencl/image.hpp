@@ -118,9 +118,9 @@ private:
 static_assert(shaped_device<image> && shaped_device<cached_textures<image>>);
 
 /// Sets a kernel argument to a texture's image. Returns OpenCL's code.
-template <class Device, class References>
+template <class Device, class Policies>
     requires std::same_as<decltype(typename Device::region{}.handle), cl_mem>
-[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const texture<Device, References>& image) noexcept {
+[[nodiscard]] cl_int set_arg(cl::Kernel& kernel, cl_uint index, const texture<Device, Policies>& image) noexcept {
     const cl_mem handle = image.data();
     return ::clSetKernelArg(kernel(), index, sizeof handle, &handle);
 }
@@ -179,9 +179,9 @@ inline namespace v1 {
 
 /// Copies the elements of a compact tensor, in host memory or a buffer, to a texture of the same dtype and number of
 /// elements. Waits for a copy from the host; enqueues a copy from a buffer.
-template <class Lease, class Device, class References>
+template <class Lease, class Device, class Policies>
     requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
-[[nodiscard]] tensor_result<copy_path> copy_tensor(const tensor<Lease>& from, const texture<Device, References>& to,
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const tensor<Lease>& from, const texture<Device, Policies>& to,
                                                    const opencl::queue_copy& way) noexcept {
     namespace detail = opencl::detail;
     if (const auto reason = detail::check_copy(from, to); reason != tensor_refusal::none)
@@ -194,9 +194,9 @@ template <class Lease, class Device, class References>
 
 /// Copies the elements of a texture to a compact, writable tensor of the same dtype and number of elements, in host
 /// memory or a buffer. Waits for a copy to the host; enqueues a copy to a buffer.
-template <class Device, class References, class Lease>
+template <class Device, class Policies, class Lease>
     requires(host_memory<tensor<Lease>> || opencl::buffer_memory<tensor<Lease>>)
-[[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, References>& from, const tensor<Lease>& to,
+[[nodiscard]] tensor_result<copy_path> copy_tensor(const texture<Device, Policies>& from, const tensor<Lease>& to,
                                                    const opencl::queue_copy& way) noexcept {
     namespace detail = opencl::detail;
     if (const auto reason = detail::check_copy(to, from); reason != tensor_refusal::none)

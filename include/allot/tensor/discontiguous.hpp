@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // discontiguous_tensor: a 2-D tensor whose rows are at any offsets of one storage, with a table of the rows in another.
 //
-//     const std::int64_t offsets[] = {768, 256, 2304, 3072};
-//     auto a = allot::alloc_discontiguous_tensor(table, 0, data, offsets, {4, 64}, allot::int32).value();
+//     auto a = allot::alloc_discontiguous_tensor(
+//         table, data, {.offsets = {768, 256, 2304, 3072}, .shape = {4, 64}, .dtype = allot::int32}).value();
 //     auto b = allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
-//                                                                     allot::int32).value();
+//                                                                       allot::int32).value();   // as graph compilers call it
 //
 //     table storage   │768│256│2304│3072│                 one entry for each row: shape[0] of them
 //     data storage    │    │ row 1 │    │ row 0 │    …    │ row 2 │   │ row 3 │
@@ -227,6 +227,19 @@ struct row_offsets : std::span<const std::int64_t> {
         : std::span<const std::int64_t>{offsets.begin(), offsets.size()} {}
 };
 
+/// The request for one discontiguous tensor. `RowOffsets` is `row_offsets`, or `anywhere_t` for a separate search for
+/// each row. `TableOffset` is an integer, or `anywhere_t` for a search.
+template <class RowOffsets = row_offsets, storage_offset TableOffset = std::int64_t>
+    requires(std::same_as<RowOffsets, row_offsets> || std::same_as<RowOffsets, anywhere_t>)
+struct discontiguous_tensor_request {
+    TableOffset table_offset{};    ///< The offset of the table in its storage in bytes, or `anywhere`.
+    RowOffsets offsets{};          ///< The offset of each row, or `anywhere`. A list ends with the call that it is in.
+    allot::shape shape{};          ///< The physical shape: (rows, elements of a row).
+    allot::dtype dtype{};          ///< The dtype.
+    allot::shape logical_shape{};  ///< The shape with more axes; omitted, it is the physical shape.
+    axis_separators separators{};  ///< The separators that convert the logical shape to the physical shape.
+};
+
 /// Allocates a tensor of the physical shape (rows, elements of a row), with its table at `table_offset` of one storage,
 /// or `anywhere` in it, and its rows at `data_offsets` of another. The checks of `alloc_tensor` apply to the table and
 /// to each row: bounds, alignment (rows have the alignment of the data storage) and overlap. Rows must be whole bytes
@@ -265,6 +278,27 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     const tensor_error error = detail::check_logical(physical, logical, separators);
     if (error.reason != tensor_refusal::none) return answer::failure(error);
     return detail::make_discontiguous<Entry>(table, table_offset, data, anywhere, physical, type, logical);
+}
+/// Allocates a tensor from a request, with its table in one storage and its rows in another. The checks are those of the
+/// other overloads.
+template <class Entry = row_pointer, class TableStorage, class DataStorage, class RowOffsets,
+          storage_offset TableOffset>
+[[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
+    const TableStorage& table, const DataStorage& data,
+    const discontiguous_tensor_request<RowOffsets, TableOffset>& wanted) noexcept {
+    const bool is_physical = wanted.logical_shape.rank() == 0 && wanted.separators.rank() == 0;
+    if (is_physical)
+        return alloc_discontiguous_tensor<Entry>(table, wanted.table_offset, data, wanted.offsets, wanted.shape,
+                                                 wanted.dtype);
+    return alloc_discontiguous_tensor<Entry>(table, wanted.table_offset, data, wanted.offsets, wanted.shape,
+                                             wanted.dtype, wanted.logical_shape, wanted.separators);
+}
+/// Allocates a tensor from a request with given offsets, which can be a list of fields:
+/// `alloc_discontiguous_tensor(table, data, {.offsets = {0, 256}, .shape = {2, 64}, .dtype = int32})`.
+template <class Entry = row_pointer, class TableStorage, class DataStorage>
+[[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
+    const TableStorage& table, const DataStorage& data, const discontiguous_tensor_request<>& wanted) noexcept {
+    return alloc_discontiguous_tensor<Entry, TableStorage, DataStorage, row_offsets, std::int64_t>(table, data, wanted);
 }
 
 }  // namespace v1

@@ -3,7 +3,7 @@
 //
 //     using on_threads = allot::storage_policies<allot::best_fit<>, allot::references::atomic>;
 //     using by_planner = allot::storage_policies<allot::as_given>;
-//     auto data = allot::alloc_storage<by_planner>(arena, 4096);
+//     auto data = allot::alloc_storage<by_planner>(arena, {.size = 4096});
 //
 //     placement     as_given                   the caller gives every offset and is trusted; nothing is recorded
 //                   a positional strategy      offsets are given or searched; live tensors never share a byte

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // storage: one block of memory that contains tensors at offsets and lives as long as any of them.
 //
-//     auto data = allot::alloc_storage(arena, 4096, 128).value();               // bytes, alignment of every tensor
-//     auto a = allot::alloc_tensor(data, 1024, {4, 64}, allot::int32).value();  // tensor.hpp
+//     auto data = allot::alloc_storage(arena, {.size = 4096, .align = 128}).value();  // align: of every tensor
+//     auto a = allot::alloc_tensor(data, 1024, {4, 64}, allot::int32).value();       // tensor.hpp
 //     auto more = allot::alloc_storage<allot::scope::vtcm>(memories, {4, 64}, allot::float32, 2048).value();
 //
 //     storage ─┐                    ┌───┬─────┬───┬─────┬───────┐
@@ -105,12 +105,14 @@ void check_alive([[maybe_unused]] bool alive) noexcept {
     }
 }
 
-/// Returns the reason that the size or alignment of a storage is invalid, or `none`.
-[[nodiscard]] constexpr tensor_error check_storage(std::int64_t size, std::size_t align) noexcept {
-    if (size < 0) return {tensor_refusal::negative_size};
-    if (static_cast<std::uint64_t>(size) > std::numeric_limits<std::size_t>::max() / 2)
-        return {tensor_refusal::too_large};
-    return {is_alignment(align) ? tensor_refusal::none : tensor_refusal::bad_alignment};
+/// Returns the layout of a storage, or the reason that the size or alignment is invalid.
+[[nodiscard]] constexpr tensor_result<layout> storage_layout(std::integral auto size, std::size_t align) noexcept {
+    using answer = tensor_result<layout>;
+    if (std::cmp_less(size, 0)) return answer::failure({tensor_refusal::negative_size});
+    if (std::cmp_greater(size, std::numeric_limits<std::size_t>::max() / 2))
+        return answer::failure({tensor_refusal::too_large});
+    if (!is_alignment(align)) return answer::failure({tensor_refusal::bad_alignment});
+    return layout{static_cast<std::size_t>(size), align};
 }
 
 }  // namespace detail
@@ -174,37 +176,68 @@ private:
     handle_type to_;
 };
 
-/// Allocates a storage of `size` bytes, aligned to `align`, a power of two. A storage of size 0 can contain only
-/// tensors without elements. When the allocator fails and can trim, it trims and tries a second time. Fails with
-/// `negative_size`, `too_large`, `bad_alignment`, `no_memory` or `no_host_memory`.
+namespace detail {
+
+/// Allocates a storage with a body on the heap.
+template <class Policies, class Allocator>
+[[nodiscard]] tensor_result<storage<Allocator, Policies>> make_storage(Allocator& from,
+                                                                       tensor_result<layout> wanted) noexcept {
+    using fresh = storage<Allocator, Policies>;
+    using answer = tensor_result<fresh>;
+    if (!wanted) return answer::failure(wanted.error());
+    auto handle = fresh::handle_type::make();
+    if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
+    const tensor_error error = handle.get()->acquire(from, wanted->size, wanted->align);
+    return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
+}
+
+/// Allocates a storage with a body of the caller.
+template <class Allocator, class Policies>
+[[nodiscard]] tensor_result<storage<Allocator, Policies>> make_storage(storage_body<Allocator, Policies>& body,
+                                                                       Allocator& from,
+                                                                       tensor_result<layout> wanted) noexcept {
+    using fresh = storage<Allocator, Policies>;
+    using answer = tensor_result<fresh>;
+    if (!wanted) return answer::failure(wanted.error());
+    const tensor_error error = body.acquire(from, wanted->size, wanted->align);
+    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}}
+                                                : answer::failure(error);
+}
+
+}  // namespace detail
+
+/// Allocates a storage of this layout: `alloc_storage(from, {.size = 4096, .align = 256})`. A storage of size 0 can
+/// contain only tensors without elements. When the allocator fails and can trim, it trims and tries a second time. Fails
+/// with `too_large`, `bad_alignment`, `no_memory` or `no_host_memory`.
+template <class Policies = storage_policies<>, allocator Allocator>
+    requires(Policies::references::counted)
+[[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(Allocator& from, layout wanted) noexcept {
+    return detail::make_storage<Policies>(from, detail::storage_layout(wanted.size, wanted.align));
+}
+/// Allocates a storage of `size` bytes, aligned to `align`, a power of two: the call of graph compilers. Also fails with
+/// `negative_size`.
 template <class Policies = storage_policies<>, allocator Allocator>
     requires(Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
     Allocator& from, std::int64_t size, std::size_t align = alignof(std::max_align_t)) noexcept {
-    using fresh = storage<Allocator, Policies>;
-    using answer = tensor_result<fresh>;
-    tensor_error error = detail::check_storage(size, align);
-    if (error.reason != tensor_refusal::none) return answer::failure(error);
-    auto handle = fresh::handle_type::make();
-    if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
-    error = handle.get()->acquire(from, static_cast<std::size_t>(size), align);
-    return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
+    return detail::make_storage<Policies>(from, detail::storage_layout(size, align));
 }
 
 /// Allocates a storage whose body the caller owns, for `references::none`. The body must outlive its tensors. Also
 /// fails with `in_use` when the body already holds memory.
 template <allocator Allocator, class Policies>
     requires(!Policies::references::counted)
+[[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(storage_body<Allocator, Policies>& body,
+                                                                        Allocator& from, layout wanted) noexcept {
+    return detail::make_storage(body, from, detail::storage_layout(wanted.size, wanted.align));
+}
+/// Allocates a storage of `size` bytes whose body the caller owns.
+template <allocator Allocator, class Policies>
+    requires(!Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
     storage_body<Allocator, Policies>& body, Allocator& from, std::int64_t size,
     std::size_t align = alignof(std::max_align_t)) noexcept {
-    using fresh = storage<Allocator, Policies>;
-    using answer = tensor_result<fresh>;
-    tensor_error error = detail::check_storage(size, align);
-    if (error.reason != tensor_refusal::none) return answer::failure(error);
-    error = body.acquire(from, static_cast<std::size_t>(size), align);
-    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}}
-                                                : answer::failure(error);
+    return detail::make_storage(body, from, detail::storage_layout(size, align));
 }
 
 /// Allocates a storage for one tensor of this shape and dtype.
@@ -214,7 +247,7 @@ template <class Policies = storage_policies<>, allocator Allocator>
     Allocator& from, const shape& of, dtype type, std::size_t align = alignof(std::max_align_t)) noexcept {
     const auto bytes = byte_count(of, type);
     if (!bytes) return tensor_result<storage<Allocator, Policies>>::failure(bytes.error());
-    return alloc_storage<Policies>(from, static_cast<std::int64_t>(*bytes), align);
+    return alloc_storage<Policies>(from, layout{*bytes, align});
 }
 
 namespace detail {
@@ -228,8 +261,13 @@ template <memory_scope Scope, std::int64_t Ordinal, class... Entries>
 }
 }  // namespace detail
 
-/// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories,
-/// 4096)`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
+/// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories, {.size =
+/// 4096})`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
+template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
+[[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, layout wanted) noexcept {
+    return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), wanted);
+}
+/// Allocates a storage of `size` bytes in the memory of a scope, selected at compile time.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, std::int64_t size,
                                  std::size_t align = alignof(std::max_align_t)) noexcept {

@@ -4,7 +4,7 @@
 //     allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 65536};
 //     using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
 //     allot::storage_body<decltype(heap), uncounted> body;                    // outlives its tensors
-//     auto data = allot::alloc_storage(body, heap, 4096).value();
+//     auto data = allot::alloc_storage(body, heap, {.size = 4096}).value();
 //
 //     storage ──► body ──► allocator
 //        ▲         └─ placement: │ a │   │ b │
@@ -214,7 +214,7 @@ private:
     /// Allocates from the allocator. After a failure, trims it and tries a second time if the trim released memory.
     [[nodiscard]] static block_type allocate(Allocator& from, layout wanted) noexcept {
         block_type fresh = from.allocate(wanted);
-        if constexpr (requires { from.trim(); }) {
+        if constexpr (trimmable_allocator<Allocator>) {
             if (!fresh && from.trim() != 0) fresh = from.allocate(wanted);
         }
         return fresh;

@@ -24,7 +24,8 @@
 //
 // Complexity: that of the device; O(kept images) in `cached_textures`. Memory: one allocation on the host heap for each
 // texture; `cached_textures` keeps its images inside the object. Thread safety: that of the reference policy. The
-// thread that drops the last reference calls the device, which must allow that.
+// thread that drops the last reference calls the device, which must allow that. The policies (policies.hpp) are those of
+// storages; their placement has no effect.
 #pragma once
 
 #include <allot/tensor/storage.hpp>
@@ -75,14 +76,16 @@ struct texture_body {
 }  // namespace detail
 
 /// A reference to an image that holds a tensor. `alloc_texture` creates it.
-template <shaped_device Device, class References = references::plain>
-    requires(References::counted)
+template <shaped_device Device, class Policies = storage_policies<>>
+    requires(Policies::references::counted)
 class texture {
-    using handle_type = detail::body_handle<detail::texture_body<Device>, References>;
+    using handle_type = detail::body_handle<detail::texture_body<Device>, typename Policies::references>;
 
 public:
     /// The shaped device.
     using device_type = Device;
+    /// The policies. A texture has no placement.
+    using policies = Policies;
 
     /// Creates an empty handle.
     texture() noexcept = default;
@@ -94,6 +97,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
     /// Returns the handle of the image for a consumer; an empty handle for a texture without elements.
     [[nodiscard]] auto data() const noexcept {
+        check();
         return *this ? to_.get()->held.handle : decltype(typename Device::region{}.handle){};
     }
     /// Returns the size of the image in pixels; zero for a texture without elements.
@@ -107,10 +111,16 @@ public:
     /// Returns the number of bytes of the elements, without padding by the device.
     [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
 
-    /// Drops this reference. A second call has no effect.
-    void kill() noexcept { *this = {}; }
+    /// Drops this reference. The last reference releases the image. A second call has no effect; in hardened builds it
+    /// is a misuse.
+    void kill() noexcept {
+        check();
+        *this = {};
+    }
 
 private:
+    void check() const noexcept { detail::check_alive<Policies>(static_cast<bool>(*this)); }
+
     handle_type to_;
     allot::dtype dtype_{};
     allot::shape shape_{0};
@@ -118,32 +128,32 @@ private:
 
 /// Allocates a texture of this shape and dtype, with the layout of the scope. The device must outlive the texture.
 /// Fails with `bad_texture`, `bad_shape`, `bad_dtype`, `too_large`, `no_memory` or `no_host_memory`.
-template <texture_scope Scope, class References = references::plain, shaped_device Device>
-[[nodiscard]] tensor_result<texture<Device, References>> alloc_texture(Device& from, const shape& extents,
-                                                                       dtype type) noexcept {
-    using answer = tensor_result<texture<Device, References>>;
+template <texture_scope Scope, class Policies = storage_policies<>, shaped_device Device>
+[[nodiscard]] tensor_result<texture<Device, Policies>> alloc_texture(Device& from, const shape& extents,
+                                                                     dtype type) noexcept {
+    using answer = tensor_result<texture<Device, Policies>>;
     const auto image = texture_of<Scope>(extents);
     if (!image) return answer::failure(image.error());
     const auto bytes = texture_bytes(*image, type);
     if (!bytes) return answer::failure(bytes.error());
-    auto handle = detail::body_handle<detail::texture_body<Device>, References>::make();
+    auto handle = detail::body_handle<detail::texture_body<Device>, typename Policies::references>::make();
     if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
     if (bytes->total != 0) {
         const auto held = from.acquire(*image, type);
         if (!held) {
             const auto code = static_cast<long>(held.error());
-            return answer::failure({tensor_refusal::no_memory, 0, {refusal::device_refused, 0, code}});
+            return answer::failure({tensor_refusal::no_memory, no_row, {refusal::device_refused, 0, code}});
         }
         handle.get()->from = &from;
         handle.get()->held = *held;
     }
-    return texture<Device, References>{std::move(handle), type, extents};
+    return texture<Device, Policies>{std::move(handle), type, extents};
 }
 
 /// Allocates a texture in the memory of a scope, selected at compile time.
-template <texture_scope Scope, std::int64_t Ordinal = 0, class References = references::plain, class... Entries>
+template <texture_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_texture(const scope_map<Entries...>& memories, const shape& extents, dtype type) noexcept {
-    return alloc_texture<Scope, References>(memories.template get<Scope, Ordinal>(), extents, type);
+    return alloc_texture<Scope, Policies>(memories.template get<Scope, Ordinal>(), extents, type);
 }
 
 /// A shaped device that keeps up to `Most` released images and reuses them for requests of exactly the same shape and

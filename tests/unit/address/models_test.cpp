@@ -28,6 +28,22 @@ concept dereferences = requires(A a) { *a; };
 static_assert(!adds<handle::address> && !subtracts<handle::address> && !advances<handle::address>);
 static_assert(!dereferences<handle::address> && !std::is_convertible_v<handle::address, std::size_t>);
 
+// pointer_memory_traits: the traits of pointers, in a separate base class for each device.
+struct first_device : allot::pointer_memory_traits<first_device> {};
+struct second_device : allot::pointer_memory_traits<second_device, false> {};
+struct both_devices {
+    [[no_unique_address]] first_device first;
+    [[no_unique_address]] second_device second;
+};
+static_assert(std::same_as<first_device::address_model, allot::raw_pointer>);
+static_assert(first_device::host_accessible && !second_device::host_accessible);
+static_assert(first_device::offsets == allot::offset_use::arithmetic &&
+              second_device::offsets == first_device::offsets);
+static_assert(first_device::dl_device == allot::dl_device_type::cpu);
+static_assert(second_device::dl_device == allot::dl_device_type::ext_dev);
+static_assert(sizeof(both_devices) == 1);     // both are at the same address
+static_assert(!allot::device<first_device>);  // it adds error, min_align, granularity, acquire and release
+
 }  // namespace
 
 TEST_CASE("raw_pointer: position reverses locate") {

@@ -389,6 +389,23 @@ TEST_CASE_TEMPLATE("arena: a move transfers all regions and the moved-from arena
     CHECK(from_supply.held == 0);
 }
 
+TEST_CASE("arena: a moved-from arena does not report an earlier error of the device") {
+    supply from_supply;
+    from_supply.regions = 0;
+    allot::arena<handles<>, allot::best_fit<>> refused{handles<>{from_supply}, 256};
+    CHECK(refused.diagnose({1, 1}).device_error == supply::used_up);
+    const decltype(refused) to{std::move(refused)};
+    CHECK(to.diagnose({1, 1}).device_error == supply::used_up);
+    CHECK(refused.diagnose({1, 1}) == allot::diagnosis{refusal::exhausted});
+
+    allot::arena<handles<>, allot::best_fit<>, allot::growth::fixed<>> grows{handles<>{from_supply}};
+    CHECK_FALSE(grows.allocate({1, 1}));
+    CHECK(grows.diagnose({1, 1}).reason == refusal::device_refused);
+    const decltype(grows) grown{std::move(grows)};
+    CHECK(grown.diagnose({1, 1}).reason == refusal::device_refused);
+    CHECK(grows.diagnose({1, 1}).reason == refusal::none);
+}
+
 TEST_CASE("hardening debug: leaks of a moved arena are reported once") {
     noted::take();
     {

@@ -67,6 +67,16 @@ TEST_CASE("naive: invalid layouts do not reach the device and its errors are rep
     memory.deallocate(block);
 }
 
+TEST_CASE("naive: a moved-from allocator does not report an earlier error of the device") {
+    watched_device under;
+    allot::naive<device> memory{under.make()};
+    CHECK_FALSE(memory.allocate({16, 8192}));
+    CHECK(memory.diagnose({16, 8192}).reason == refusal::device_refused);
+    const allot::naive<device> moved{std::move(memory)};
+    CHECK(moved.diagnose({16, 8192}).device_error == 9);  // no_such_align
+    CHECK(memory.diagnose({16, 8192}).reason == refusal::none);
+}
+
 TEST_CASE("naive: diagnose reports device_refused for larger requests until a block is freed") {
     const auto left = std::make_shared<laws::supply<int>>();
     allot::naive<laws::limited<allot::host::pages<>>> memory{laws::limited<allot::host::pages<>>{{}, left}};

@@ -18,7 +18,7 @@ class shared_subject final : public laws::subject {
 
     [[nodiscard]] static laws::contract promised() {
         laws::contract c = laws::contract_of<typename arena::strategy_type>();
-        c.claims = c.resizes = c.removes = false;
+        c.removes = false;
         return c;
     }
     [[nodiscard]] static arena make() {
@@ -34,10 +34,21 @@ public:
 
     id allocate(allot::layout wanted) override {
         arena& here = next();
-        const auto given = here.allocate(wanted);
-        if (!given) return laws::nothing;
-        held_.push_back({here.offset_of(given), wanted.size});
-        return held_.size() - 1;
+        return keep(here, here.allocate(wanted));
+    }
+    id allocate_at(std::size_t, number at, number size) override {
+        arena& here = next();
+        return keep(here, here.allocate_at(inside(at, size)));
+    }
+    allot::diagnosis diagnose_at(std::size_t, number at, number size) override {
+        return next().diagnose_at(inside(at, size));
+    }
+    bool resize(id held, number size) override {
+        arena& here = next();
+        auto resized = block(here, held);
+        const bool done = here.resize(resized, static_cast<std::size_t>(size));
+        held_[held].second = resized.size;
+        return done;
     }
     void deallocate(id held) override {
         arena& here = next();
@@ -61,6 +72,14 @@ public:
     void move() override { one_ = std::make_unique<arena>(std::move(*one_)); }
 
 private:
+    [[nodiscard]] static allot::extent inside(number at, number size) {
+        return {arena::overhead + static_cast<std::size_t>(at), static_cast<std::size_t>(size)};
+    }
+    [[nodiscard]] id keep(const arena& here, const typename arena::block_type& given) {
+        if (!given) return laws::nothing;
+        held_.push_back({here.offset_of(given), given.size});
+        return held_.size() - 1;
+    }
     arena& next() { return turn_ = !turn_, turn_ ? *one_ : two_; }
     [[nodiscard]] auto block(const arena& here, id held) const {
         return here.block_at(held_[held].first, held_[held].second);

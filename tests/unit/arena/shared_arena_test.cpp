@@ -123,6 +123,46 @@ TEST_CASE_TEMPLATE("shared arena: a block is the same block in every mapping", A
     CHECK(largest_hole(*there) == all);
 }
 
+TEST_CASE_TEMPLATE("shared arena: a process resizes a block of another one, and allocates at an offset", Arena, wide,
+                   narrow) {
+    Arena here = make<Arena>(64 * KiB);
+    auto there = again(here);
+    REQUIRE(there);
+    auto block = here.allocate_at({32 * KiB, 1000});
+    REQUIRE(block);
+    CHECK(here.offset_of(block) == 32 * KiB);
+    CHECK(there->diagnose_at({32 * KiB + 512, 1}).reason == refusal::not_free);
+    CHECK(!there->allocate_at({32 * KiB + 512, 1}));
+    fill(block.address, block.size, 7);
+    auto seen = there->block_at(here.offset_of(block), block.size);
+    REQUIRE(there->resize(seen, 5000));
+    CHECK(seen.size == 5000);
+    CHECK(is_filled(seen.address, 1000, 7));
+    CHECK(here.capacity(block) >= 5000);
+    block.size = 5000;  // as the other process reports
+    CHECK(!here.resize(block, 0));
+    CHECK(!here.resize(block, 64 * KiB));
+    CHECK(!here.resize(block, static_cast<std::size_t>(-1)));
+    CHECK(block.size == 5000);
+    here.deallocate(block);
+
+    CHECK(here.diagnose_at({0, 0}).reason == refusal::empty_layout);
+    const allot::extent outside[] = {{0, 16},
+                                     {Arena::overhead - 16, 16},
+                                     {64 * KiB, 16},
+                                     {64 * KiB - 16, 17},
+                                     {static_cast<std::size_t>(-16), 32},
+                                     {static_cast<std::size_t>(-1), static_cast<std::size_t>(-1)}};
+    for (const auto& bad : outside) {
+        CHECK(!here.allocate_at(bad));
+        CHECK(here.diagnose_at(bad).reason == refusal::not_free);
+    }
+    Arena moved{std::move(here)};
+    CHECK(!here.allocate_at({32 * KiB, 16}));
+    CHECK(here.diagnose_at({32 * KiB, 16}).reason == refusal::not_free);
+    CHECK(!here.resize(block, 16));
+}
+
 TEST_CASE_TEMPLATE("shared arena: a failed call reports the reason", Arena, wide, narrow) {
     Arena arena = make<Arena>(64 * KiB);
     CHECK(!arena.allocate({.size = 0}));
@@ -316,6 +356,12 @@ TEST_CASE("shared arena: a call is atomic if its process is killed at any instru
     using image = patient<std::uint32_t>::image;
     patient<std::uint32_t> on;
     auto& arena = on.arena;
+    const auto resize = [&](std::size_t which, std::size_t size) {
+        auto held = on.blocks[which];
+        return arena.resize(held, size);
+    };
+    CHECK((resize(0, 200) && resize(10, 40) && !resize(10, 4 * KiB)));
+    on.reset();
     const std::function<void()> calls[] = {
         [&] { static_cast<void>(arena.allocate({.size = 200, .align = 512})); },  // leaves a hole on either side
         [&] { static_cast<void>(arena.allocate({.size = 1000})); },
@@ -323,6 +369,10 @@ TEST_CASE("shared arena: a call is atomic if its process is killed at any instru
         [&] { arena.deallocate(on.blocks[2]); },                        // a hole is below
         [&] { arena.deallocate(on.blocks[0]); },                        // a hole is above
         [&] { static_cast<void>(arena.allocate({.size = 8 * KiB})); },  // fails
+        [&] { static_cast<void>(arena.allocate_at({arena.size() - 1 * KiB, 200})); },
+        [&] { static_cast<void>(resize(0, 200)); },       // a hole is above
+        [&] { static_cast<void>(resize(10, 40)); },       // leaves a hole
+        [&] { static_cast<void>(resize(10, 4 * KiB)); },  // fails
     };
     // The call of the next process that takes the lock.
     const auto look = [&] { static_cast<void>(arena.diagnose({.size = 1})); };

@@ -181,6 +181,19 @@ TEST_CASE("symmetric: every rank detects each kind of divergence of any rank") {
             const auto a = memory.allocate({.size = 64});
             if (odd) memory.deallocate(a);
         },
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate_at({odd ? 128U : 256U, 64})); },
+        [](symmetric& memory, bool odd) { static_cast<void>(memory.allocate_at({128, odd ? 64U : 65U})); },
+        [](symmetric& memory, bool odd) {
+            if (odd) static_cast<void>(memory.allocate_at({1_MiB, 64}));  // fails
+        },
+        [](symmetric& memory, bool odd) {
+            auto a = memory.allocate({.size = 64});
+            static_cast<void>(memory.resize(a, odd ? 128 : 129));
+        },
+        [](symmetric& memory, bool odd) {
+            auto a = memory.allocate({.size = 64});
+            if (odd) static_cast<void>(memory.resize(a, 1_MiB));  // fails
+        },
     };
     for (const call& kind : kinds) {
         for (int odd = 0; odd != rank_count; ++odd) {
@@ -192,6 +205,39 @@ TEST_CASE("symmetric: every rank detects each kind of divergence of any rank") {
                  }))
                 CHECK(found);
         }
+    }
+}
+
+TEST_CASE("symmetric: a resized block can be used remotely after the next agreement") {
+    for (const bool fine : on_every_rank([](thread_ranks& ranks) {
+             symmetric memory{arena{{}, 4096}, ranks};
+             auto block = memory.allocate({.size = 64});
+             if (!memory.agree() || !memory.is_agreed(block)) return false;
+             const auto before = block;
+             if (memory.resize(block, 1_MiB) || block != before || !memory.is_agreed(block)) return false;
+             if (!memory.resize(block, 1000) || block.size != 1000 || block.address != before.address) return false;
+             if (memory.on(0, block).error() != remote_refusal::not_agreed) return false;
+             if (!memory.agree() || !memory.on(0, block)) return false;
+             memory.deallocate(block);
+             symmetric::block_type empty;
+             return !memory.resize(empty, 10) && memory.agree() &&
+                    memory.diagnose({.size = 4096}).reason == allot::refusal::none;
+         }))
+        CHECK(fine);
+}
+
+TEST_CASE("symmetric: a rollback on all ranks keeps the agreement, on one rank it is a divergence") {
+    for (const bool odd : {false, true}) {
+        for (const bool agreed : on_every_rank([odd](thread_ranks& ranks) {
+                 allot::symmetric memory{allot::arena<numbered, allot::bump<>>{{}, 4096}, ranks};
+                 static_cast<void>(memory.allocate({.size = 64}));
+                 const auto before = memory.mark();
+                 const auto block = memory.allocate({.size = 64});
+                 if (!odd || ranks.me != 1) memory.rollback(before);
+                 const auto again = memory.allocate({.size = 64});
+                 return (again.address == block.address) == (!odd || ranks.me != 1) && memory.agree();
+             }))
+            CHECK(agreed == !odd);
     }
 }
 

@@ -87,6 +87,69 @@ TEST_CASE("discontiguous tensor: the table has shape[0] entries, also for a shap
     CHECK(it.alloc(16, {2048, 2304, 2560, 2816}, {2, 4}).error().reason == tensor_refusal::wrong_row_count);
 }
 
+TEST_CASE("discontiguous tensor: a request with named fields means the same as the positional form") {
+    two_storages it;
+    using allot::discontiguous_tensor_request;
+    {
+        const auto named = *alloc_discontiguous_tensor<entries>(
+            it.table, it.data, {.table_offset = 16, .offsets = {1024, 0, 512, 256}, .shape = {4, 64}, .dtype = int32});
+        CHECK(named.table().entries == static_cast<const void*>(static_cast<std::byte*>(it.table.base()) + 16));
+        CHECK(named.row(0) == static_cast<std::byte*>(it.data.base()) + 1024);
+        CHECK(named.row(1) == it.data.base());
+        CHECK(named.shape() == allot::shape{4, 64});
+        CHECK(named.logical_shape() == allot::shape{4, 64});
+        CHECK(named.dtype() == int32);
+    }
+    {
+        const auto logical = *alloc_discontiguous_tensor<entries>(it.table, it.data,
+                                                                  {.offsets = {1024, 0, 512, 256},
+                                                                   .shape = {4, 64},
+                                                                   .dtype = int32,
+                                                                   .logical_shape = {2, 2, 8, 8},
+                                                                   .separators = {2}});
+        CHECK(logical.logical_shape() == allot::shape{2, 2, 8, 8});
+        CHECK(logical.shape() == allot::shape{4, 64});
+    }
+    {
+        const auto searched = *alloc_discontiguous_tensor<entries>(
+            it.table, it.data,
+            discontiguous_tensor_request<allot::anywhere_t>{.table_offset = 32, .shape = {4, 64}, .dtype = int32});
+        CHECK(searched.table().entries == static_cast<const void*>(static_cast<std::byte*>(it.table.base()) + 32));
+        const auto everywhere = *alloc_discontiguous_tensor<entries>(
+            it.table, it.data,
+            discontiguous_tensor_request<allot::anywhere_t, allot::anywhere_t>{.shape = {4, 64}, .dtype = int32});
+        CHECK(everywhere.rows() == 4);
+        CHECK(everywhere.row(0) != searched.row(0));
+    }
+    const std::vector<std::int64_t> offsets{0, 256, 512, 768};
+    const discontiguous_tensor_request<> kept{.offsets = offsets, .shape = {4, 64}, .dtype = int32};
+    CHECK(alloc_discontiguous_tensor(it.table, it.data, kept)->rows() == 4);
+}
+
+TEST_CASE("discontiguous tensor: a request is checked as the positional form") {
+    two_storages it;
+    const auto reason = [&](const allot::discontiguous_tensor_request<>& wanted) {
+        const tensor_error error = alloc_discontiguous_tensor<entries>(it.table, it.data, wanted).error();
+        std::memset(it.table.base(), 0x5A, 64);
+        return error;
+    };
+    CHECK(reason({}).reason == tensor_refusal::bad_shape);
+    CHECK(reason({.offsets = {0}, .shape = {4, 64}, .dtype = int32}).reason == tensor_refusal::wrong_row_count);
+    CHECK(reason({.table_offset = -16, .offsets = {0, 256}, .shape = {2, 64}, .dtype = int32}).reason ==
+          tensor_refusal::negative_offset);
+    CHECK(reason({.offsets = {0, -256}, .shape = {2, 64}, .dtype = int32}) ==
+          tensor_error{tensor_refusal::negative_offset, 1});
+    CHECK(reason({.offsets = {0, 256}, .shape = {2, 64}}).reason == tensor_refusal::bad_dtype);
+    // A logical shape needs separators, and separators need a logical shape.
+    CHECK(reason({.offsets = {0, 256}, .shape = {2, 64}, .dtype = int32, .logical_shape = {2, 8, 8}}).reason ==
+          tensor_refusal::shape_mismatch);
+    CHECK(reason({.offsets = {0, 256}, .shape = {2, 64}, .dtype = int32, .separators = {1}}).reason ==
+          tensor_refusal::bad_separators);
+    CHECK(reason({.offsets = {0, 256}, .shape = {2, 64}, .dtype = int32, .logical_shape = {4, 8, 8}, .separators = {1}})
+              .reason == tensor_refusal::shape_mismatch);
+    CHECK(reason({.offsets = {0, 256}, .shape = {2, 64}, .dtype = int32}).reason == tensor_refusal::none);
+}
+
 TEST_CASE("discontiguous tensor: a wrong number of offsets is rejected before the table is written") {
     two_storages it;
     it.refuses(0, {0, 256, 512}, {tensor_refusal::wrong_row_count});

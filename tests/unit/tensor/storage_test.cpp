@@ -72,6 +72,69 @@ TEST_CASE("storage: the requested alignment applies to every tensor") {
     }
 }
 
+TEST_CASE("alloc_storage: a layout with named fields means the same as the positional size and alignment") {
+    watched_heap over;
+    for (const std::size_t align : {1U, 64U, 4096U}) {
+        const auto named = *allot::alloc_storage(over.memory, {.size = 1000, .align = align});
+        const auto positional = *allot::alloc_storage(over.memory, 1000, align);
+        CHECK(named.size() == positional.size());
+        CHECK(named.align() == positional.align());
+        CHECK(named.align() == align);
+    }
+    const auto by_default = *allot::alloc_storage(over.memory, {.size = 1000});
+    CHECK(by_default.align() == alignof(std::max_align_t));
+    const allot::layout wanted{.size = 96, .align = 32};
+    CHECK(allot::alloc_storage(over.memory, wanted)->size() == 96);
+    CHECK(allot::alloc_storage(over.memory, allot::layout_of<std::max_align_t>));
+    const auto empty = *allot::alloc_storage(over.memory, {.size = 0, .align = 8});
+    CHECK((empty && empty.size() == 0 && empty.align() == 8));
+
+    const auto reason = [&](allot::layout bad) { return allot::alloc_storage(over.memory, bad).error().reason; };
+    constexpr std::size_t top = std::numeric_limits<std::size_t>::max();
+    CHECK(reason({.size = 16, .align = 0}) == tensor_refusal::bad_alignment);
+    CHECK(reason({.size = 16, .align = 3}) == tensor_refusal::bad_alignment);
+    CHECK(reason({.size = top}) == tensor_refusal::too_large);
+    CHECK(reason({.size = top / 2 + 1}) == tensor_refusal::too_large);
+    CHECK(reason({.size = top / 2}) == tensor_refusal::no_memory);
+
+    const allot::scope_map memories{allot::in_scope<allot::scope::global>(over.memory)};
+    CHECK(allot::alloc_storage<allot::scope::global>(memories, {.size = 64, .align = 32})->align() == 32);
+    using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
+    allot::storage_body<decltype(over.memory), uncounted> body;
+    const auto held = *allot::alloc_storage(body, over.memory, {.size = 64, .align = 32});
+    CHECK((held.size() == 64 && held.align() == 32));
+    CHECK(allot::alloc_storage(body, over.memory, {.size = 64}).error().reason == tensor_refusal::in_use);
+}
+
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wbraced-scalar-init"
+#endif
+TEST_CASE("alloc_storage: calls with braces and without names keep their meaning") {
+    watched_heap over;
+    // One number in braces is the size of the positional form, and no number is 0: a negative size reaches the check.
+    CHECK(allot::alloc_storage(over.memory, {96})->size() == 96);
+    CHECK(allot::alloc_storage(over.memory, {})->size() == 0);
+    CHECK(allot::alloc_storage(over.memory, {-1}).error().reason == tensor_refusal::negative_size);
+    CHECK(allot::alloc_storage(over.memory, -1).error().reason == tensor_refusal::negative_size);
+    CHECK(allot::alloc_storage(over.memory, {96}, 32)->align() == 32);
+    CHECK(allot::alloc_storage(over.memory, {96}, {32})->align() == 32);
+    // Numbers in braces and a dtype are a shape.
+    CHECK(allot::alloc_storage(over.memory, {4, 64}, int32)->size() == 1024);
+    CHECK(allot::alloc_storage(over.memory, {96}, int32)->size() == 384);
+    CHECK(allot::alloc_storage(over.memory, {4, 64}, int32, 256)->align() == 256);
+    // Two numbers in braces without a dtype are a layout.
+    const auto layout = *allot::alloc_storage(over.memory, {4096, 256});
+    CHECK((layout.size() == 4096 && layout.align() == 256));
+    const allot::scope_map memories{allot::in_scope<allot::scope::global>(over.memory)};
+    CHECK(allot::alloc_storage<allot::scope::global>(memories, {96})->size() == 96);
+    CHECK(allot::alloc_storage<allot::scope::global>(memories, {4, 64}, int32)->size() == 1024);
+}
+
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
 TEST_CASE("storage: a tensor keeps its storage alive, in any order of kill") {
     watched_heap over;
     auto data = *allot::alloc_storage(over.memory, 4096);

@@ -29,6 +29,13 @@ struct few {
     void release(region held) noexcept { std::erase(*out, held.handle); }
 };
 
+struct counted_misuse {
+    static inline int killed = 0;
+    void operator()(allot::misuse what, std::size_t, std::size_t) const noexcept {
+        killed += what == allot::misuse::killed_before;
+    }
+};
+
 struct gives_no_images {
     using region = allot::texture_region<int>;
     using error = int;
@@ -78,6 +85,33 @@ TEST_CASE("alloc_texture: the error contains the device's code, and invalid shap
     CHECK(fourth.error().reason == tensor_refusal::no_memory);
     CHECK(fourth.error().memory.reason == refusal::device_refused);
     CHECK(fourth.error().memory.device_error == -4);
+    CHECK(fourth.error().row == allot::no_row);  // no single row failed
+}
+
+TEST_CASE("texture: in hardened builds, a second kill and a use after kill are misuses") {
+    using hardened =
+        allot::storage_policies<allot::as_given, allot::references::plain, allot::hardening::checked, counted_misuse>;
+    std::vector<int> out;
+    few device{&out};
+    auto a = *allot::alloc_texture<scope::texture, hardened>(device, {8, 6, 4}, int32);
+    static_assert(sizeof(a) == sizeof(allot::texture<few>));
+    auto b = a;
+    a.kill();
+    b.kill();
+    CHECK(out.empty());
+    CHECK(counted_misuse::killed == 0);
+    a.kill();
+    CHECK(counted_misuse::killed == 1);
+    CHECK(b.data() == 0);
+    CHECK(counted_misuse::killed == 2);
+    decltype(a) never;
+    never.kill();
+    CHECK(counted_misuse::killed == 3);
+    auto unchecked = *allot::alloc_texture<scope::texture>(device, {8, 6, 4}, int32);
+    unchecked.kill();
+    unchecked.kill();
+    CHECK(counted_misuse::killed == 3);
+    CHECK(out.empty());
 }
 
 TEST_CASE("alloc_texture: a scope map selects the device by scope and ordinal at compile time") {

@@ -112,7 +112,7 @@ public:
         requires std::move_constructible<Device>
         : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
           kept{std::move(other.device_), std::exchange(other.space_, {})},
-          refused_with_{other.refused_with_},
+          refused_with_{std::exchange(other.refused_with_, {})},
           growth_{std::exchange(other.growth_, {})} {}
     arena_regions& operator=(arena_regions&&) = delete;
 
