@@ -14,6 +14,7 @@
 #include <allot/host/memory.hpp>
 #include <allot/plan/memories.hpp>
 #include <allot/plan/moves.hpp>
+#include <allot/plan/options.hpp>
 #include <allot/plan/pages.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>

@@ -22,6 +22,7 @@
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
 #include <allot/plan/detail/clique.hpp>
+#include <allot/plan/detail/lifetime_sweep.hpp>
 #include <allot/plan/detail/reserved_ranges.hpp>
 #include <allot/plan/detail/sizes.hpp>
 #include <allot/plan/workspace.hpp>
@@ -45,44 +46,150 @@ struct plan_bound {
 
 namespace detail {
 
-/// Both ends of every lifetime, in order of time.
-class lifetime_sweep {
+/// Implementation of `bound_of` for a valid problem.
+class bound_finder {
 public:
-    constexpr lifetime_sweep(const plan_problem& problem, std::uint32_t* starts, std::uint32_t* ends,
-                             std::uint32_t* scratch) noexcept
-        : buffers_{problem.buffers.data()},
-          revivals_{problem.revivals.data()},
-          buffer_count_{problem.buffers.size()},
-          count_{problem.buffers.size() + problem.revivals.size()},
-          starts_{starts},
-          ends_{ends} {
-        for (std::size_t i = 0; i != count_; ++i) starts[i] = ends[i] = static_cast<std::uint32_t>(i);
-        sort_by(starts, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).from); });
-        sort_by(ends, scratch, count_, [this](std::uint32_t i) { return ordered(live(i).until); });
+    constexpr bound_finder(const plan_problem& problem, const plan_sizes& sizes, plan_workspace workspace) noexcept
+        : problem_{&problem},
+          sizes_{&sizes},
+          buffers_{problem.buffers.data()},
+          count_{problem.buffers.size()},
+          lifetimes_{count_ + problem.revivals.size()},
+          workspace_{workspace},
+          live_{workspace_.cut_u32(count_)},
+          sweep_{problem, workspace_.cut_u32(lifetimes_), workspace_.cut_u32(lifetimes_),
+                 workspace_.cut_u32(lifetimes_)} {}
+
+    /// Finds the bound and returns the first error.
+    [[nodiscard]] constexpr plan_error run() noexcept {
+        if (const plan_error error = each_alignment(); error.reason != plan_refusal::none) return error;
+        raise_to_fixed_ends();
+        if (const plan_error error = raise_to_pairs(); error.reason != plan_refusal::none) return error;
+        raise_to_cliques();
+        if (const plan_error error = raise_beside_reserved(); error.reason != plan_refusal::none) return error;
+        list_live();
+        return {};
     }
-    /// Calls `begin(life, step)` and `end(life)` in order of time, until `begin` returns false. A life is an index:
-    /// buffers first, then revivals. Lifetimes that end at a step end before others begin at it.
-    template <class Begin, class End>
-    constexpr void run(Begin begin, End end) const noexcept {
-        for (std::size_t next = 0, first = 0; next != count_; ++next) {
-            const std::int64_t step = live(starts_[next]).from;
-            for (; live(ends_[first]).until <= step; ++first) end(ends_[first]);
-            if (!begin(starts_[next], step)) return;
-        }
-    }
-    /// Returns the buffer of a life.
-    [[nodiscard]] constexpr std::size_t buffer(std::size_t i) const noexcept {
-        return i < buffer_count_ ? i : revivals_[i - buffer_count_].buffer;
-    }
+    [[nodiscard]] constexpr const plan_bound& bound() const noexcept { return bound_; }
 
 private:
-    [[nodiscard]] constexpr const lifetime& live(std::size_t i) const noexcept {
-        return i < buffer_count_ ? buffers_[i].live : revivals_[i - buffer_count_].live;
+    /// The largest sum of the sizes that live at one step, of the buffers with at least a given alignment. Sizes are
+    /// rounded up to that alignment.
+    struct aligned_load {
+        std::uint64_t highest = 0;
+        std::int64_t step = 0;
+        std::uint64_t padding = 0;  // the most that rounding adds to a buffer
+        bool fits = true;           // false: the sum exceeds 64 bits
+    };
+
+    [[nodiscard]] constexpr plan_error each_alignment() noexcept {
+        std::uint64_t alignments = 1;
+        for (std::size_t i = 0; i != count_; ++i) {
+            alignments |= buffers_[i].align;
+            if (buffers_[i].size != 0) each_aligned_ |= buffers_[i].align;
+            live_[i] = 0;
+        }
+        each_aligned_ = alignment_of(each_aligned_ | std::uint64_t{1} << 63);
+        for (; alignments != 0; alignments &= alignments - 1) {
+            const std::uint64_t align = alignment_of(alignments);
+            plan_error error{};
+            const aligned_load load = load_of(align, error);
+            if (error.reason != plan_refusal::none) return error;
+            if (align == 1 && !load.fits) return {plan_refusal::too_large, 0};
+            if (!load.fits) continue;  // the rounded sizes exceed 64 bits; the sizes may not
+            if (align == 1) most_ = load.highest;
+            if (align == each_aligned_) rounded_ = load;
+            is_rounded_ = is_rounded_ || align == each_aligned_;
+            if (load.highest - std::min(load.padding, load.highest) > bound_.bytes)
+                bound_ = {load.highest - load.padding, load.step, {}};
+        }
+        return {};
     }
+    /// The sweep for alignment 1 also finds overlapping lifetimes of one buffer.
+    [[nodiscard]] constexpr aligned_load load_of(std::uint64_t align, plan_error& error) const noexcept {
+        const auto is_aligned = [&](std::size_t life) { return buffers_[sweep_.buffer(life)].align >= align; };
+        const auto size_of = [&](std::size_t life) { return sizes_->of_life(*problem_, life); };
+        aligned_load load;
+        for (std::size_t life = 0; life != lifetimes_; ++life)
+            if (is_aligned(life)) load.padding = std::max(load.padding, (~size_of(life) + 1) & (align - 1));
+        std::uint64_t sum = 0;
+        sweep_.run(
+            [&](std::size_t life, std::int64_t step) {
+                const std::size_t i = sweep_.buffer(life);
+                if (align == 1 && live_[i]++ != 0) {
+                    error = {plan_refusal::overlapping_lifetimes, i};
+                    return false;
+                }
+                std::uint64_t size = 0;
+                if (is_aligned(life) && (!checked_align_up(size_of(life), align, size) || !checked_add(sum, size, sum)))
+                    return load.fits = false;
+                if (sum > load.highest) {
+                    load.highest = sum;
+                    load.step = step;
+                }
+                return true;
+            },
+            [&](std::size_t life) {
+                if (align == 1) --live_[sweep_.buffer(life)];
+                if (is_aligned(life)) sum -= align_up(size_of(life), align);
+            });
+        return load;
+    }
+
+    constexpr void raise_to_fixed_ends() noexcept {
+        for (const plan_fixed& fixed : problem_->fixed)
+            if (const std::uint64_t size = buffers_[fixed.buffer].size; size != 0)
+                bound_.bytes = std::max(bound_.bytes, fixed.offset + size);
+    }
+    [[nodiscard]] constexpr plan_error raise_to_pairs() noexcept {
+        for (std::size_t pair = 0; pair != problem_->apart.size(); ++pair) {
+            std::uint64_t both = 0;
+            if (!checked_add(sizes_->of_first(*problem_, pair), sizes_->of_second(*problem_, pair), both))
+                return {plan_refusal::too_large, problem_->apart[pair].first};
+            bound_.bytes = std::max(bound_.bytes, both);
+        }
+        return {};
+    }
+    constexpr void raise_to_cliques() noexcept {
+        if (!is_rounded_ || !clique_search::may_find(*problem_)) return;
+        clique_search cliques{*problem_, *sizes_, each_aligned_, workspace_};
+        const std::uint64_t heaviest = cliques.heaviest(rounded_.highest);
+        bound_.bytes = std::max(bound_.bytes, heaviest - std::min(rounded_.padding, heaviest));
+        if (rounded_.padding == 0) most_ = std::max(most_, heaviest);
+    }
+    [[nodiscard]] constexpr plan_error raise_beside_reserved() noexcept {
+        const std::size_t count = problem_->reserved.size();
+        if (count == 0 || most_ == 0) return {};
+        plan_workspace workspace = workspace_;
+        const std::span begins = cut(workspace.u64, count), ends = cut(workspace.u64, count);
+        std::uint64_t height = 0;
+        if (!reserved_ranges{problem_->reserved, begins, ends}.height_beside(most_, height))
+            return {plan_refusal::too_large, 0};
+        bound_.bytes = std::max(bound_.bytes, height);
+        return {};
+    }
+    constexpr void list_live() noexcept {
+        std::size_t lives = 0;
+        const auto lives_then = [&](lifetime when) { return when.from <= bound_.step && bound_.step < when.until; };
+        for (std::size_t i = 0; i != count_; ++i)
+            if (lives_then(buffers_[i].live)) live_[lives++] = static_cast<std::uint32_t>(i);
+        for (const plan_revival& revival : problem_->revivals)
+            if (lives_then(revival.live)) live_[lives++] = static_cast<std::uint32_t>(revival.buffer);
+        bound_.live = {live_, lives};
+    }
+
+    const plan_problem* problem_;
+    const plan_sizes* sizes_;
     const plan_buffer* buffers_;
-    const plan_revival* revivals_;
-    std::size_t buffer_count_, count_;
-    std::uint32_t *starts_, *ends_;
+    std::size_t count_, lifetimes_;
+    plan_workspace workspace_;
+    std::uint32_t* live_;  // by buffer: number of live lifetimes; then the live buffers
+    lifetime_sweep sweep_;
+    plan_bound bound_{};
+    std::uint64_t each_aligned_ = 0;  // least alignment of a buffer with bytes
+    std::uint64_t most_ = 0;          // live at one step
+    aligned_load rounded_{};          // for the least alignment
+    bool is_rounded_ = false;
 };
 
 }  // namespace detail
@@ -96,100 +203,9 @@ private:
         return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
-    const plan_buffer* const buffers = problem.buffers.data();
-    const std::size_t count = problem.buffers.size();
-    const std::size_t lifetimes = count + problem.revivals.size();
-    std::uint32_t* const starts = workspace.cut_words(lifetimes);
-    std::uint32_t* const ends = workspace.cut_words(lifetimes);
-    std::uint32_t* const scratch = workspace.cut_words(lifetimes);
-    std::uint32_t* const live = workspace.cut_words(count);
-    const detail::lifetime_sweep sweep{problem, starts, ends, scratch};
-
-    std::uint64_t alignments = 1, each_aligned = 0;
-    for (std::size_t i = 0; i != count; ++i) {
-        alignments |= buffers[i].align;
-        if (buffers[i].size != 0) each_aligned |= buffers[i].align;
-        live[i] = 0;
-    }
-    each_aligned = alignment_of(each_aligned | std::uint64_t{1} << 63);  // least alignment of a buffer with bytes
-    plan_error error{};
-    plan_bound bound{};
-    std::uint64_t most = 0;                            // live at one step
-    std::uint64_t most_rounded = 0, most_padding = 0;  // with sizes rounded up to the least alignment
-    bool rounded = false;
-    for (; alignments != 0; alignments &= alignments - 1) {
-        const std::uint64_t align = alignment_of(alignments);
-        const auto is_aligned = [&](std::size_t life) { return buffers[sweep.buffer(life)].align >= align; };
-        const auto size_of = [&](std::size_t life) { return sizes.of_life(problem, life); };
-        std::uint64_t padding = 0;  // the most that rounding adds to a buffer
-        for (std::size_t life = 0; life != lifetimes; ++life)
-            if (is_aligned(life)) padding = std::max(padding, (~size_of(life) + 1) & (align - 1));
-        std::uint64_t sum = 0, highest = 0;
-        std::int64_t at = 0;
-        bool fits = true;
-        sweep.run(
-            [&](std::size_t life, std::int64_t step) {
-                const std::size_t i = sweep.buffer(life);
-                if (align == 1 && live[i]++ != 0) return error = {plan_refusal::overlapping_lifetimes, i}, false;
-                std::uint64_t size = 0;
-                if (is_aligned(life) && (!checked_align_up(size_of(life), align, size) || !checked_add(sum, size, sum)))
-                    return fits = false;
-                if (sum > highest) {
-                    highest = sum;
-                    at = step;
-                }
-                return true;
-            },
-            [&](std::size_t life) {
-                if (align == 1) --live[sweep.buffer(life)];
-                if (is_aligned(life)) sum -= align_up(size_of(life), align);
-            });
-        if (error.reason != plan_refusal::none) return answer::failure(error);
-        if (align == 1) {
-            if (!fits) return answer::failure({plan_refusal::too_large, 0});
-            most = highest;
-        } else if (!fits) {
-            continue;  // the rounded sizes exceed 64 bits; the sizes may not
-        }
-        if (align == each_aligned) {
-            rounded = true;
-            most_rounded = highest;
-            most_padding = padding;
-        }
-        if (highest - std::min(padding, highest) > bound.bytes) bound = {highest - padding, at, {}};
-    }
-
-    for (const plan_fixed& fixed : problem.fixed)
-        if (const std::uint64_t size = buffers[fixed.buffer].size; size != 0)
-            bound.bytes = std::max(bound.bytes, fixed.offset + size);
-    for (std::size_t pair = 0; pair != problem.apart.size(); ++pair) {
-        std::uint64_t both = 0;
-        if (!checked_add(sizes.of_first(problem, pair), sizes.of_second(problem, pair), both))
-            return answer::failure({plan_refusal::too_large, problem.apart[pair].first});
-        bound.bytes = std::max(bound.bytes, both);
-    }
-    if (rounded && detail::clique_search::may_find(problem)) {
-        detail::clique_search cliques{problem, sizes, each_aligned, workspace};
-        const std::uint64_t heaviest = cliques.heaviest(most_rounded);
-        bound.bytes = std::max(bound.bytes, heaviest - std::min(most_padding, heaviest));
-        if (most_padding == 0) most = std::max(most, heaviest);
-    }
-    if (std::uint64_t height = 0; !problem.reserved.empty() && most != 0) {
-        const std::span begins{workspace.cut_longs(problem.reserved.size()), problem.reserved.size()};
-        const std::span range_ends{workspace.cut_longs(problem.reserved.size()), problem.reserved.size()};
-        if (!detail::reserved_ranges{problem.reserved, begins, range_ends}.height_beside(most, height))
-            return answer::failure({plan_refusal::too_large, 0});
-        bound.bytes = std::max(bound.bytes, height);
-    }
-
-    std::size_t lives = 0;
-    const auto lives_then = [&](lifetime when) { return when.from <= bound.step && bound.step < when.until; };
-    for (std::size_t i = 0; i != count; ++i)
-        if (lives_then(buffers[i].live)) live[lives++] = static_cast<std::uint32_t>(i);
-    for (const plan_revival& revival : problem.revivals)
-        if (lives_then(revival.live)) live[lives++] = static_cast<std::uint32_t>(revival.buffer);
-    bound.live = {live, lives};
-    return bound;
+    detail::bound_finder finder{problem, sizes, workspace};
+    if (const plan_error error = finder.run(); error.reason != plan_refusal::none) return answer::failure(error);
+    return finder.bound();
 }
 
 }  // namespace v1

@@ -18,7 +18,7 @@
 //
 // Sizes, capacities and offsets are in bytes. A problem consists of views: the caller owns all arrays.
 //
-// When to use: as the input of `plan_memories` (spill.hpp), and as a part of `moves_problem`.
+// When to use: as the input of `plan_memories` (memories.hpp), and as a part of `moves_problem`.
 // When not to use: there is one memory (`plan_problem`).
 //
 // Complexity: plain data. The check of a problem is O(n + memories), plus the cost of `check_problem`.

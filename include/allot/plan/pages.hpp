@@ -82,11 +82,11 @@ inline namespace v1 {
     const std::size_t count = problem.buffers.size();
     if (!workspace.holds(pages_space(problem)) || first.size() <= count || pages.size() < *in_all)
         return answer::failure({plan_refusal::workspace_too_small, 0});
-    std::uint32_t* const starts = workspace.cut_words(count);
-    std::uint32_t* const ends = workspace.cut_words(count);
-    std::uint32_t* const scratch = workspace.cut_words(count);
-    std::uint32_t* const ended = workspace.cut_words(count);  // stack of ended buffers with free pages
-    std::uint32_t* const next = workspace.cut_words(count);   // first free page in the list of such a buffer
+    std::uint32_t* const starts = workspace.cut_u32(count);
+    std::uint32_t* const ends = workspace.cut_u32(count);
+    std::uint32_t* const scratch = workspace.cut_u32(count);
+    std::uint32_t* const ended = workspace.cut_u32(count);  // stack of ended buffers with free pages
+    std::uint32_t* const next = workspace.cut_u32(count);   // first free page in the list of such a buffer
     std::uint32_t sum = 0, top = 0, used = 0;
     for (std::size_t i = 0; i != count; ++i) {
         first[i] = sum;

@@ -41,6 +41,9 @@ struct plan_place {
     friend constexpr bool operator==(plan_place, plan_place) = default;
 };
 
+/// Place in an old plan for a buffer that is new or may move freely: see `replan`.
+inline constexpr plan_place no_place{std::numeric_limits<std::uint64_t>::max(), 0};
+
 /// A type with the members of a plan: `places`, the number of bytes `peak`, and the alignment of the base `align`.
 template <class Plan>
 concept plan_of_places = requires(const Plan& plan) {

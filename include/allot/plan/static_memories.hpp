@@ -16,7 +16,7 @@
 // as necessary: `layout.needs.back()`.
 //
 // When to use: firmware with several memories and buffers that are known when it is compiled.
-// When not to use: buffers are known only at run time (spill.hpp), or there is one memory (plan.hpp).
+// When not to use: buffers are known only at run time (memories.hpp), or there is one memory (plan.hpp).
 //
 // Complexity: compile time only: one plan, and several if it does not fit. Compilers limit the work of one constant
 // expression: clang with -fconstexpr-steps, g++ with -fconstexpr-ops-limit. A large `effort` exceeds the first limit
@@ -55,9 +55,6 @@ struct static_memories_plan : memories_summary {
         return here;
     }
 };
-
-/// Default options in constant expressions: one simple plan, which stays within the default limits of compilers.
-inline constexpr memories_options memories_at_compile_time{.effort = 0, .remember = 0};
 
 namespace detail {
 

@@ -104,9 +104,9 @@ public:
     constexpr number_set(std::size_t limit, plan_workspace& workspace) noexcept {
         do {
             limit = (limit + bits - 1) / bits;
-            level_[levels_] = workspace.cut_longs(limit);
+            level_[levels_] = workspace.cut_u64(limit);
             for (std::size_t i = 0; i != limit; ++i) level_[levels_][i] = 0;
-            words_[levels_++] = limit;
+            length_[levels_++] = limit;
         } while (limit > 1);
     }
     constexpr void insert(std::size_t number) noexcept {
@@ -134,7 +134,7 @@ public:
     /// Returns the smallest element that is not below `number`, or `none`.
     [[nodiscard]] constexpr std::size_t from(std::size_t number) const noexcept {
         for (unsigned i = 0; i != levels_; ++i, number = number / bits + 1) {
-            if (number / bits >= words_[i]) return none;
+            if (number / bits >= length_[i]) return none;
             const std::uint64_t rest = level_[i][number / bits] >> number % bits;
             if (rest == 0) continue;
             number += static_cast<std::size_t>(std::countr_zero(rest));
@@ -146,7 +146,7 @@ public:
 
 private:
     std::uint64_t* level_[most_levels]{};
-    std::size_t words_[most_levels]{};
+    std::size_t length_[most_levels]{};
     unsigned levels_ = 0;
 };
 
@@ -162,15 +162,15 @@ public:
           lifetimes_{count_ + problem.revivals.size()},
           workspace_{workspace} {
         const std::size_t sorted = std::max(lifetimes_, problem.reserved.size());
-        starts_ = workspace_.cut_words(sorted);
-        ends_ = workspace_.cut_words(sorted);
-        scratch_ = workspace_.cut_words(sorted);
-        group_ = workspace_.cut_words(count_);
-        order_ = workspace_.cut_words(count_);
-        place_ = workspace_.cut_words(count_);
-        first_ = workspace_.cut_words(count_);
-        last_ = workspace_.cut_words(count_);
-        live_ = workspace_.cut_words(count_);
+        starts_ = workspace_.cut_u32(sorted);
+        ends_ = workspace_.cut_u32(sorted);
+        scratch_ = workspace_.cut_u32(sorted);
+        group_ = workspace_.cut_u32(count_);
+        order_ = workspace_.cut_u32(count_);
+        place_ = workspace_.cut_u32(count_);
+        first_ = workspace_.cut_u32(count_);
+        last_ = workspace_.cut_u32(count_);
+        live_ = workspace_.cut_u32(count_);
     }
 
     [[nodiscard]] constexpr plan_violation run(std::uint64_t capacity) noexcept {

@@ -193,67 +193,87 @@ private:
         return {kind::bad_place, found.first < here.size() ? here[found.first] : 0};
     }
 
+    enum moment : int { copy_in, read, write, copy_out };
+    struct happening {
+        std::int64_t step;
+        moment when;
+        std::size_t which;  // copy or access
+    };
+    /// Version of the contents of each piece, and the newest version of each buffer. Version 0: no contents. Version 1:
+    /// the contents that the buffer comes with.
+    struct versions {
+        std::vector<std::uint64_t> of_piece, newest;
+    };
+
+    /// Executes all copies and accesses in order of time.
     [[nodiscard]] moves_violation over_time() const {
-        enum moment : int { copy_in, read, write, copy_out };
-        struct happening {
-            std::int64_t step;
-            moment when;
-            std::size_t which;  // copy or access
-        };
-        std::vector<happening> all;
-        for (std::size_t c = 0; c != plan_->copies.size(); ++c) {
-            const plan_copy& copy = plan_->copies[c];
-            if (c != 0 &&
-                std::tie(copy.step, copy.after) < std::tie(plan_->copies[c - 1].step, plan_->copies[c - 1].after))
-                return {kind::not_in_order, c};
-            all.push_back({copy.step, copy.after ? copy_out : copy_in, c});
-        }
+        if (const moves_violation found = order_of_copies(); found.kind != kind::none) return found;
         if (plan_->piece_of.size() != accesses_.size()) return {kind::no_such_piece, plan_->piece_of.size()};
+        versions now = first_versions();
+        for (const happening& each : happenings()) {
+            const bool copies = each.when == copy_in || each.when == copy_out;
+            const moves_violation found = copies ? copy(each, now) : access(each, now);
+            if (found.kind != kind::none) return found;
+        }
+        return {};
+    }
+    [[nodiscard]] moves_violation order_of_copies() const {
+        const auto time_of = [&](std::size_t c) { return std::tie(plan_->copies[c].step, plan_->copies[c].after); };
+        for (std::size_t c = 1; c < plan_->copies.size(); ++c)
+            if (time_of(c) < time_of(c - 1)) return {kind::not_in_order, c};
+        return {};
+    }
+    [[nodiscard]] std::vector<happening> happenings() const {
+        std::vector<happening> all;
+        for (std::size_t c = 0; c != plan_->copies.size(); ++c)
+            all.push_back({plan_->copies[c].step, plan_->copies[c].after ? copy_out : copy_in, c});
         for (std::size_t a = 0; a != accesses_.size(); ++a)
             all.push_back({accesses_[a].step, accesses_[a].writes ? write : read, a});
         std::sort(all.begin(), all.end(), [](const happening& a, const happening& b) {
             return std::tie(a.step, a.when, a.which) < std::tie(b.step, b.when, b.which);
         });
-
-        // Version 0: no contents. Version 1: the contents that the buffer comes with.
-        std::vector<std::uint64_t> version(plan_->pieces.size()), newest(buffers_.size(), 1);
+        return all;
+    }
+    [[nodiscard]] versions first_versions() const {
+        versions first{std::vector<std::uint64_t>(plan_->pieces.size()),
+                       std::vector<std::uint64_t>(buffers_.size(), 1)};
         for (std::size_t i = 0; i != buffers_.size(); ++i) {
             if (pieces_of_[i].empty()) continue;
-            const std::size_t first = pieces_of_[i][0];
-            if (plan_->pieces[first].live.from == buffers_[i].live.from) version[first] = 1;
+            const std::size_t piece = pieces_of_[i][0];
+            if (plan_->pieces[piece].live.from == buffers_[i].live.from) first.of_piece[piece] = 1;
             if (lives_[i].size() != 1)  // one place, which always holds the newest contents
-                for (const std::size_t p : pieces_of_[i]) version[p] = 1;
+                for (const std::size_t p : pieces_of_[i]) first.of_piece[p] = 1;
         }
-        const auto lives = [&](std::size_t piece, std::int64_t step) {
-            return plan_->pieces[piece].live.from <= step && step < plan_->pieces[piece].live.until;
-        };
-        const auto is_piece = [&](std::size_t piece, std::size_t buffer) {
-            return piece < plan_->pieces.size() && plan_->pieces[piece].buffer == buffer;
-        };
-        for (const happening& now : all) {
-            if (now.when == copy_in || now.when == copy_out) {
-                const plan_copy& copy = plan_->copies[now.which];
-                if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) ||
-                    !is_piece(copy.to, copy.buffer))
-                    return {kind::no_such_piece, now.which};
-                if (!lives(copy.from, now.step) || !lives(copy.to, now.step)) return {kind::not_alive, now.which};
-                if (version[copy.from] == 0 || copy.size != buffers_[copy.buffer].size)
-                    return {kind::no_contents, now.which};
-                version[copy.to] = version[copy.from];
-                continue;
-            }
-            const std::size_t buffer = accesses_[now.which].buffer, piece = plan_->piece_of[now.which];
-            if (!is_piece(piece, buffer)) return {kind::no_such_piece, now.which};
-            if (!lives(piece, now.step)) return {kind::not_alive, now.which};
-            if (now.when == write) {
-                version[piece] = ++newest[buffer];
-                if (lives_[buffer].size() != 1)
-                    for (const std::size_t p : pieces_of_[buffer]) version[p] = newest[buffer];
-            } else if (version[piece] != newest[buffer]) {
-                return {kind::stale, now.which};
-            }
+        return first;
+    }
+    [[nodiscard]] moves_violation copy(const happening& at, versions& now) const {
+        const plan_copy& copy = plan_->copies[at.which];
+        if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) || !is_piece(copy.to, copy.buffer))
+            return {kind::no_such_piece, at.which};
+        if (!lives(copy.from, at.step) || !lives(copy.to, at.step)) return {kind::not_alive, at.which};
+        if (now.of_piece[copy.from] == 0 || copy.size != buffers_[copy.buffer].size)
+            return {kind::no_contents, at.which};
+        now.of_piece[copy.to] = now.of_piece[copy.from];
+        return {};
+    }
+    [[nodiscard]] moves_violation access(const happening& at, versions& now) const {
+        const std::size_t buffer = accesses_[at.which].buffer, piece = plan_->piece_of[at.which];
+        if (!is_piece(piece, buffer)) return {kind::no_such_piece, at.which};
+        if (!lives(piece, at.step)) return {kind::not_alive, at.which};
+        if (at.when == write) {
+            now.of_piece[piece] = ++now.newest[buffer];
+            if (lives_[buffer].size() != 1)
+                for (const std::size_t p : pieces_of_[buffer]) now.of_piece[p] = now.newest[buffer];
+        } else if (now.of_piece[piece] != now.newest[buffer]) {
+            return {kind::stale, at.which};
         }
         return {};
+    }
+    [[nodiscard]] bool lives(std::size_t piece, std::int64_t step) const {
+        return plan_->pieces[piece].live.from <= step && step < plan_->pieces[piece].live.until;
+    }
+    [[nodiscard]] bool is_piece(std::size_t piece, std::size_t buffer) const {
+        return piece < plan_->pieces.size() && plan_->pieces[piece].buffer == buffer;
     }
 
     const memories_problem given_;

@@ -77,9 +77,9 @@ struct pages_violation {
 
 /// Returns the size of the workspace that `validate_pages` needs for `count` pages.
 [[nodiscard]] constexpr plan_space validate_pages_space(const plan_problem& problem, std::uint32_t count) noexcept {
-    std::size_t words = ~std::size_t{0};  // no workspace has this size: the sum wraps
-    (void)checked_add(2 * problem.buffers.size(), std::size_t{count}, words);
-    return {words, 0, 0};
+    std::size_t numbers = ~std::size_t{0};  // no workspace has this size: the sum wraps
+    (void)checked_add(2 * problem.buffers.size(), std::size_t{count}, numbers);
+    return {numbers, 0, 0};
 }
 
 /// Returns the first violation that it finds, or a violation of kind `none` if the assignment is valid.
@@ -105,9 +105,9 @@ struct pages_violation {
         if (has != size / page_size + (size % page_size == 0 ? 0 : 1)) return {wrong_number, i, 0};
     }
 
-    std::uint32_t* const order = workspace.cut_words(buffers.size());
-    std::uint32_t* const scratch = workspace.cut_words(buffers.size());
-    std::uint32_t* const taker = workspace.cut_words(count);  // last buffer of each page
+    std::uint32_t* const order = workspace.cut_u32(buffers.size());
+    std::uint32_t* const scratch = workspace.cut_u32(buffers.size());
+    std::uint32_t* const taker = workspace.cut_u32(count);  // last buffer of each page
     const auto nobody = static_cast<std::uint32_t>(buffers.size());
     for (std::uint32_t page = 0; page != count; ++page) taker[page] = nobody;
     for (std::uint32_t i = 0; i != nobody; ++i) order[i] = i;

@@ -5,8 +5,8 @@
 //     static allot::plan_storage<allot::greedy_space(problem)> memory;   // in static storage, or a constant expression
 //     allot::greedy_plan(problem, bound, offsets, memory, effort);
 //
-//     words   │ first of 32 bits │ second │ third │ … Each call takes its arrays from the front. A later call needs
-//     longs   │ first of 64 bits │ second │ …         none of their contents. One workspace of the largest size
+//     u32     │ first of 32 bits │ second │ third │ … Each call takes its arrays from the front. A later call needs
+//     u64     │ first of 64 bits │ second │ …         none of their contents. One workspace of the largest size
 //     extents │ …                                     therefore serves any number of consecutive calls.
 //
 // Each planning function has a companion that returns the necessary size, such as `bound_space(problem)` for
@@ -44,8 +44,8 @@ struct plan_extent {
 
 /// Size of a workspace: the number of elements of each array.
 struct plan_space {
-    std::size_t words = 0;     ///< Numbers of 32 bits.
-    std::size_t longs = 0;     ///< Numbers of 64 bits.
+    std::size_t u32 = 0;       ///< Numbers of 32 bits.
+    std::size_t u64 = 0;       ///< Numbers of 64 bits.
     std::size_t extents = 0;   ///< Extents.
     std::size_t buffers = 0;   ///< Buffers of a derived problem.
     std::size_t revivals = 0;  ///< Revivals of a derived problem.
@@ -54,13 +54,13 @@ struct plan_space {
 
     /// Returns the size that suffices for either of two calls, one after the other.
     friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
-        return {std::max(a.words, b.words),     std::max(a.longs, b.longs),       std::max(a.extents, b.extents),
+        return {std::max(a.u32, b.u32),         std::max(a.u64, b.u64),           std::max(a.extents, b.extents),
                 std::max(a.buffers, b.buffers), std::max(a.revivals, b.revivals), std::max(a.fixed, b.fixed),
                 std::max(a.pairs, b.pairs)};
     }
     /// Returns the size that suffices for both uses at the same time.
     friend constexpr plan_space operator+(plan_space a, plan_space b) noexcept {
-        return {a.words + b.words,       a.longs + b.longs, a.extents + b.extents, a.buffers + b.buffers,
+        return {a.u32 + b.u32,           a.u64 + b.u64,     a.extents + b.extents, a.buffers + b.buffers,
                 a.revivals + b.revivals, a.fixed + b.fixed, a.pairs + b.pairs};
     }
     /// Compares all members.
@@ -79,8 +79,8 @@ template <class T>
 
 /// Views of the arrays of a workspace.
 struct plan_workspace {
-    std::span<std::uint32_t> words{};    ///< Numbers of 32 bits.
-    std::span<std::uint64_t> longs{};    ///< Numbers of 64 bits.
+    std::span<std::uint32_t> u32{};      ///< Numbers of 32 bits.
+    std::span<std::uint64_t> u64{};      ///< Numbers of 64 bits.
     std::span<plan_extent> extents{};    ///< Extents.
     std::span<plan_buffer> buffers{};    ///< Buffers of a derived problem.
     std::span<plan_revival> revivals{};  ///< Revivals of a derived problem.
@@ -89,17 +89,17 @@ struct plan_workspace {
 
     /// Returns whether each array has at least as many elements as `space`.
     [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {
-        return words.size() >= space.words && longs.size() >= space.longs && extents.size() >= space.extents &&
+        return u32.size() >= space.u32 && u64.size() >= space.u64 && extents.size() >= space.extents &&
                buffers.size() >= space.buffers && revivals.size() >= space.revivals && fixed.size() >= space.fixed &&
                pairs.size() >= space.pairs;
     }
-    /// Removes the first `count` words and returns a pointer to them. Precondition: `words.size() >= count`.
-    [[nodiscard]] constexpr std::uint32_t* cut_words(std::size_t count) noexcept {
-        return detail::cut(words, count).data();
+    /// Removes the first `count` numbers of 32 bits and returns a pointer to them. Precondition: `u32.size() >= count`.
+    [[nodiscard]] constexpr std::uint32_t* cut_u32(std::size_t count) noexcept {
+        return detail::cut(u32, count).data();
     }
-    /// Removes the first `count` longs and returns a pointer to them. Precondition: `longs.size() >= count`.
-    [[nodiscard]] constexpr std::uint64_t* cut_longs(std::size_t count) noexcept {
-        return detail::cut(longs, count).data();
+    /// Removes the first `count` numbers of 64 bits and returns a pointer to them. Precondition: `u64.size() >= count`.
+    [[nodiscard]] constexpr std::uint64_t* cut_u64(std::size_t count) noexcept {
+        return detail::cut(u64, count).data();
     }
 };
 
@@ -108,8 +108,8 @@ class plan_heap {
 public:
     /// Allocates the arrays. Throws the exceptions of the heap, such as `std::bad_alloc`.
     explicit plan_heap(plan_space space)
-        : words_(space.words),
-          longs_(space.longs),
+        : u32_(space.u32),
+          u64_(space.u64),
           extents_(space.extents),
           buffers_(space.buffers),
           revivals_(space.revivals),
@@ -117,12 +117,12 @@ public:
           pairs_(space.pairs) {}
     /// Returns views of the arrays.
     [[nodiscard]] operator plan_workspace() noexcept {
-        return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
+        return {u32_, u64_, extents_, buffers_, revivals_, fixed_, pairs_};
     }
 
 private:
-    std::vector<std::uint32_t> words_;
-    std::vector<std::uint64_t> longs_;
+    std::vector<std::uint32_t> u32_;
+    std::vector<std::uint64_t> u64_;
     std::vector<plan_extent> extents_;
     std::vector<plan_buffer> buffers_;
     std::vector<plan_revival> revivals_;
@@ -136,12 +136,12 @@ class plan_storage {
 public:
     /// Returns views of the arrays.
     [[nodiscard]] constexpr operator plan_workspace() noexcept {
-        return {words_, longs_, extents_, buffers_, revivals_, fixed_, pairs_};
+        return {u32_, u64_, extents_, buffers_, revivals_, fixed_, pairs_};
     }
 
 private:
-    std::array<std::uint32_t, Space.words> words_{};
-    std::array<std::uint64_t, Space.longs> longs_{};
+    std::array<std::uint32_t, Space.u32> u32_{};
+    std::array<std::uint64_t, Space.u64> u64_{};
     std::array<plan_extent, Space.extents> extents_{};
     std::array<plan_buffer, Space.buffers> buffers_{};
     std::array<plan_revival, Space.revivals> revivals_{};

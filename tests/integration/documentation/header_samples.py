@@ -56,6 +56,7 @@ GIVEN = {
     "host/shared_memory.hpp": "int socket = 0;\n",
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
+    "plan/summary.hpp": PROBLEM,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
     "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
                                 "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",

@@ -100,7 +100,7 @@ TEST_CASE("run-time plan: the same on every machine, for any word size and byte 
 
 TEST_CASE("run-time plan: an invalid problem or a small workspace is an error") {
     std::array<allot::plan_place, buffers.size()> places;
-    allot::plan_storage<allot::plan_space{.words = 8, .longs = 8}> small;
+    allot::plan_storage<allot::plan_space{.u32 = 8, .u64 = 8}> small;
     CHECK(allot::plan_into(problem, places, small).error().reason == allot::plan_refusal::workspace_too_small);
     constexpr plan_buffer bad[] = {{.size = 8, .live = {0, 1}, .align = 3}};
     CHECK_FALSE(allot::plan_into({.buffers = bad}, places, small));

@@ -166,7 +166,7 @@ TEST_CASE("bound: rejects an invalid problem with a reason") {
     CHECK(spoilt([](auto& bad) { bad.reserved = {{0, 8}, {highest, 1}}; }) == allot::plan_error{wraps, 1});
     const allot::plan_problem problem = good;
     allot::plan_space space = allot::bound_space(problem);
-    --space.words;
+    --space.u32;
     allot::plan_heap small{space};
     CHECK(allot::bound_of(problem, small).error().reason == workspace_too_small);
 }

@@ -113,9 +113,8 @@ private:
     void searches() {
         if (!problem_.together.empty()) return;  // `plan` searches these
         const auto counts = allot::detail::search_counts::of(problem_, 64);
-        wide_.resize(counts.wide());
-        narrow_.resize(counts.narrow());
-        allot::detail::packing_search search{problem_, {{wide_, narrow_}, 64}};
+        allot::plan_heap arrays{counts.space()};
+        allot::detail::packing_search search{problem_, {arrays, 64}};
         claim(search.bound() <= lowest_, "the search's bound above the lowest plan");
         std::vector<std::uint64_t> offsets(problem_.buffers.size());
         for (const std::uint64_t height : {lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 2}) {
@@ -149,7 +148,7 @@ private:
         for (std::uint64_t changes = draw(3); changes-- != 0;) {
             allot::plan_place& place = places[draw.index(places.size())];
             switch (draw(4)) {
-                case 0: place = allot::unplaced; break;
+                case 0: place = allot::no_place; break;
                 case 1: place.size += 1; break;
                 case 2: place.offset = draw(16); break;
                 default: places.resize(places.size() - (places.size() > 1)); break;
@@ -165,7 +164,7 @@ private:
         for (std::size_t i = 0; i != places.size(); ++i) {
             homes.at[i] = places[i].offset;
             homes.counts[i] = places[i].size == problem_.buffers[i].size &&
-                              places[i].offset != allot::unplaced.offset && may_stay(i, places[i].offset);
+                              places[i].offset != allot::no_place.offset && may_stay(i, places[i].offset);
             others += homes.counts[i];
         }
         if (!made) {
@@ -195,8 +194,7 @@ private:
     std::uint64_t lowest_ = 0;
     bool tried_ = false;
     std::string wrong_;
-    std::vector<std::uint64_t> offsets_, wide_;
-    std::vector<std::uint32_t> narrow_;
+    std::vector<std::uint64_t> offsets_;
 };
 
 }  // namespace

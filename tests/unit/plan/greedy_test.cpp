@@ -150,11 +150,11 @@ TEST_CASE("greedy: the plan is equal at compile time and run time with any works
     const allot::plan_problem problem = owner;
     const plan first = checked_plan(problem);
     const allot::plan_space space = allot::detail::greedy_space(problem);
-    std::vector<std::uint32_t> words(space.words, 0xDEAD'BEEF);
-    std::vector<std::uint64_t> longs(space.longs, highest - 7), offsets(300);
+    std::vector<std::uint32_t> u32(space.u32, 0xDEAD'BEEF);
+    std::vector<std::uint64_t> u64(space.u64, highest - 7), offsets(300);
     std::vector<allot::plan_extent> extents(space.extents, {1, highest, 3, 4, 5});
     const auto again =
-        allot::detail::greedy_plan(problem, {.bytes = first.bound}, offsets, {words, longs, extents}, {5'000});
+        allot::detail::greedy_plan(problem, {.bytes = first.bound}, offsets, {u32, u64, extents}, {5'000});
     REQUIRE(again);
     CHECK(offsets == first.offsets);
 }
@@ -167,8 +167,7 @@ TEST_CASE("gaps: in the order of a skyline no buffer is higher than with the sky
         const std::size_t count = problem.buffers.size();
         const allot::plan_space a = allot::detail::skyline::space(count, count),
                                 b = allot::detail::gaps::space(problem);
-        allot::plan_heap memory{
-            {a.words + b.words, a.longs + b.longs + allot::detail::timeline::space(count).longs, b.extents}};
+        allot::plan_heap memory{{a.u32 + b.u32, a.u64 + b.u64 + allot::detail::timeline::space(count).u64, b.extents}};
         allot::plan_workspace workspace = memory;
         const allot::detail::timeline time{problem, workspace};
         allot::detail::skyline skyline{problem, time, workspace};
@@ -224,11 +223,10 @@ TEST_CASE("greedy: rejects problems that cannot be planned") {
 
     const allot::plan_problem view = problem;
     const allot::plan_space space = allot::detail::greedy_space(view);
-    allot::plan_heap words{{space.words - 1, space.longs, space.extents}},
-        longs{{space.words, space.longs - 1, space.extents}}, extents{{space.words, space.longs, space.extents - 1}},
-        right{space};
+    allot::plan_heap u32{{space.u32 - 1, space.u64, space.extents}}, u64{{space.u32, space.u64 - 1, space.extents}},
+        extents{{space.u32, space.u64, space.extents - 1}}, right{space};
     std::vector<std::uint64_t> offsets(4);
-    for (allot::plan_heap* small : {&words, &longs, &extents})
+    for (allot::plan_heap* small : {&u32, &u64, &extents})
         CHECK(allot::detail::greedy_plan(view, {}, offsets, *small).error().reason == workspace_too_small);
     CHECK(allot::detail::greedy_plan(view, {}, std::span{offsets}.first(3), right).error().reason ==
           workspace_too_small);

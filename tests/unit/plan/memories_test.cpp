@@ -325,12 +325,12 @@ TEST_CASE("spill: the workspace of space_of_memories suffices for any search_at_
         const allot::memories_options options{.effort = 2000, .search_at_most = search_at_most, .remember = 1 << 12};
         const allot::plan_space space = allot::space_of_memories(problem, options);
         constexpr std::size_t guard = 1 << 14;
-        std::vector<std::uint32_t> words(space.words + guard, 77);
-        std::vector<std::uint64_t> longs(space.longs + guard, 77);
+        std::vector<std::uint32_t> u32(space.u32 + guard, 77);
+        std::vector<std::uint64_t> u64(space.u64 + guard, 77);
         allot::plan_heap heap{space};
         allot::plan_workspace workspace = heap;
-        workspace.words = std::span{words}.first(space.words);
-        workspace.longs = std::span{longs}.first(space.longs);
+        workspace.u32 = std::span{u32}.first(space.u32);
+        workspace.u64 = std::span{u64}.first(space.u64);
         std::vector<memory_place> places(70);
         std::vector<allot::memory_needs> needs(2);
         REQUIRE(allot::plan_memories_into(problem, places, needs, workspace, options));
@@ -339,8 +339,8 @@ TEST_CASE("spill: the workspace of space_of_memories suffices for any search_at_
                                [](auto n) { return n != 77; });
         };
         CAPTURE(search_at_most);
-        CHECK_FALSE(is_touched(words, space.words));
-        CHECK_FALSE(is_touched(longs, space.longs));
+        CHECK_FALSE(is_touched(u32, space.u32));
+        CHECK_FALSE(is_touched(u64, space.u64));
     }
 }
 

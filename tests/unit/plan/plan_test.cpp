@@ -222,9 +222,9 @@ TEST_CASE("plan: a buffer without bytes is apart from nothing") {
     const auto made = allot::plan({.buffers = buffers, .apart = none}, {.capacity = 6});
     REQUIRE(made);
     CHECK(made->status == plan_status::optimal);
-    std::vector<std::uint64_t> wide(1000), offsets(3);
-    std::vector<std::uint32_t> narrow(1000);
-    allot::detail::packing_search search{{.buffers = buffers, .apart = none}, {{wide, narrow}, 0}};
+    std::vector<std::uint64_t> offsets(3);
+    allot::plan_heap arrays{{.u32 = 1000, .u64 = 1000}};
+    allot::detail::packing_search search{{.buffers = buffers, .apart = none}, {arrays, 0}};
     CHECK(search.find(6, offsets, 100).answer == allot::detail::search_answer::found);
     // The same holds for a buffer without bytes that is together with another buffer.
     const auto both = allot::plan({.buffers = buffers, .together = none, .apart = none});
@@ -237,9 +237,9 @@ TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
         {.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
     const allot::plan_fixed fixed[] = {{0, 9}};
     const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
-    std::vector<std::uint64_t> wide(1000), offsets(3);
-    std::vector<std::uint32_t> narrow(1000);
-    allot::detail::packing_search search{problem, {{wide, narrow}, 0}};
+    std::vector<std::uint64_t> offsets(3);
+    allot::plan_heap arrays{{.u32 = 1000, .u64 = 1000}};
+    allot::detail::packing_search search{problem, {arrays, 0}};
     CHECK(search.bound() == 6);
     const auto found = search.find(6, offsets, 100);
     CHECK(found.answer == allot::detail::search_answer::found);

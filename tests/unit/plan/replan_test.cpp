@@ -33,7 +33,7 @@ std::size_t count_moved(const allot::plan_problem& problem, const std::vector<pl
                         const std::vector<plan_place>& after) {
     std::size_t moved = 0;
     for (std::size_t i = 0; i != before.size(); ++i)
-        moved += before[i].offset != allot::unplaced.offset && before[i].size == problem.buffers[i].size &&
+        moved += before[i].offset != allot::no_place.offset && before[i].size == problem.buffers[i].size &&
                  before[i].offset != after[i].offset;
     return moved;
 }
@@ -57,7 +57,7 @@ std::uint64_t lowest_of_all(const owner& problem, const std::vector<plan_place>&
     const std::size_t count = problem.buffers.size();
     std::vector<bool> is_other(count);
     for (std::size_t i = 0; i != count; ++i)
-        is_other[i] = before[i].offset != allot::unplaced.offset && before[i].size == problem.buffers[i].size;
+        is_other[i] = before[i].offset != allot::no_place.offset && before[i].size == problem.buffers[i].size;
     std::uint64_t lowest = UINT64_MAX;
     for (std::uint32_t set = 0; set != 1u << count; ++set) {
         owner fixed = problem;
@@ -89,10 +89,10 @@ change changed(owner problem, std::uint64_t seed) {
     for (std::uint64_t times = 1 + draw(3); times-- != 0;) {
         const std::size_t i = draw.index(now.before.size());
         if (const std::uint64_t what = draw(3); what == 0) now.problem.buffers[i].size += 1 + draw(20);
-        else if (what == 1) now.before[i] = allot::unplaced;
+        else if (what == 1) now.before[i] = allot::no_place;
         else
             now.problem.buffers[i].live.until += 1 + static_cast<std::int64_t>(draw(3)),
-                now.before[i] = allot::unplaced;
+                now.before[i] = allot::no_place;
     }
     return now;
 }
@@ -204,7 +204,7 @@ TEST_CASE("replan: known cases") {
     CHECK(one->places[1].offset == 8);
     // 3 is marked as changed.
     std::vector<plan_place> told = four_places;
-    told[3] = allot::unplaced;
+    told[3] = allot::no_place;
     const auto free = replan(problem, told, 0);
     REQUIRE(free);
     CHECK(free->moved == 0);
@@ -306,7 +306,7 @@ TEST_CASE("replan: plans from scratch if all buffers may move and is then never 
     problem.reserved = {{5, 1}};
     problem.fixed = {{2, 0}};
     // One buffer is fixed, one is misaligned, and one overlaps the reserved byte.
-    const std::vector<plan_place> before{allot::unplaced, allot::unplaced, {0, 2}, {3, 1}, {5, 1}};
+    const std::vector<plan_place> before{allot::no_place, allot::no_place, {0, 2}, {3, 1}, {5, 1}};
     const auto quickly = replan(problem, before, 0, {.capacity = 8, .effort = 0});
     REQUIRE(quickly);
     CHECK(quickly->status == plan_status::out_of_budget);

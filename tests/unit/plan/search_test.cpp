@@ -105,15 +105,15 @@ class search_arrays {
 public:
     search_arrays(const plan_problem& problem, std::size_t memo) : memo_{memo} {
         const auto counts = allot::detail::search_counts::of(problem, memo);
-        wide_.resize(counts.wide());
-        narrow_.resize(counts.narrow());
+        u32_.resize(counts.space().u32);
+        u64_.resize(counts.space().u64);
     }
-    allot::detail::search_workspace workspace() { return {{wide_, narrow_}, memo_}; }
+    allot::detail::search_workspace workspace() { return {{u32_, u64_}, memo_}; }
 
 private:
     std::size_t memo_;
-    std::vector<std::uint64_t> wide_;
-    std::vector<std::uint32_t> narrow_;
+    std::vector<std::uint32_t> u32_;
+    std::vector<std::uint64_t> u64_;
 };
 planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000,
              std::size_t memo = 1024) {
@@ -467,10 +467,9 @@ static_assert(compiled<5, searched_to_fit>.peak == 14);
 // What the greedy plans of these would have hidden: a question to the search alone.
 constexpr search_answer answer_of(const instance& problem, std::uint64_t capacity) {
     constexpr allot::detail::search_counts counts{{.buffers = 6, .lifetimes = 6}, 0, 16};
-    std::array<std::uint64_t, counts.wide()> wide{};
-    std::array<std::uint32_t, counts.narrow()> narrow{};
+    allot::plan_storage<counts.space()> arrays;
     std::array<std::uint64_t, 6> offsets{};
-    packing_search search{problem.view(), {{wide, narrow}, counts.memo}};
+    packing_search search{problem.view(), {arrays, counts.memo}};
     return search.find(capacity, std::span{offsets}.first(problem.count), 10'000).answer;
 }
 static_assert(answer_of(instances[0], 6) == search_answer::found);

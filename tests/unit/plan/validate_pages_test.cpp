@@ -158,7 +158,7 @@ TEST_CASE("validate_pages: reports invalid and unsupported problems and missing 
 
     const allot::plan_problem view = problem;
     allot::plan_space space = allot::validate_pages_space(view, 4);
-    --space.words;
+    --space.u32;
     allot::plan_heap small{space};
     CHECK(allot::validate_pages(view, 64, right.first, right.pages, 4, small).kind == kind::workspace_too_small);
     CHECK(allot::validate_pages(view, 64, right.first, right.pages, ~std::uint32_t{0}, small).kind ==

@@ -145,8 +145,8 @@ TEST_CASE("validate: reports invalid problems and missing offsets and a small wo
     const allot::plan_problem view = problem;
     for (const allot::plan_space less : {allot::plan_space{1, 0, 0}, allot::plan_space{0, 1, 0}}) {
         allot::plan_space space = allot::validate_space(view);
-        space.words -= less.words;
-        space.longs -= less.longs;
+        space.u32 -= less.u32;
+        space.u64 -= less.u64;
         allot::plan_heap memory{space};
         CHECK(allot::validate(view, std::vector<std::uint64_t>(2), 100, memory).kind == kind::workspace_too_small);
     }

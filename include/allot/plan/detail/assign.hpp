@@ -29,8 +29,7 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size();
         const search_counts counts{{buffers, most_lives(problem), problem.apart.size()}, 0, remember};
-        return plan_space{.words = 3 * buffers + counts.narrow(), .longs = 4 * buffers + 1 + counts.wide()} +
-               problem_part::space(problem);
+        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers + 1} + counts.space() + problem_part::space(problem);
     }
 
     /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), and its size times its uses.
@@ -47,13 +46,13 @@ public:
           facts_{facts},
           remember_{remember},
           part_{problem, sizes, workspace} {
-        order_ = workspace.cut_words(buffers_.size());
-        memory_ = workspace.cut_words(buffers_.size());
-        std::uint32_t* const scratch = workspace.cut_words(buffers_.size());
-        offset_ = workspace.cut_longs(buffers_.size());
-        trial_ = workspace.cut_longs(buffers_.size());
-        paid_ = workspace.cut_longs(buffers_.size());
-        rest_ = workspace.cut_longs(buffers_.size() + 1);
+        order_ = workspace.cut_u32(buffers_.size());
+        memory_ = workspace.cut_u32(buffers_.size());
+        std::uint32_t* const scratch = workspace.cut_u32(buffers_.size());
+        offset_ = workspace.cut_u64(buffers_.size());
+        trial_ = workspace.cut_u64(buffers_.size());
+        paid_ = workspace.cut_u64(buffers_.size());
+        rest_ = workspace.cut_u64(buffers_.size() + 1);
         workspace_ = workspace;
         for (std::uint32_t i = 0; i != buffers_.size(); ++i)
             if (buffers_[i].size != 0) order_[count_++] = i;
@@ -142,9 +141,7 @@ private:
             ++count;
         });
         const plan_problem problem = part_.problem();
-        const search_counts counts = search_counts::of(problem, remember_);
-        const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
-        packing_search search{problem, {arrays, remember_}, part_.sizes()};
+        packing_search search{problem, {workspace_, remember_}, part_.sizes()};
         const search_result found = search.find(memories_[memory].capacity, {trial_, count}, effort, stop);
         spent += 1 + count / 2 + found.nodes;
         if (found.answer == search_answer::infeasible) return false;

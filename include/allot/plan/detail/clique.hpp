@@ -40,17 +40,17 @@ public:
                             plan_workspace workspace) noexcept
         : problem_{&problem}, count_{static_cast<std::uint32_t>(problem.buffers.size())} {
         const std::size_t lives = count_ + problem.revivals.size();
-        first_life_ = workspace.cut_words(count_ + 1);
-        life_ = workspace.cut_words(lives);
-        first_apart_ = workspace.cut_words(count_ + 1);
-        apart_ = workspace.cut_words(2 * problem.apart.size());
-        begin_ = workspace.cut_words(count_);
-        next_ = workspace.cut_words(count_);
-        end_ = workspace.cut_words(count_);
-        candidates_ = workspace.cut_words(lists * count_);
-        weight_ = workspace.cut_longs(count_);
-        sum_ = workspace.cut_longs(count_);
-        rest_ = workspace.cut_longs(count_);
+        first_life_ = workspace.cut_u32(count_ + 1);
+        life_ = workspace.cut_u32(lives);
+        first_apart_ = workspace.cut_u32(count_ + 1);
+        apart_ = workspace.cut_u32(2 * problem.apart.size());
+        begin_ = workspace.cut_u32(count_);
+        next_ = workspace.cut_u32(count_);
+        end_ = workspace.cut_u32(count_);
+        candidates_ = workspace.cut_u32(lists * count_);
+        weight_ = workspace.cut_u64(count_);
+        sum_ = workspace.cut_u64(count_);
+        rest_ = workspace.cut_u64(count_);
 
         for (std::size_t i = 0; i <= count_; ++i) {
             first_life_[i] = i < count_ ? 1 : 0;

@@ -33,8 +33,8 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space all = gaps::space(problem);
-        all.words += 10 * buffers;
-        all.longs += buffers + timeline::space(lifetimes).longs;
+        all.u32 += 10 * buffers;
+        all.u64 += buffers + timeline::space(lifetimes).u64;
         return all;
     }
 
@@ -46,10 +46,10 @@ public:
           count_{static_cast<std::uint32_t>(problem.buffers.size())},
           home_{home},
           cost_{cost},
-          offsets_{workspace.cut_longs(count_)} {
+          offsets_{workspace.cut_u64(count_)} {
         for (auto* array : {&by_end_, &waiting_, &always_out_, &touched_, &scratch_, &state_, &is_touched_, &penalty_,
                             &stamp_, &key_})
-            *array = workspace.cut_words(count_);
+            *array = workspace.cut_u32(count_);
         const timeline time{problem, workspace};
         gaps_ = gaps{problem, sizes, time, offsets_, workspace};
     }

@@ -35,12 +35,12 @@ public:
                                                     std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space own;
-        own.words = 2 * buffers;
-        own.longs = buffers;
+        own.u32 = 2 * buffers;
+        own.u64 = buffers;
         plan_space work = max(greedy_space(problem), bound_space(problem));
         if (is_searched) {
             const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
-            work = max(work, plan_space{.words = counts.narrow(), .longs = counts.wide()});
+            work = max(work, counts.space());
         }
         return own + problem_part::space(problem) + fill_candidates::space(buffers) +
                fill_holes::space(buffers, lifetimes + problem.apart.size(), !problem.together.empty()) +
@@ -48,7 +48,7 @@ public:
     }
 
     /// `sizes` and `where` describe the same problem.
-    constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const live_sections& where,
+    constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const section_tree& where,
                           prices& price, plan_workspace& workspace, bool is_searched, std::size_t remember) noexcept
         : buffers_{problem.buffers.size()},
           price_{&price},
@@ -58,9 +58,9 @@ public:
           plan_{candidates_, problem.buffers.size(), workspace},
           choice_{candidates_, problem.buffers.size(), workspace},
           part_{problem, sizes, workspace} {
-        kept_ = workspace.cut_words(buffers_);
-        packed_ = workspace.cut_words(buffers_);
-        trial_ = workspace.cut_longs(buffers_);
+        kept_ = workspace.cut_u32(buffers_);
+        packed_ = workspace.cut_u32(buffers_);
+        trial_ = workspace.cut_u64(buffers_);
         workspace_ = workspace;
     }
     memory_fill(const memory_fill&) = delete;  // its parts refer to each other
@@ -143,9 +143,7 @@ private:
         constexpr std::uint64_t patience = 2000;
         if (choice_.worth() <= plan_.worth()) return false;
         const plan_problem chosen = problem_of(choice_.chosen());
-        const search_counts counts = search_counts::of(chosen, remember_);
-        const plan_arrays arrays{workspace_.longs.first(counts.wide()), workspace_.words.first(counts.narrow())};
-        packing_search search{chosen, {arrays, remember_}, part_.sizes()};
+        packing_search search{chosen, {workspace_, remember_}, part_.sizes()};
         const search_result found =
             search.find(candidates_.capacity(), {trial_, packed_count_}, std::min(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;

@@ -38,16 +38,16 @@ public:
     static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
-        return {.words = 7 * buffers, .longs = buffers};
+        return {.u32 = 7 * buffers, .u64 = buffers};
     }
 
-    constexpr fill_candidates(const plan_problem& problem, const live_sections& where,
+    constexpr fill_candidates(const plan_problem& problem, const section_tree& where,
                               plan_workspace& workspace) noexcept
         : buffers_{problem.buffers}, where_{&where} {
         const std::size_t buffers = problem.buffers.size();
         for (auto* array : {&list_, &order_, &scratch_, &removed_, &share_, &key_, &rank_})
-            *array = workspace.cut_words(buffers);
-        fixed_ = workspace.cut_longs(buffers);
+            *array = workspace.cut_u32(buffers);
+        fixed_ = workspace.cut_u64(buffers);
         for (std::size_t i = 0; i != buffers; ++i) fixed_[i] = nowhere;
         for (const plan_fixed& fixed : problem.fixed) fixed_[fixed.buffer] = fixed.offset;
     }
@@ -93,7 +93,7 @@ public:
     /// The largest alignment of the candidates and of the memory.
     [[nodiscard]] constexpr std::uint64_t widest() const noexcept { return widest_; }
     [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return capacity_; }
-    [[nodiscard]] constexpr const live_sections& where() const noexcept { return *where_; }
+    [[nodiscard]] constexpr const section_tree& where() const noexcept { return *where_; }
 
     /// Returns the largest size that the buffer has in any section.
     [[nodiscard]] constexpr std::uint64_t size(std::uint32_t buffer) const noexcept { return buffers_[buffer].size; }
@@ -183,7 +183,7 @@ public:
 
 private:
     std::span<const plan_buffer> buffers_;
-    const live_sections* where_;
+    const section_tree* where_;
     fill_values values_{};
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, worth_ = 0;
     std::size_t count_ = 0;

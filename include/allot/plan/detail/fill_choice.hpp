@@ -22,12 +22,12 @@ namespace detail {
 class fill_choice {
 public:
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
-        return plan_space{.words = buffers} + section_loads::space(sections);
+        return plan_space{.u32 = buffers} + section_loads::space(sections);
     }
 
     constexpr fill_choice(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
         : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
-        chosen_ = workspace.cut_words(buffers);
+        chosen_ = workspace.cut_u32(buffers);
     }
 
     constexpr void begin() noexcept {
@@ -80,7 +80,7 @@ public:
             choose(buffer, false);
             candidates_->widen(around, buffer);
         };
-        const live_sections& where = candidates_->where();
+        const section_tree& where = candidates_->where();
         const auto may_leave = [&](std::uint32_t i) { return chosen_[i] != 0 && !candidates_->is_fixed(i); };
         where.each_living(ruined.where.from, ruined.where.until, [&](std::uint32_t i) {
             if (may_leave(i) && candidates_->below(4) >= spared) take_out(i);

@@ -28,20 +28,20 @@ public:
 
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
                                                     bool has_sizes) noexcept {
-        const plan_space own{.words = 2 * buffers, .longs = 2 * buffers}, met{.words = buffers, .longs = 2 * buffers};
+        const plan_space own{.u32 = 2 * buffers, .u64 = 2 * buffers}, met{.u32 = buffers, .u64 = 2 * buffers};
         return own + section_loads::space(sections) + (has_sizes ? met : plan_space{});
     }
 
     constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
         : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
-        placed_ = workspace.cut_words(buffers);
-        at_ = workspace.cut_words(buffers);
-        offset_ = workspace.cut_longs(buffers);
-        kept_offset_ = workspace.cut_longs(buffers);
+        placed_ = workspace.cut_u32(buffers);
+        at_ = workspace.cut_u32(buffers);
+        offset_ = workspace.cut_u64(buffers);
+        kept_offset_ = workspace.cut_u64(buffers);
         if (!candidates.where().has_sizes()) return;
-        met_ = workspace.cut_words(buffers);
-        met_begin_ = workspace.cut_longs(buffers);
-        met_end_ = workspace.cut_longs(buffers);
+        met_ = workspace.cut_u32(buffers);
+        met_begin_ = workspace.cut_u64(buffers);
+        met_end_ = workspace.cut_u64(buffers);
     }
 
     /// Removes all buffers, then places the fixed ones.
@@ -197,7 +197,7 @@ private:
     /// Collects the visited buffers that must not share a byte with `buffer`, and returns their number. As in `gaps`,
     /// the offset of a buffer is raised by the difference where `buffer` is smaller beside it than its maximum.
     [[nodiscard]] constexpr std::size_t meet(std::uint32_t buffer) noexcept {
-        const live_sections& where = candidates_->where();
+        const section_tree& where = candidates_->where();
         std::size_t count = 0;
         for (std::size_t i = 0; i != near_; ++i) {
             const std::uint32_t other = at_[i];

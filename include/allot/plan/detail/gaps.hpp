@@ -49,16 +49,16 @@ public:
                    plan_workspace& workspace) noexcept
         : problem_{&problem}, sizes_{sizes}, buffers_{problem.buffers.data()}, offsets_{offsets}, ranks_{time.ranks()} {
         const std::size_t count = problem.buffers.size(), lifetimes = count + problem.revivals.size();
-        placed_ = workspace.cut_words(count + 1);
-        first_lifetime_ = workspace.cut_words(count + 1);
-        first_apart_ = workspace.cut_words(count + 1);
-        from_ = workspace.cut_words(lifetimes);
-        until_ = workspace.cut_words(lifetimes);
-        size_ = workspace.cut_longs(lifetimes);
-        block_ = workspace.cut_words(lifetimes + 2);
-        begin_ = workspace.cut_words(lifetimes + 2);
-        end_ = workspace.cut_words(lifetimes + 2);
-        apart_ = workspace.cut_words(2 * problem.apart.size());
+        placed_ = workspace.cut_u32(count + 1);
+        first_lifetime_ = workspace.cut_u32(count + 1);
+        first_apart_ = workspace.cut_u32(count + 1);
+        from_ = workspace.cut_u32(lifetimes);
+        until_ = workspace.cut_u32(lifetimes);
+        size_ = workspace.cut_u64(lifetimes);
+        block_ = workspace.cut_u32(lifetimes + 2);
+        begin_ = workspace.cut_u32(lifetimes + 2);
+        end_ = workspace.cut_u32(lifetimes + 2);
+        apart_ = workspace.cut_u32(2 * problem.apart.size());
         met_ = workspace.extents.data();
         const std::size_t met = lifetimes + problem.reserved.size() + problem.apart.size();
         scratch_ = met_ + met;

@@ -77,11 +77,11 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size(), lifetimes = most_lives(problem);
         plan_space all = skyline::space(buffers, lifetimes);
-        all.words += buffers;
-        all.longs += buffers + timeline::space(lifetimes).longs;
+        all.u32 += buffers;
+        all.u64 += buffers + timeline::space(lifetimes).u64;
         if (only_sizes_and_lifetimes(problem)) return all;
         const plan_space more = gaps::space(problem);
-        return {all.words + more.words, all.longs + more.longs, more.extents};
+        return {all.u32 + more.u32, all.u64 + more.u64, more.extents};
     }
 
     constexpr greedy(const plan_problem& problem, const plan_sizes& sizes, std::uint64_t bound, std::uint64_t* offsets,
@@ -91,8 +91,8 @@ public:
           bound_{bound},
           simple_{only_sizes_and_lifetimes(problem)},
           lowest_{offsets},
-          offsets_{workspace.cut_longs(all_)},
-          learnt_{workspace.cut_words(all_)},
+          offsets_{workspace.cut_u64(all_)},
+          learnt_{workspace.cut_u32(all_)},
           time_{problem, workspace},
           skyline_{problem, time_, workspace} {
         if (!simple_) gaps_ = gaps{problem, sizes, time_, offsets_, workspace};

@@ -21,13 +21,13 @@ namespace detail {
 class section_loads {
 public:
     [[nodiscard]] static constexpr plan_space space(std::size_t sections) noexcept {
-        return {.longs = 4 * std::bit_ceil(sections + 1)};
+        return {.u64 = 4 * std::bit_ceil(sections + 1)};
     }
 
     constexpr section_loads(std::size_t sections, plan_workspace& workspace) noexcept
         : leaves_{std::bit_ceil(sections + 1)},
-          most_{workspace.cut_longs(2 * leaves_)},
-          added_{workspace.cut_longs(2 * leaves_)} {}
+          most_{workspace.cut_u64(2 * leaves_)},
+          added_{workspace.cut_u64(2 * leaves_)} {}
 
     constexpr void clear() noexcept {
         for (std::size_t node = 0; node != 2 * leaves_; ++node) most_[node] = added_[node] = 0;

@@ -24,8 +24,8 @@ namespace detail {
     if (problem.together.empty()) return {};
     plan_space space;
     const std::size_t lives = problem.buffers.size() + problem.revivals.size();
-    space.words = problem.buffers.size() + 2 * lives;
-    space.longs = problem.buffers.size() + detail::most_lives(problem) + 2 * problem.apart.size();
+    space.u32 = problem.buffers.size() + 2 * lives;
+    space.u64 = problem.buffers.size() + detail::most_lives(problem) + 2 * problem.apart.size();
     space.buffers = problem.buffers.size();
     space.revivals = detail::most_lives(problem);
     space.fixed = problem.fixed.size();
@@ -51,6 +51,181 @@ struct merged_problem {
     }
 };
 
+/// Implementation of `merge_together` for a valid problem with `together`.
+class buffer_merger {
+public:
+    constexpr buffer_merger(const plan_problem& problem, plan_workspace& workspace) noexcept
+        : problem_{&problem},
+          count_{problem.buffers.size()},
+          lives_{count_ + problem.revivals.size()},
+          became_{workspace.cut_u32(count_)},
+          order_{workspace.cut_u32(lives_)},
+          scratch_{workspace.cut_u32(lives_)},
+          until_{workspace.cut_u64(count_)},
+          life_size_{workspace.cut_u64(most_lives(problem))},
+          apart_size_{workspace.cut_u64(2 * problem.apart.size())},
+          buffers_{cut(workspace.buffers, count_)},
+          revivals_{cut(workspace.revivals, most_lives(problem))},
+          fixed_{cut(workspace.fixed, problem.fixed.size())},
+          apart_{cut(workspace.pairs, problem.apart.size())} {}
+
+    /// Merges all groups and returns the first error.
+    [[nodiscard]] constexpr plan_error run() noexcept {
+        find_groups();
+        number_groups();
+        if (const plan_error error = sort_lives(); error.reason != plan_refusal::none) return error;
+        for (std::size_t next = 0; next != lives_;) next = merge_lives(next);
+        if (const plan_error error = merge_fixed(); error.reason != plan_refusal::none) return error;
+        return merge_apart();
+    }
+    [[nodiscard]] constexpr merged_problem merged() const noexcept {
+        return {
+            {buffers_.first(groups_), revivals_.first(revived_), fixed_, {}, apart_.first(pairs_), problem_->reserved},
+            {became_, count_}};
+    }
+    [[nodiscard]] constexpr plan_sizes sizes() const noexcept {
+        if (!sized_) return {};
+        return {{life_size_, groups_ + revived_}, {apart_size_, 2 * pairs_}};
+    }
+
+private:
+    /// Finds disjoint sets: each buffer points to a smaller index of its group, and the smallest index to itself.
+    constexpr void find_groups() noexcept {
+        for (std::size_t i = 0; i != count_; ++i) became_[i] = static_cast<std::uint32_t>(i);
+        const auto root = [&](std::size_t of) {
+            while (became_[of] != of) {
+                became_[of] = became_[became_[of]];
+                of = became_[of];
+            }
+            return of;
+        };
+        for (const plan_pair& pair : problem_->together) {
+            const std::size_t a = root(pair.first), b = root(pair.second);
+            became_[std::max(a, b)] = static_cast<std::uint32_t>(std::min(a, b));
+        }
+    }
+    /// Numbers groups in the order of their smallest buffers, so that a root has its number before it is read.
+    constexpr void number_groups() noexcept {
+        for (std::size_t i = 0; i != count_; ++i) {
+            const plan_buffer& buffer = problem_->buffers[i];
+            if (became_[i] == i) {
+                buffers_[groups_] = {buffer.size, {}, buffer.align};
+                became_[i] = groups_++;
+            } else {
+                became_[i] = became_[became_[i]];
+                plan_buffer& group = buffers_[became_[i]];
+                group.size = std::max(group.size, buffer.size);
+                group.align = std::max(group.align, buffer.align);
+            }
+        }
+    }
+    /// Sorts the lifetimes by group, and in each group by their first steps.
+    [[nodiscard]] constexpr plan_error sort_lives() noexcept {
+        for (std::size_t i = 0; i != lives_; ++i) order_[i] = static_cast<std::uint32_t>(i);
+        sort_by(order_, scratch_, lives_, [&](std::uint32_t i) { return ordered(live(i).from); });
+        for (std::size_t i = 0; i != count_; ++i) until_[i] = 0;
+        for (std::size_t i = 0; i != lives_; ++i) {
+            std::uint64_t& end = until_[buffer_of(order_[i])];
+            if (ordered(live(order_[i]).from) < end) return {plan_refusal::overlapping_lifetimes, buffer_of(order_[i])};
+            end = ordered(live(order_[i]).until);
+        }
+        sort_by(order_, scratch_, lives_, [&](std::uint32_t i) { return std::uint64_t{group_of(i)}; });
+        return {};
+    }
+    /// Sweeps over the lifetimes of the group that begins at position `next`, and returns the position after it. A heap
+    /// holds the live buffers. Its front is the largest and gives the size of the group.
+    [[nodiscard]] constexpr std::size_t merge_lives(std::size_t next) noexcept {
+        std::uint32_t* const heap = scratch_;
+        const auto is_smaller = [&](std::uint32_t a, std::uint32_t b) { return size_of(a) < size_of(b); };
+        const std::uint32_t group = group_of(order_[next]);
+        const auto begins = [&] { return next != lives_ && group_of(order_[next]) == group; };
+        lifetime* last = nullptr;  // last lifetime of the group so far, and its size
+        std::uint64_t last_size = 0;
+        std::int64_t now = 0;
+        for (std::size_t living = 0; living != 0 || begins();) {
+            if (living == 0) now = live(order_[next]).from;
+            for (; begins() && live(order_[next]).from <= now; ++next) {
+                heap[living++] = order_[next];
+                std::push_heap(heap, heap + living, is_smaller);
+            }
+            lifetime piece{now, live(heap[0]).until};
+            if (begins()) piece.until = std::min(piece.until, live(order_[next]).from);
+            const std::uint64_t size = size_of(heap[0]);
+            if (last != nullptr && last->until == now && last_size == size) {
+                last->until = piece.until;
+            } else if (size != 0 || buffers_[group].size == 0) {
+                last = add_life(group, piece, size, last == nullptr);
+                last_size = size;
+            }
+            now = piece.until;
+            for (; living != 0 && live(heap[0]).until <= now; --living) std::pop_heap(heap, heap + living, is_smaller);
+        }
+        return next;
+    }
+    constexpr lifetime* add_life(std::uint32_t group, lifetime piece, std::uint64_t size, bool is_first) noexcept {
+        sized_ = sized_ || size != buffers_[group].size;
+        if (is_first) {
+            life_size_[group] = size;
+            buffers_[group].live = piece;
+            return &buffers_[group].live;
+        }
+        life_size_[groups_ + revived_] = size;
+        revivals_[revived_] = {group, piece};
+        return &revivals_[revived_++].live;
+    }
+
+    [[nodiscard]] constexpr plan_error merge_fixed() noexcept {
+        for (std::size_t i = 0; i != fixed_.size(); ++i) {
+            const plan_fixed& given = problem_->fixed[i];
+            fixed_[i] = {became_[given.buffer], given.offset};
+            const plan_buffer& group = buffers_[fixed_[i].buffer];
+            if (given.offset % group.align != 0) return {plan_refusal::fixed_misaligned, given.buffer};
+            if (group.size > ~std::uint64_t{0} - given.offset) return {plan_refusal::wraps, given.buffer};
+        }
+        return {};
+    }
+    [[nodiscard]] constexpr plan_error merge_apart() noexcept {
+        for (const plan_pair& pair : problem_->apart) {
+            const std::uint64_t first = problem_->buffers[pair.first].size;
+            const std::uint64_t second = problem_->buffers[pair.second].size;
+            if (first == 0 || second == 0) continue;
+            const plan_pair merged{became_[pair.first], became_[pair.second]};
+            if (merged.first == merged.second) return {plan_refusal::contradiction, pair.first};
+            sized_ = sized_ || first != buffers_[merged.first].size || second != buffers_[merged.second].size;
+            apart_size_[2 * pairs_] = first;
+            apart_size_[2 * pairs_ + 1] = second;
+            apart_[pairs_++] = merged;
+        }
+        return {};
+    }
+
+    // A life is an index: buffers first, then revivals.
+    [[nodiscard]] constexpr std::size_t buffer_of(std::uint32_t life) const noexcept {
+        return life < count_ ? life : problem_->revivals[life - count_].buffer;
+    }
+    [[nodiscard]] constexpr const lifetime& live(std::uint32_t life) const noexcept {
+        return life < count_ ? problem_->buffers[life].live : problem_->revivals[life - count_].live;
+    }
+    [[nodiscard]] constexpr std::uint32_t group_of(std::uint32_t life) const noexcept {
+        return became_[buffer_of(life)];
+    }
+    [[nodiscard]] constexpr std::uint64_t size_of(std::uint32_t life) const noexcept {
+        return problem_->buffers[buffer_of(life)].size;
+    }
+
+    const plan_problem* problem_;
+    std::size_t count_, lives_;
+    std::uint32_t *became_, *order_, *scratch_;        // group by buffer; lives
+    std::uint64_t *until_, *life_size_, *apart_size_;  // last end by buffer; size by merged life and by pair
+    std::span<plan_buffer> buffers_;                   // of the merged problem
+    std::span<plan_revival> revivals_;
+    std::span<plan_fixed> fixed_;
+    std::span<plan_pair> apart_;
+    std::uint32_t groups_ = 0;
+    std::size_t revived_ = 0, pairs_ = 0;
+    bool sized_ = false;
+};
+
 /// Returns the problem with each group of `together` buffers merged into one. The result is in arrays cut from
 /// `workspace`. `sizes` receives the size of each group in each of its lifetimes. Fails with `contradiction` if two
 /// buffers of a group are apart from each other; also fails if the problem is invalid, the workspace is too small, two
@@ -64,120 +239,10 @@ struct merged_problem {
     sizes = {};
     if (problem.together.empty()) return merged_problem{problem, {}};
     if (!workspace.holds(merge_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
-    const std::size_t count = problem.buffers.size(), lives = count + problem.revivals.size();
-    std::uint32_t* const became = workspace.cut_words(count);
-    std::uint32_t* const order = workspace.cut_words(lives);
-    std::uint32_t* const scratch = workspace.cut_words(lives);
-    std::uint64_t* const until = workspace.cut_longs(count);
-    std::uint64_t* const life_size = workspace.cut_longs(detail::most_lives(problem));
-    std::uint64_t* const apart_size = workspace.cut_longs(2 * problem.apart.size());
-
-    // Disjoint sets: each buffer points to a smaller index of its group, and the smallest index to itself.
-    for (std::size_t i = 0; i != count; ++i) became[i] = static_cast<std::uint32_t>(i);
-    const auto root = [&](std::size_t of) {
-        while (became[of] != of) {
-            became[of] = became[became[of]];
-            of = became[of];
-        }
-        return of;
-    };
-    for (const plan_pair& pair : problem.together) {
-        const std::size_t a = root(pair.first), b = root(pair.second);
-        became[std::max(a, b)] = static_cast<std::uint32_t>(std::min(a, b));
-    }
-    // Groups are numbered in the order of their smallest buffers, so that a root has its number before it is read.
-    const std::span<plan_buffer> buffers = detail::cut(workspace.buffers, count);
-    std::uint32_t groups = 0;
-    for (std::size_t i = 0; i != count; ++i) {
-        const plan_buffer& buffer = problem.buffers[i];
-        if (became[i] == i) {
-            buffers[groups] = {buffer.size, {}, buffer.align};
-            became[i] = groups++;
-        } else {
-            became[i] = became[became[i]];
-            plan_buffer& group = buffers[became[i]];
-            group.size = std::max(group.size, buffer.size);
-            group.align = std::max(group.align, buffer.align);
-        }
-    }
-
-    const auto buffer_of = [&](std::uint32_t i) { return i < count ? i : problem.revivals[i - count].buffer; };
-    const auto live = [&](std::uint32_t i) {
-        return i < count ? problem.buffers[i].live : problem.revivals[i - count].live;
-    };
-    const auto group_of = [&](std::uint32_t i) { return became[buffer_of(i)]; };
-    const auto size_of = [&](std::uint32_t i) { return problem.buffers[buffer_of(i)].size; };
-    for (std::size_t i = 0; i != lives; ++i) order[i] = static_cast<std::uint32_t>(i);
-    detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return detail::ordered(live(i).from); });
-    for (std::size_t i = 0; i != count; ++i) until[i] = 0;
-    for (std::size_t i = 0; i != lives; ++i) {
-        std::uint64_t& end = until[buffer_of(order[i])];
-        if (detail::ordered(live(order[i]).from) < end)
-            return answer::failure({plan_refusal::overlapping_lifetimes, buffer_of(order[i])});
-        end = detail::ordered(live(order[i]).until);
-    }
-    detail::sort_by(order, scratch, lives, [&](std::uint32_t i) { return std::uint64_t{group_of(i)}; });
-
-    // Sweeps over the lifetimes of each group. A heap holds the live buffers. Its front is the largest and gives the
-    // size of the group.
-    const std::span<plan_revival> revivals = detail::cut(workspace.revivals, detail::most_lives(problem));
-    std::uint32_t* const heap = scratch;
-    const auto is_smaller = [&](std::uint32_t a, std::uint32_t b) { return size_of(a) < size_of(b); };
-    std::size_t revived = 0;
-    bool sized = false;
-    for (std::size_t next = 0; next != lives;) {
-        const std::uint32_t group = group_of(order[next]);
-        const auto begins = [&] { return next != lives && group_of(order[next]) == group; };
-        lifetime* last = nullptr;  // last lifetime of the group so far, and its size
-        std::uint64_t last_size = 0;
-        std::int64_t now = 0;
-        for (std::size_t living = 0; living != 0 || begins();) {
-            if (living == 0) now = live(order[next]).from;
-            for (; begins() && live(order[next]).from <= now; ++next) {
-                heap[living++] = order[next];
-                std::push_heap(heap, heap + living, is_smaller);
-            }
-            lifetime piece{now, live(heap[0]).until};
-            if (begins()) piece.until = std::min(piece.until, live(order[next]).from);
-            const std::uint64_t size = size_of(heap[0]);
-            if (last != nullptr && last->until == now && last_size == size) {
-                last->until = piece.until;
-            } else if (size != 0 || buffers[group].size == 0) {
-                const bool again = last != nullptr;
-                life_size[again ? groups + revived : group] = last_size = size;
-                last = &(again ? (revivals[revived++] = {group, piece}).live : buffers[group].live = piece);
-                sized = sized || size != buffers[group].size;
-            }
-            now = piece.until;
-            for (; living != 0 && live(heap[0]).until <= now; --living) std::pop_heap(heap, heap + living, is_smaller);
-        }
-    }
-
-    const std::span<plan_fixed> fixed = detail::cut(workspace.fixed, problem.fixed.size());
-    for (std::size_t i = 0; i != fixed.size(); ++i) {
-        fixed[i] = {became[problem.fixed[i].buffer], problem.fixed[i].offset};
-        const plan_buffer& group = buffers[fixed[i].buffer];
-        if (fixed[i].offset % group.align != 0)
-            return answer::failure({plan_refusal::fixed_misaligned, problem.fixed[i].buffer});
-        if (group.size > ~std::uint64_t{0} - fixed[i].offset)
-            return answer::failure({plan_refusal::wraps, problem.fixed[i].buffer});
-    }
-    const std::span<plan_pair> apart = detail::cut(workspace.pairs, problem.apart.size());
-    std::size_t pairs = 0;
-    for (const plan_pair& pair : problem.apart) {
-        const std::uint64_t first = problem.buffers[pair.first].size, second = problem.buffers[pair.second].size;
-        if (first == 0 || second == 0) continue;
-        const plan_pair merged{became[pair.first], became[pair.second]};
-        if (merged.first == merged.second) return answer::failure({plan_refusal::contradiction, pair.first});
-        sized = sized || first != buffers[merged.first].size || second != buffers[merged.second].size;
-        apart_size[2 * pairs] = first;
-        apart_size[2 * pairs + 1] = second;
-        apart[pairs++] = merged;
-    }
-    if (sized) sizes = {{life_size, groups + revived}, {apart_size, 2 * pairs}};
-    return merged_problem{
-        {buffers.first(groups), revivals.first(revived), fixed, {}, apart.first(pairs), problem.reserved},
-        {became, count}};
+    buffer_merger merger{problem, workspace};
+    if (const plan_error error = merger.run(); error.reason != plan_refusal::none) return answer::failure(error);
+    sizes = merger.sizes();
+    return merger.merged();
 }
 
 }  // namespace detail

@@ -24,8 +24,8 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         plan_space all;
         const std::size_t lives = most_lives(problem);
-        all.words = problem.buffers.size();
-        if (!problem.together.empty()) all.longs = lives + 2 * problem.apart.size();
+        all.u32 = problem.buffers.size();
+        if (!problem.together.empty()) all.u64 = lives + 2 * problem.apart.size();
         all.buffers = problem.buffers.size();
         all.revivals = lives;  // merged buffers may have more revivals
         all.fixed = problem.fixed.size();
@@ -36,14 +36,14 @@ public:
     /// Precondition: `problem` has no pairs that are `together`.
     constexpr problem_part(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
         : whole_{&problem}, whole_sizes_{sizes} {
-        number_ = workspace.cut_words(problem.buffers.size());
+        number_ = workspace.cut_u32(problem.buffers.size());
         buffers_ = cut(workspace.buffers, problem.buffers.size());
         revivals_ = cut(workspace.revivals, problem.revivals.size());
         fixed_ = cut(workspace.fixed, problem.fixed.size());
         pairs_ = cut(workspace.pairs, problem.apart.size());
         if (sizes.lives.empty()) return;
-        life_size_ = workspace.cut_longs(problem.buffers.size() + problem.revivals.size());
-        apart_size_ = workspace.cut_longs(2 * problem.apart.size());
+        life_size_ = workspace.cut_u64(problem.buffers.size() + problem.revivals.size());
+        apart_size_ = workspace.cut_u64(2 * problem.apart.size());
     }
 
     /// Begins an empty part.

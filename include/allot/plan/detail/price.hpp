@@ -19,7 +19,7 @@
 // Not synchronized.
 #pragma once
 
-#include <allot/plan/detail/live_sections.hpp>
+#include <allot/plan/detail/section_tree.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -39,13 +39,13 @@ public:
         return {buffers, 4 * sections + 2, 0};
     }
 
-    constexpr prices(const live_sections& where, std::size_t most_sections, std::size_t buffers,
+    constexpr prices(const section_tree& where, std::size_t most_sections, std::size_t buffers,
                      plan_workspace& workspace) noexcept
-        : where_{&where}, live_{workspace.cut_words(buffers)} {
-        price_ = workspace.cut_longs(most_sections);
-        best_ = workspace.cut_longs(most_sections);
-        load_ = workspace.cut_longs(most_sections + 1);
-        sum_ = workspace.cut_longs(most_sections + 1);
+        : where_{&where}, live_{workspace.cut_u32(buffers)} {
+        price_ = workspace.cut_u64(most_sections);
+        best_ = workspace.cut_u64(most_sections);
+        load_ = workspace.cut_u64(most_sections + 1);
+        sum_ = workspace.cut_u64(most_sections + 1);
     }
 
     /// Returns a number of iterations of at most `most` that is proportionate to `effort` placements of `buffers`.
@@ -251,7 +251,7 @@ private:
         return price;
     }
 
-    const live_sections* where_;
+    const section_tree* where_;
     std::uint32_t* live_ = nullptr;  // buffers that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
     std::uint32_t sections_ = 0;

@@ -81,20 +81,18 @@ struct search_counts {
     }
 
     [[nodiscard]] constexpr detail::state_counts state() const noexcept { return {plan, reserved}; }
-    /// Number of 64-bit elements that a search needs.
-    [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return state().wide() + detail::search_orders::wide(plan.buffers) + 2 * memo + 2 * (plan.buffers + 1);
-    }
-    /// Number of 32-bit elements that a search needs.
-    [[nodiscard]] constexpr std::size_t narrow() const noexcept {
-        return state().narrow() + detail::search_orders::narrow(plan.buffers) + 8 * (plan.buffers + 1);
+    /// Workspace that a search needs.
+    [[nodiscard]] constexpr plan_space space() const noexcept {
+        const std::size_t frames = plan.buffers + 1;
+        return state().space() + detail::search_orders::space(plan.buffers) +
+               plan_space{.u32 = 8 * frames, .u64 = 2 * memo + 2 * frames};
     }
 };
 
 /// Memory of a search.
 struct search_workspace {
-    plan_arrays arrays{};  ///< at least as large as `search_counts` requires
-    std::size_t memo = 0;  ///< number of failed states to remember: 0 or a power of two
+    plan_workspace arrays{};  ///< at least as large as `search_counts` requires
+    std::size_t memo = 0;     ///< number of failed states to remember: 0 or a power of two
 };
 
 /// Searches plans of one problem.
@@ -111,14 +109,14 @@ public:
         : well_formed_{is_well_formed(problem, memory)} {
         if (!well_formed_) return;
         const std::size_t buffers = problem.buffers.size(), frames = buffers + 1;
-        plan_arrays& arrays = memory.arrays;
-        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), arrays, sizes};
-        orders_ = detail::search_orders{buffers, arrays};
-        memo_ = arrays.take_wide(2 * memory.memo);
-        frame_print_ = arrays.take_wide(2 * frames);
+        plan_workspace& workspace = memory.arrays;
+        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), workspace, sizes};
+        orders_ = detail::search_orders{buffers, workspace};
+        memo_ = cut(workspace.u64, 2 * memory.memo);
+        frame_print_ = cut(workspace.u64, 2 * frames);
         for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
                             &frame_placed_, &frame_placed_mark_})
-            *array = arrays.take_narrow(frames);
+            *array = cut(workspace.u32, frames);
     }
 
     /// No plan is lower: the most live bytes at one step on top of reserved ranges, or the end of a fixed buffer.
@@ -143,7 +141,7 @@ public:
     }
 
 private:
-    using index = section_map::index;
+    using index = section_bitmaps::index;
     static constexpr std::uint64_t none = detail::search_state::none;
     static constexpr index no_section = std::numeric_limits<index>::max();
     static constexpr index no_rank = std::numeric_limits<index>::max();
@@ -159,7 +157,7 @@ private:
         const search_counts counts = search_counts::of(problem, memory.memo);
         if (memory.memo != 0 && !std::has_single_bit(memory.memo)) return false;
         if (counts.plan.lifetimes > no_section / 1024 || counts.plan.pairs > no_section / 1024) return false;
-        if (memory.arrays.wide.size() < counts.wide() || memory.arrays.narrow.size() < counts.narrow()) return false;
+        if (!memory.arrays.holds(counts.space())) return false;
         if (!problem.together.empty()) return false;
         for (const plan_buffer& buffer : problem.buffers)
             if (!is_alignment(buffer.align)) return false;
@@ -167,7 +165,7 @@ private:
             if (revival.buffer >= n) return false;
         for (const plan_fixed& fixed : problem.fixed) {
             std::uint64_t end = 0;
-            if (fixed.buffer >= n || fixed.offset == section_map::free_to_choose) return false;
+            if (fixed.buffer >= n || fixed.offset == section_bitmaps::free_to_choose) return false;
             if (!checked_add(fixed.offset, problem.buffers[fixed.buffer].size, end)) return false;
         }
         for (const plan_reserved& range : problem.reserved)
@@ -343,7 +341,7 @@ private:
         memo_[slot(print) + 1] = print.second;
     }
 
-    [[nodiscard]] constexpr const section_map& map() const noexcept { return state_.map(); }
+    [[nodiscard]] constexpr const section_bitmaps& map() const noexcept { return state_.map(); }
 
     detail::search_state state_;
     detail::search_orders orders_;

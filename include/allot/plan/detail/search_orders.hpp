@@ -15,7 +15,7 @@
 // one thread per object.
 #pragma once
 
-#include <allot/plan/detail/sections.hpp>
+#include <allot/plan/detail/section_bitmaps.hpp>
 
 #include <array>
 #include <bit>
@@ -32,18 +32,19 @@ namespace detail {
 }
 
 class search_orders {
-    using index = section_map::index;
+    using index = section_bitmaps::index;
 
 public:
-    [[nodiscard]] static constexpr std::size_t wide(std::size_t buffers) noexcept { return buffers; }
-    [[nodiscard]] static constexpr std::size_t narrow(std::size_t buffers) noexcept { return 2 * buffers; }
+    [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
+        return {.u32 = 2 * buffers, .u64 = buffers};
+    }
 
     constexpr search_orders() noexcept = default;
-    constexpr search_orders(std::size_t buffers, plan_arrays& arrays) noexcept
-        : key_{arrays.take_wide(buffers)}, sorted_{arrays.take_narrow(buffers)}, rank_{arrays.take_narrow(buffers)} {}
+    constexpr search_orders(std::size_t buffers, plan_workspace& workspace) noexcept
+        : key_{cut(workspace.u64, buffers)}, sorted_{cut(workspace.u32, buffers)}, rank_{cut(workspace.u32, buffers)} {}
 
     /// Computes the order of a turn.
-    constexpr void take(std::uint64_t turn, const section_map& map) noexcept {
+    constexpr void take(std::uint64_t turn, const section_bitmaps& map) noexcept {
         struct weights {
             std::uint64_t size, length, total, noise;
         };

@@ -20,7 +20,7 @@
 #pragma once
 
 #include <allot/plan/detail/reserved_ranges.hpp>
-#include <allot/plan/detail/sections.hpp>
+#include <allot/plan/detail/section_bitmaps.hpp>
 
 #include <limits>
 
@@ -37,35 +37,34 @@ struct state_counts {
     [[nodiscard]] constexpr std::size_t trail() const noexcept {
         return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
     }
-    [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return plan.wide() + 2 * plan.buffers + 2 * plan.sections() + plan.words() + trail() + 2 * reserved;
-    }
-    [[nodiscard]] constexpr std::size_t narrow() const noexcept {
-        return plan.narrow() + plan.buffers + 4 * plan.sections() + 2 * trail();
+    [[nodiscard]] constexpr plan_space space() const noexcept {
+        return plan.space() +
+               plan_space{.u32 = plan.buffers + 4 * plan.sections() + 2 * trail(),
+                          .u64 = 2 * plan.buffers + 2 * plan.sections() + plan.row() + trail() + 2 * reserved};
     }
 };
 
 class search_state {
 public:
-    using index = section_map::index;
+    using index = section_bitmaps::index;
     static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
     constexpr search_state() noexcept = default;
-    /// Preconditions: `problem` is well formed for `packing_search`, and `arrays` are as large as `counts` requires.
-    constexpr search_state(const plan_problem& problem, state_counts counts, plan_arrays& arrays,
+    /// Preconditions: `problem` is well formed for `packing_search`, and `workspace` is as large as `counts` requires.
+    constexpr search_state(const plan_problem& problem, state_counts counts, plan_workspace& workspace,
                            const plan_sizes& sizes) noexcept
-        : map_{problem, arrays, sizes} {
+        : map_{problem, workspace, sizes} {
         const std::size_t n = counts.plan.buffers, sections = counts.plan.sections();
-        for (auto* array : {&offset_, &lowest_}) *array = arrays.take_wide(n);
-        for (auto* array : {&left_, &floor_}) *array = arrays.take_wide(sections);
-        waiting_ = arrays.take_wide(counts.plan.words());
-        trail_old_ = arrays.take_wide(counts.trail());
-        path_ = arrays.take_narrow(n);
-        for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = arrays.take_narrow(sections);
-        for (auto* array : {&trail_what_, &trail_resting_}) *array = arrays.take_narrow(counts.trail());
+        for (auto* array : {&offset_, &lowest_}) *array = cut(workspace.u64, n);
+        for (auto* array : {&left_, &floor_}) *array = cut(workspace.u64, sections);
+        waiting_ = cut(workspace.u64, counts.plan.row());
+        trail_old_ = cut(workspace.u64, counts.trail());
+        path_ = cut(workspace.u32, n);
+        for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = cut(workspace.u32, sections);
+        for (auto* array : {&trail_what_, &trail_resting_}) *array = cut(workspace.u32, counts.trail());
         std::ranges::fill(is_changed_, index{0});
-        const auto begins = arrays.take_wide(counts.reserved);
-        reserved_ = reserved_ranges{problem.reserved, begins, arrays.take_wide(counts.reserved)};
+        const auto begins = cut(workspace.u64, counts.reserved);
+        reserved_ = reserved_ranges{problem.reserved, begins, cut(workspace.u64, counts.reserved)};
 
         granule_ = 0;
         for (const std::uint64_t end : reserved_.ends()) granule_ = std::gcd(granule_, end);
@@ -84,7 +83,7 @@ public:
         }
     }
 
-    [[nodiscard]] constexpr const section_map& map() const noexcept { return map_; }
+    [[nodiscard]] constexpr const section_bitmaps& map() const noexcept { return map_; }
     /// No plan is lower: the most live bytes at one step on top of reserved ranges, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return bound_; }
     /// In plans in which no buffer can be moved down, all offsets and heights are multiples of it.
@@ -221,7 +220,7 @@ public:
 
 private:
     [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
-        return map_.fixed(item) != section_map::free_to_choose;
+        return map_.fixed(item) != section_bitmaps::free_to_choose;
     }
     /// Raises an offset to the next possible one for an item. Returns false if it exceeds the capacity.
     constexpr bool clear(std::size_t item, std::uint64_t& offset) const noexcept {
@@ -276,7 +275,7 @@ private:
         trail_resting_[trail_++] = resting;
     }
 
-    section_map map_;
+    section_bitmaps map_;
     reserved_ranges reserved_;
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;

@@ -44,20 +44,20 @@ public:
         const auto all = static_cast<std::uint32_t>(problem.buffers.size());
         buffer_leaves_ = std::bit_ceil(all);
         rank_leaves_ = std::bit_ceil(ranks_);
-        buffer_ = workspace.cut_words(all);
-        from_ = workspace.cut_words(all);
-        until_ = workspace.cut_words(all);
-        order_ = workspace.cut_words(all);
-        priority_ = workspace.cut_words(all + 1);
-        first_ = workspace.cut_words(ranks_ + 1);
-        end_ = workspace.cut_words(ranks_);
-        previous_ = workspace.cut_words(ranks_);
-        best_ = workspace.cut_words(2 * buffer_leaves_);
-        earliest_end_ = workspace.cut_words(2 * buffer_leaves_);
-        lowest_ = workspace.cut_words(2 * rank_leaves_);
-        size_ = workspace.cut_longs(all);
-        offset_ = workspace.cut_longs(all);
-        level_ = workspace.cut_longs(rank_leaves_);
+        buffer_ = workspace.cut_u32(all);
+        from_ = workspace.cut_u32(all);
+        until_ = workspace.cut_u32(all);
+        order_ = workspace.cut_u32(all);
+        priority_ = workspace.cut_u32(all + 1);
+        first_ = workspace.cut_u32(ranks_ + 1);
+        end_ = workspace.cut_u32(ranks_);
+        previous_ = workspace.cut_u32(ranks_);
+        best_ = workspace.cut_u32(2 * buffer_leaves_);
+        earliest_end_ = workspace.cut_u32(2 * buffer_leaves_);
+        lowest_ = workspace.cut_u32(2 * rank_leaves_);
+        size_ = workspace.cut_u64(all);
+        offset_ = workspace.cut_u64(all);
+        level_ = workspace.cut_u64(rank_leaves_);
 
         // Ranks by buffer, in the memory of the trees; then a counting sort of the buffers by rank.
         std::uint32_t *const begin = best_, *const end = earliest_end_;

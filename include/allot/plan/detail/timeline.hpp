@@ -24,8 +24,8 @@ public:
 
     constexpr timeline(const plan_problem& problem, plan_workspace& workspace) noexcept {
         const std::size_t lifetimes = problem.buffers.size() + problem.revivals.size();
-        begins_ = workspace.cut_longs(lifetimes);
-        std::uint64_t* const scratch = workspace.cut_longs(lifetimes);
+        begins_ = workspace.cut_u64(lifetimes);
+        std::uint64_t* const scratch = workspace.cut_u64(lifetimes);
         std::size_t count = 0;
         for (const plan_buffer& buffer : problem.buffers) begins_[count++] = ordered(buffer.live.from);
         for (const plan_revival& revival : problem.revivals) begins_[count++] = ordered(revival.live.from);

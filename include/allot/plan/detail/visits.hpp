@@ -95,64 +95,13 @@ public:
     /// Chooses the cheapest visits of value `v` for the current prices times `numerator / denominator`.
     void choose(std::size_t v, visit_costs costs, std::int64_t numerator, std::int64_t denominator) {
         const access_value& value = (*values_)[v];
-        const std::int64_t fast = scaled(costs.fast), home = scaled(costs.home), copy = fast + home;
-        const auto price = [&](std::size_t from, std::size_t until) {
-            return (sum_[until] - sum_[from]) / denominator * numerator;
-        };
-        const auto count_of = [&](std::size_t e) {
-            return static_cast<std::int64_t>(std::min<std::uint64_t>((*events_)[e].count, 1 << 10));
-        };
-        enum state : unsigned char { at_home, clean, dirty, states };
-        constexpr std::int64_t never = std::int64_t{1} << 62;
-        std::array<std::int64_t, states> cost{};
-        for (std::size_t e = value.first; e <= value.last; ++e) {
-            const access_event& event = (*events_)[e];
-            const std::int64_t count = count_of(e), here = count * fast + price(section_[e], section_[e] + 1);
-            std::array<std::int64_t, states> next{};
-            next.fill(never);
-            steps_[e] = {};
-            const auto reach = [&](state to, std::int64_t sum, state from, bool arrives) {
-                if (sum >= next[to]) return;
-                next[to] = sum;
-                steps_[e][to] = {from, arrives};
-            };
-            const state in = event.writes ? dirty : clean;
-            if (e == value.first) {
-                reach(at_home, count * home, at_home, false);
-                reach(in, (value.given ? copy : 0) + here, at_home, true);
-            } else {
-                const std::int64_t stay = price(section_[e - 1] + 1, section_[e]) + here;
-                for (const state from : {at_home, clean, dirty}) {
-                    if (cost[from] >= never) continue;
-                    const std::int64_t back = cost[from] + (from == dirty ? copy : 0);
-                    reach(at_home, back + count * home, from, false);
-                    reach(in, back + copy + here, from, true);
-                    if (from != at_home) reach(from == dirty ? dirty : in, cost[from] + stay, from, false);
-                }
-            }
-            cost = next;
+        const scaled_costs scale{scaled(costs.fast), scaled(costs.home), numerator, denominator};
+        const auto [state, cost] = cheapest_visits(value, scale);
+        if (value.given && whole_life(v, scale) <= cost) {
+            for (std::size_t e = value.first; e <= value.last; ++e) place_[e] = event_place::stays;
+            return;
         }
-        state now = at_home;
-        for (const state each : {clean, dirty})
-            if (cost[each] < cost[now]) now = each;
-        if (value.given) {  // alternative: all of its life in the fast memory
-            std::int64_t count = 0;
-            for (std::size_t e = value.first; e <= value.last; ++e) count += count_of(e);
-            if (count * fast + price(born_[v], section_[value.last] + 1) <= cost[now]) {
-                for (std::size_t e = value.first; e <= value.last; ++e) place_[e] = event_place::stays;
-                return;
-            }
-        }
-        for (std::size_t e = value.last + 1; e-- != value.first;) {
-            const auto [from, arrives] = steps_[e][now];
-            place_[e] = now == at_home ? event_place::home : arrives ? event_place::arrives : event_place::stays;
-            now = static_cast<state>(from);
-        }
-        // A visit from the first event to the last needs no home: it is the whole life.
-        std::size_t staying = value.first + 1;
-        while (staying <= value.last && place_[staying] == event_place::stays) ++staying;
-        if (!value.given && place_[value.first] == event_place::arrives && staying > value.last)
-            place_[value.first] = event_place::stays;
+        follow_back(value, state);
     }
 
     /// Calls `visit(first, last)` for each chosen visit of a value, and for all its events if it `is_whole`.
@@ -179,6 +128,81 @@ private:
         unsigned char from = 0;
         bool arrives = false;
     };
+    // Contents at an event: at home only, in the fast memory as at home, or newer there than at home.
+    enum contents_state : unsigned char { at_home, clean, dirty, states };
+    struct scaled_costs {
+        std::int64_t fast, home, numerator, denominator;
+        [[nodiscard]] std::int64_t copy() const noexcept { return fast + home; }
+    };
+    struct last_state {
+        contents_state state;
+        std::int64_t cost;
+    };
+
+    /// Price of a byte in the sections [from, until).
+    [[nodiscard]] std::int64_t price(std::size_t from, std::size_t until, const scaled_costs& scale) const {
+        return (sum_[until] - sum_[from]) / scale.denominator * scale.numerator;
+    }
+    [[nodiscard]] std::int64_t count_of(std::size_t e) const {
+        return static_cast<std::int64_t>(std::min<std::uint64_t>((*events_)[e].count, 1 << 10));
+    }
+    /// Computes the cheapest way to each state of each event, and returns the cheapest last state.
+    [[nodiscard]] last_state cheapest_visits(const access_value& value, const scaled_costs& scale) {
+        constexpr std::int64_t never = std::int64_t{1} << 62;
+        const std::int64_t copy = scale.copy();
+        std::array<std::int64_t, states> cost{};
+        for (std::size_t e = value.first; e <= value.last; ++e) {
+            const std::int64_t count = count_of(e), at_fast = count * scale.fast;
+            const std::int64_t here = at_fast + price(section_[e], section_[e] + 1, scale);
+            std::array<std::int64_t, states> next{};
+            next.fill(never);
+            steps_[e] = {};
+            const auto reach = [&](contents_state to, std::int64_t sum, contents_state from, bool arrives) {
+                if (sum >= next[to]) return;
+                next[to] = sum;
+                steps_[e][to] = {from, arrives};
+            };
+            const contents_state in = (*events_)[e].writes ? dirty : clean;
+            if (e == value.first) {
+                reach(at_home, count * scale.home, at_home, false);
+                reach(in, (value.given ? copy : 0) + here, at_home, true);
+            } else {
+                const std::int64_t stay = price(section_[e - 1] + 1, section_[e], scale) + here;
+                for (const contents_state from : {at_home, clean, dirty}) {
+                    if (cost[from] >= never) continue;
+                    const std::int64_t back = cost[from] + (from == dirty ? copy : 0);
+                    reach(at_home, back + count * scale.home, from, false);
+                    reach(in, back + copy + here, from, true);
+                    if (from != at_home) reach(from == dirty ? dirty : in, cost[from] + stay, from, false);
+                }
+            }
+            cost = next;
+        }
+        contents_state now = at_home;
+        for (const contents_state each : {clean, dirty})
+            if (cost[each] < cost[now]) now = each;
+        return {now, cost[now]};
+    }
+    /// Cost of a value that is in the fast memory for its whole life.
+    [[nodiscard]] std::int64_t whole_life(std::size_t v, const scaled_costs& scale) const {
+        const access_value& value = (*values_)[v];
+        std::int64_t count = 0;
+        for (std::size_t e = value.first; e <= value.last; ++e) count += count_of(e);
+        return count * scale.fast + price(born_[v], section_[value.last] + 1, scale);
+    }
+    /// Follows the cheapest way back from the last state and writes the place of each event.
+    void follow_back(const access_value& value, contents_state now) {
+        for (std::size_t e = value.last + 1; e-- != value.first;) {
+            const auto [from, arrives] = steps_[e][now];
+            place_[e] = now == at_home ? event_place::home : arrives ? event_place::arrives : event_place::stays;
+            now = static_cast<contents_state>(from);
+        }
+        // A visit from the first event to the last needs no home: it is the whole life.
+        std::size_t staying = value.first + 1;
+        while (staying <= value.last && place_[staying] == event_place::stays) ++staying;
+        if (!value.given && place_[value.first] == event_place::arrives && staying > value.last)
+            place_[value.first] = event_place::stays;
+    }
 
     [[nodiscard]] static constexpr std::int64_t most_price() noexcept { return std::int64_t{1} << 58; }
     [[nodiscard]] std::int64_t scaled(std::uint64_t cost) const noexcept {

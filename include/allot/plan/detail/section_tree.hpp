@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// live_sections: the sections of time at which the set of live buffers is maximal, and the sections of each buffer.
+// section_tree: the sections of time at which the set of live buffers is maximal, and the sections of each buffer.
 //
 //     a  ██████████         From the first beginning after an end up to the next end, the set of live buffers only
 //     b     ████████        grows. One section stands for that range: the moment before its first end. Two buffers are
@@ -10,7 +10,7 @@
 // A buffer may have different sizes in different sections (`plan_sizes`).
 //
 // A tree over all spans, in order of their beginnings, answers queries for the buffers that live in a range of
-// sections. Each node stores the latest end of its subtree.
+// sections. Each node stores the latest end of its subtree. `section_bitmaps` answers faster, with n² / 8 bytes.
 //
 // Complexity: O(n log n) to construct; O(log n) for each buffer that a query returns. Memory: `space`, at most 56 bytes
 // a lifetime, 72 a pair and 4 a buffer; for a problem with `together` 8 a lifetime and 16 a pair more. Thread safety:
@@ -26,34 +26,34 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-class live_sections {
+class section_tree {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t lifetimes = most_lives(problem);
         plan_space all = timeline::space(lifetimes);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
-        all.words += lifetimes + 1 + problem.buffers.size() + 1 + 5 * spans + 2 * std::bit_ceil(spans);
-        if (!problem.together.empty()) all.longs += spans;
+        all.u32 += lifetimes + 1 + problem.buffers.size() + 1 + 5 * spans + 2 * std::bit_ceil(spans);
+        if (!problem.together.empty()) all.u64 += spans;
         return all;
     }
 
     /// Precondition: the problem is valid and has no `together`.
-    constexpr live_sections(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
+    constexpr section_tree(const plan_problem& problem, const plan_sizes& sizes, plan_workspace& workspace) noexcept
         : buffers_{problem.buffers.data()} {
         const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
         const timeline time{problem, workspace};
         const std::uint32_t ranks = time.ranks();
-        std::uint32_t* const before = workspace.cut_words(lifetimes + 1);  // by rank: number of earlier sections
-        first_ = workspace.cut_words(buffers + 1);
+        std::uint32_t* const before = workspace.cut_u32(lifetimes + 1);  // by rank: number of earlier sections
+        first_ = workspace.cut_u32(buffers + 1);
         const std::size_t spans = lifetimes + 2 * problem.apart.size();
-        if (!sizes.lives.empty()) size_ = workspace.cut_longs(spans);
-        from_ = workspace.cut_words(spans);
-        until_ = workspace.cut_words(spans);
-        owner_ = workspace.cut_words(spans);
-        order_ = workspace.cut_words(spans);
-        std::uint32_t* const scratch = workspace.cut_words(spans);
+        if (!sizes.lives.empty()) size_ = workspace.cut_u64(spans);
+        from_ = workspace.cut_u32(spans);
+        until_ = workspace.cut_u32(spans);
+        owner_ = workspace.cut_u32(spans);
+        order_ = workspace.cut_u32(spans);
+        std::uint32_t* const scratch = workspace.cut_u32(spans);
         leaves_ = static_cast<std::uint32_t>(std::bit_ceil(spans));
-        latest_ = workspace.cut_words(2 * std::size_t{leaves_});
+        latest_ = workspace.cut_u32(2 * std::size_t{leaves_});
 
         for (std::uint32_t rank = 0; rank <= ranks; ++rank) before[rank] = 0;
         for (const plan_buffer& buffer : problem.buffers) before[time.rank(buffer.live.until)] = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// sections: a planning problem as sections of time, and the buffers that cross each section.
+// section_bitmaps: the sections of time of a problem, with the buffers that cross each section as a row of bits.
 //
 //     ────a──── ──────c──────       The set of live buffers is maximal at some steps only: at the last beginning before
 //        ───b─────── ─────d───      an end. These steps are the sections. Two buffers are live at once if and only if
@@ -14,11 +14,16 @@
 // the order of their first sections. The items that begin between two sections are therefore a range, and sets of items
 // are short rows of bits.
 //
+// The exact search asks for all neighbors of a buffer and all buffers of a section at each node. Rows answer that with
+// a few operations, but need n² / 8 bytes. The planner of memories asks rarely and has more buffers: it uses the tree
+// of `section_tree`, which needs O(n) bytes.
+//
 // Everything is in arrays that the caller provides; there is no heap allocation, and constant expressions may use it.
 // Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers). Memory: `section_counts`,
 // of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are safe after construction.
 #pragma once
 
+#include <allot/plan/detail/item_set.hpp>
 #include <allot/plan/detail/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
@@ -42,69 +47,27 @@ struct section_counts {
     }
     /// Largest number of sections.
     [[nodiscard]] constexpr std::size_t sections() const noexcept { return lifetimes + pairs; }
-    /// Number of 64-bit words in a set of items.
-    [[nodiscard]] constexpr std::size_t words() const noexcept { return (buffers + 63) / 64; }
-    /// Number of 64-bit elements that `section_map` needs.
-    [[nodiscard]] constexpr std::size_t wide() const noexcept {
-        return 5 * buffers + 4 * lifetimes + 4 * pairs + sections() + (buffers + sections()) * words();
-    }
-    /// Number of 32-bit elements that `section_map` needs.
-    [[nodiscard]] constexpr std::size_t narrow() const noexcept { return 7 * buffers + 3 * sections() + 2; }
-};
-
-/// Two blocks of memory. Each user cuts its arrays from the front of them.
-struct plan_arrays {
-    std::span<std::uint64_t> wide;    ///< remaining 64-bit elements
-    std::span<std::uint32_t> narrow;  ///< remaining 32-bit elements
-
-    /// Cuts `count` 64-bit elements. Precondition: there are as many.
-    [[nodiscard]] constexpr std::span<std::uint64_t> take_wide(std::size_t count) noexcept {
-        return detail::cut(wide, count);
-    }
-    /// Cuts `count` 32-bit elements. Precondition: there are as many.
-    [[nodiscard]] constexpr std::span<std::uint32_t> take_narrow(std::size_t count) noexcept {
-        return detail::cut(narrow, count);
-    }
-};
-
-/// A set of items: bits of consecutive 64-bit words. `first` is the index of `words[0]`; all words outside are 0.
-struct item_set {
-    std::span<const std::uint64_t> words;
-    std::size_t first = 0;
-
-    /// Returns whether an item is in the set.
-    [[nodiscard]] constexpr bool contains(std::size_t item) const noexcept {
-        const std::size_t word = item / 64;
-        return word >= first && word - first < words.size() && (words[word - first] >> (item % 64) & 1) != 0;
-    }
-    /// Returns whether `test` is true for an item that is also in `among`. Stops at the first such item.
-    template <class Test>
-    constexpr bool any(std::span<const std::uint64_t> among, Test test) const noexcept {
-        for (std::size_t w = 0; w < words.size(); ++w)
-            for (std::uint64_t rest = words[w] & among[first + w]; rest != 0; rest &= rest - 1)
-                if (test(static_cast<std::uint32_t>(64 * (first + w)) +
-                         static_cast<std::uint32_t>(std::countr_zero(rest))))
-                    return true;
-        return false;
-    }
-    /// Calls `visit(item)` for each item that is also in `among`.
-    template <class Visit>
-    constexpr void each(std::span<const std::uint64_t> among, Visit visit) const noexcept {
-        (void)any(among, [&](std::uint32_t item) { return visit(item), false; });
+    /// Number of 64-bit elements of a set of items.
+    [[nodiscard]] constexpr std::size_t row() const noexcept { return (buffers + 63) / 64; }
+    /// Workspace that `section_bitmaps` needs.
+    [[nodiscard]] constexpr plan_space space() const noexcept {
+        return {.u32 = 7 * buffers + 3 * sections() + 2,
+                .u64 = 5 * buffers + 4 * lifetimes + 4 * pairs + sections() + (buffers + sections()) * row()};
     }
 };
 
 /// The sections of a problem, and the items that cross them.
-class section_map {
+class section_bitmaps {
 public:
     using index = std::uint32_t;
     static constexpr std::uint64_t free_to_choose = std::numeric_limits<std::uint64_t>::max();
 
-    constexpr section_map() noexcept = default;
-    /// Preconditions: all indices of `problem` are in range, alignments are powers of two, and `arrays` are as large as
-    /// `section_counts` requires. Cuts the arrays.
-    constexpr section_map(const plan_problem& problem, plan_arrays& arrays, const plan_sizes& sizes) noexcept {
-        cut(section_counts::of(problem), arrays);
+    constexpr section_bitmaps() noexcept = default;
+    /// Preconditions: all indices of `problem` are in range, alignments are powers of two, and `workspace` is as large
+    /// as `section_counts` requires. Cuts the arrays.
+    constexpr section_bitmaps(const plan_problem& problem, plan_workspace& workspace,
+                              const plan_sizes& sizes) noexcept {
+        take_arrays(section_counts::of(problem), workspace);
         find_sections(problem, sizes);
         order_items(problem, sizes);
         find_spans(problem, sizes);
@@ -203,27 +166,27 @@ private:
         return span.begin() + static_cast<std::ptrdiff_t>(position);
     }
 
-    constexpr void cut(section_counts counts, plan_arrays& arrays) noexcept {
-        words_ = counts.words();
-        size_ = arrays.take_wide(counts.buffers);
-        align_ = arrays.take_wide(counts.buffers);
-        fixed_ = arrays.take_wide(counts.buffers);
-        length_ = arrays.take_wide(counts.buffers);
-        earliest_ = arrays.take_wide(counts.buffers);
-        steps_ = arrays.take_wide(2 * counts.lifetimes);
+    constexpr void take_arrays(section_counts counts, plan_workspace& workspace) noexcept {
+        row_ = counts.row();
+        size_ = cut(workspace.u64, counts.buffers);
+        align_ = cut(workspace.u64, counts.buffers);
+        fixed_ = cut(workspace.u64, counts.buffers);
+        length_ = cut(workspace.u64, counts.buffers);
+        earliest_ = cut(workspace.u64, counts.buffers);
+        steps_ = cut(workspace.u64, 2 * counts.lifetimes);
         times_ = steps_.first(counts.lifetimes);
-        spans_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
-        span_size_ = arrays.take_wide(counts.lifetimes + 2 * counts.pairs);
-        total_ = arrays.take_wide(counts.sections());
-        bits_ = arrays.take_wide((counts.buffers + counts.sections()) * words_);
-        buffer_ = arrays.take_narrow(counts.buffers);
-        item_ = arrays.take_narrow(counts.buffers);
+        spans_ = cut(workspace.u64, counts.lifetimes + 2 * counts.pairs);
+        span_size_ = cut(workspace.u64, counts.lifetimes + 2 * counts.pairs);
+        total_ = cut(workspace.u64, counts.sections());
+        bits_ = cut(workspace.u64, (counts.buffers + counts.sections()) * row_);
+        buffer_ = cut(workspace.u32, counts.buffers);
+        item_ = cut(workspace.u32, counts.buffers);
         twin_ = item_;
-        first_ = arrays.take_narrow(counts.buffers);
-        last_ = arrays.take_narrow(counts.buffers);
-        span_begin_ = arrays.take_narrow(counts.buffers + 1);
-        first_item_ = arrays.take_narrow(counts.sections() + 1);
-        window_ = arrays.take_narrow(2 * (counts.buffers + counts.sections()));
+        first_ = cut(workspace.u32, counts.buffers);
+        last_ = cut(workspace.u32, counts.buffers);
+        span_begin_ = cut(workspace.u32, counts.buffers + 1);
+        first_item_ = cut(workspace.u32, counts.sections() + 1);
+        window_ = cut(workspace.u32, 2 * (counts.buffers + counts.sections()));
         for (const auto zeroed : {length_, total_, bits_}) std::ranges::fill(zeroed, std::uint64_t{0});
         std::ranges::fill(span_begin_, index{0});
     }
@@ -378,7 +341,7 @@ private:
 
     constexpr void find_members() noexcept {
         const auto add = [&](std::size_t row, std::size_t item) {
-            bits_[row * words_ + item / 64] |= std::uint64_t{1} << (item % 64);
+            bits_[row * row_ + item / 64] |= std::uint64_t{1} << (item % 64);
         };
         for (index i = 0; i < items_; ++i)
             each_size(i, [&](index s, std::uint64_t size) {
@@ -389,29 +352,28 @@ private:
         // Two items that cross a common section both cross the section at which the later span begins.
         for (index i = 0; i < items_; ++i)
             for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k) {
-                members(from(spans_[k]))
-                    .each(bits_.subspan((buffers() + from(spans_[k])) * words_, words_), [&](index j) {
-                        if (j != i) add(i, j), add(j, i);
-                    });
+                members(from(spans_[k])).each(bits_.subspan((buffers() + from(spans_[k])) * row_, row_), [&](index j) {
+                    if (j != i) add(i, j), add(j, i);
+                });
             }
         for (index i = 0; i < items_; ++i) find_window(i);
     }
     constexpr void find_window(std::size_t row) noexcept {
-        std::size_t begin = 0, end = words_;
-        while (begin < end && bits_[row * words_ + begin] == 0) ++begin;
-        while (begin < end && bits_[row * words_ + end - 1] == 0) --end;
+        std::size_t begin = 0, end = row_;
+        while (begin < end && bits_[row * row_ + begin] == 0) ++begin;
+        while (begin < end && bits_[row * row_ + end - 1] == 0) --end;
         window_[2 * row] = static_cast<index>(begin);
         window_[2 * row + 1] = static_cast<index>(end);
     }
     [[nodiscard]] constexpr item_set set(std::size_t row) const noexcept {
         const index begin = window_[2 * row], end = window_[2 * row + 1];
-        return {bits_.subspan(row * words_ + begin, end - begin), begin};
+        return {bits_.subspan(row * row_ + begin, end - begin), begin};
     }
 
     std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_,
         bits_;
     std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_, window_;
-    std::size_t words_ = 0;
+    std::size_t row_ = 0;  // elements of a set
     index items_ = 0, sections_ = 0, time_sections_ = 0;
     bool contradictory_ = false, sized_ = false;
 };

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSL-1.0
+// memory_facts: the weight of each buffer, the memories that may hold it, and a lower bound on the cost of every plan.
+//
+//     buffers ──► read ──► weight     size times uses, summed over the buffers that are `together`
+//     uses                 allowed    the memories that are allowed and large enough, as bits
+//     allowed              error      the first error of the problem
+//                 bound               the cost that the bytes in excess of the first k memories add, for each k
+//                 is_crowded          proof that not all buffers can have a memory
+//
+// Complexity: O(n log n) for `read`, for each alignment of `is_crowded`, and for each memory of `bound`, times at most
+// 1000 for the prices of `bound`. Memory: `space` is permanent. The scratch of each function is in `scratch_space`.
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/plan/bound.hpp>
+#include <allot/plan/detail/loads.hpp>
+#include <allot/plan/detail/merge.hpp>
+#include <allot/plan/detail/price.hpp>
+#include <allot/plan/memories_problem.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// A problem with several memories, whose buffers that are `together` have been merged.
+class memory_facts {
+public:
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
+        const std::size_t buffers = problem.buffers.size();
+        return plan_space{.u64 = 2 * buffers} + section_tree::space(problem) +
+               prices::space(most_sections(problem), buffers);
+    }
+    /// Workspace of each single function.
+    [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem) noexcept {
+        return plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()),
+                          .u64 = 2 * problem.buffers.size()} +
+               section_loads::space(most_sections(problem));
+    }
+
+    constexpr memory_facts(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
+                           plan_workspace& workspace) noexcept
+        : merged_{&merged},
+          sizes_{sizes},
+          given_{&given},
+          buffers_{merged.problem.buffers.data()},
+          where_{merged.problem, sizes, workspace},
+          price_{where_, lives() + merged.problem.apart.size(), count(), workspace} {
+        weight_ = workspace.cut_u64(count());
+        allowed_ = workspace.cut_u64(count());
+    }
+    memory_facts(const memory_facts&) = delete;  // the prices refer to the sections
+
+    /// Reads weights and allowed memories, and returns the first error of the problem.
+    [[nodiscard]] constexpr plan_error read(plan_workspace scratch) noexcept {
+        plan_error error = read_buffers();
+        if (error.reason == plan_refusal::none) error = check_fixed_memories();
+        if (error.reason == plan_refusal::none) error = check_fixed_collisions(scratch);
+        if (error.reason == plan_refusal::none) error = check_sums();
+        if (error.reason == plan_refusal::none) exclude_small_memories();
+        return error;
+    }
+
+    [[nodiscard]] constexpr const plan_problem& problem() const noexcept { return merged_->problem; }
+    [[nodiscard]] constexpr const memories_problem& given() const noexcept { return *given_; }
+    [[nodiscard]] constexpr const plan_sizes& sizes() const noexcept { return sizes_; }
+    [[nodiscard]] constexpr std::span<const plan_memory> memories() const noexcept { return given_->memories; }
+    [[nodiscard]] constexpr std::size_t count() const noexcept { return merged_->problem.buffers.size(); }
+    [[nodiscard]] constexpr std::uint64_t size(std::size_t i) const noexcept { return buffers_[i].size; }
+    /// Size of a buffer times its uses, by buffer.
+    [[nodiscard]] constexpr const std::uint64_t* weights() const noexcept { return weight_; }
+    /// Memories that may hold a buffer, as bits, by buffer.
+    [[nodiscard]] constexpr const std::uint64_t* allowed() const noexcept { return allowed_; }
+    /// A cost that exceeds the cost of each memory. No sum of weights times this cost exceeds 64 bits.
+    [[nodiscard]] constexpr std::uint64_t highest_cost() const noexcept { return highest_cost_; }
+    [[nodiscard]] constexpr const section_tree& sections() const noexcept { return where_; }
+    [[nodiscard]] constexpr prices& price() noexcept { return price_; }
+
+    /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
+    [[nodiscard]] constexpr std::size_t unholdable() const noexcept {
+        for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given)
+            if (allowed_[(*merged_)[given]] == 0) return given;
+        return given_->buffers.buffers.size();
+    }
+
+    /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
+    /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
+    [[nodiscard]] constexpr std::uint64_t bound(std::uint64_t effort, plan_workspace scratch) noexcept {
+        std::uint32_t* const list = scratch.cut_u32(count());
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != count(); ++i)
+            if (allowed_[i] != 0) sum += weight_[i] * memories()[0].cost;
+        std::uint64_t capacity = 0, mask = 0;
+        for (std::size_t m = 0; m + 1 < memories().size(); ++m) {
+            if (!checked_add(capacity, memories()[m].capacity, capacity)) capacity = ~std::uint64_t{0};
+            mask |= bit(m);
+            // Additional cost of a byte that is in none of the first m + 1 memories.
+            const std::uint64_t more = memories()[m + 1].cost - memories()[m].cost;
+            if (more == 0) continue;
+            std::size_t some = 0;
+            for (std::size_t i = 0; i != count(); ++i)
+                if ((allowed_[i] & mask) != 0) list[some++] = static_cast<std::uint32_t>(i);
+                else if (allowed_[i] != 0) sum += weight_[i] * more;
+            // Two buffers that are apart may have the same offsets in different memories.
+            const std::uint32_t sections = m == 0 ? where_.count() : where_.of_time();
+            sum += price_.run(
+                list, some, [&](std::uint32_t i) { return where_.least_size(i); },
+                [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
+                capacity, sections, prices::iterations(1000, effort, some));
+        }
+        return sum;
+    }
+
+    /// Returns whether the buffers that live at one step exceed all memories, or exceed the one memory that they all
+    /// must live in, and stores that step. Each buffer counts with its size rounded up to its alignment, because no
+    /// buffer may be split between memories.
+    [[nodiscard]] constexpr bool is_crowded(std::int64_t& step, plan_workspace scratch) const noexcept {
+        std::uint32_t* const starts = scratch.cut_u32(lives());
+        std::uint32_t* const ends = scratch.cut_u32(lives());
+        std::uint32_t* const sorted = scratch.cut_u32(lives());
+        const lifetime_sweep sweep{merged_->problem, starts, ends, sorted};
+        std::uint64_t least_align = memories()[0].align, alignments = 0;
+        for (const plan_memory& memory : memories()) least_align = std::min(least_align, memory.align);
+        for (std::size_t i = 0; i != count(); ++i) alignments |= std::max(buffers_[i].align, least_align);
+        for (; alignments != 0; alignments &= alignments - 1)
+            for (std::size_t m = 0; m <= memories().size(); ++m)
+                if (const std::uint64_t mask = m == memories().size() ? ~std::uint64_t{0} : bit(m);
+                    are_crowded(mask, {alignment_of(alignments), least_align}, sweep, step))
+                    return true;
+        return false;
+    }
+
+    static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
+
+private:
+    [[nodiscard]] static constexpr std::size_t most_sections(const plan_problem& problem) noexcept {
+        return most_lives(problem) + problem.apart.size();
+    }
+    [[nodiscard]] constexpr std::size_t lives() const noexcept { return count() + merged_->problem.revivals.size(); }
+    [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
+        std::size_t given = 0;
+        while ((*merged_)[given] != merged) ++given;
+        return given;
+    }
+    /// Returns the only memory of a fixed buffer. Precondition: `allowed_` has one bit.
+    [[nodiscard]] constexpr const plan_memory& memory_of(const plan_fixed& fixed) const noexcept {
+        return memories()[static_cast<std::size_t>(std::countr_zero(allowed_[fixed.buffer]))];
+    }
+
+    // ---- steps of `read` -------------------------------------------------------------------------------------------
+
+    [[nodiscard]] constexpr plan_error read_buffers() noexcept {
+        const std::uint64_t all = memories().size() == 64 ? ~std::uint64_t{0} : bit(memories().size()) - 1;
+        for (std::size_t i = 0; i != count(); ++i) {
+            weight_[i] = 0;
+            allowed_[i] = all;
+        }
+        for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given) {
+            const std::size_t i = (*merged_)[given];
+            std::uint64_t weight = 0;
+            if (!checked_multiply(given_->buffers.buffers[given].size, given_->uses.empty() ? 1 : given_->uses[given],
+                                  weight) ||
+                !checked_add(weight_[i], weight, weight_[i]))
+                return {plan_refusal::too_large, given};
+            if (!given_->allowed.empty()) allowed_[i] &= given_->allowed[given];
+        }
+        return {};
+    }
+    [[nodiscard]] constexpr plan_error check_fixed_memories() const noexcept {
+        for (const plan_fixed& fixed : merged_->problem.fixed) {
+            if (!std::has_single_bit(allowed_[fixed.buffer]))
+                return {plan_refusal::fixed_in_no_one_memory, original(fixed.buffer)};
+            if (fixed.offset % memory_of(fixed).align != 0)
+                return {plan_refusal::fixed_misaligned, original(fixed.buffer)};
+        }
+        return {};
+    }
+    /// Ensures that no sum of costs wraps, and no sum of the values of buffers in a memory.
+    [[nodiscard]] constexpr plan_error check_sums() noexcept {
+        if (!checked_multiply(std::max<std::uint64_t>(memories().back().cost, 1), std::uint64_t{64}, highest_cost_))
+            return {plan_refusal::too_large, 0};
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != count(); ++i) {
+            std::uint64_t most = 0;
+            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, highest_cost_, most) ||
+                !checked_add(sum, most, sum))
+                return {plan_refusal::too_large, original(i)};
+        }
+        return {};
+    }
+    constexpr void exclude_small_memories() noexcept {
+        for (std::size_t i = 0; i != count(); ++i)
+            for (std::size_t m = 0; m != memories().size(); ++m)
+                if (buffers_[i].size > memories()[m].capacity) allowed_[i] &= ~bit(m);
+        for (const plan_fixed& fixed : merged_->problem.fixed)
+            if (const std::uint64_t size = buffers_[fixed.buffer].size;
+                allowed_[fixed.buffer] != 0 && size != 0 && fixed.offset > memory_of(fixed).capacity - size)
+                allowed_[fixed.buffer] = 0;
+    }
+
+    // ---- fixed buffers ---------------------------------------------------------------------------------------------
+
+    /// The fixed buffers with bytes, sorted by their first and by their last bytes.
+    struct fixed_buffers {
+        std::uint32_t *begins = nullptr, *ends = nullptr;
+        std::uint64_t *is_fixed = nullptr, *offset = nullptr;  // by buffer
+        std::size_t count = 0;
+        std::uint64_t memories = 0;  // bits
+    };
+
+    /// Returns an error if two fixed buffers collide in one memory.
+    [[nodiscard]] constexpr plan_error check_fixed_collisions(plan_workspace scratch) noexcept {
+        fixed_buffers fixed;
+        section_loads taken{where_.count(), scratch};
+        if (const plan_error error = read_fixed(fixed, scratch); error.reason != plan_refusal::none) return error;
+        for (std::uint64_t rest = fixed.memories; rest != 0; rest &= rest - 1) {
+            taken.clear();
+            const std::size_t i = first_collision(fixed, rest & (~rest + 1), taken);
+            if (i == count()) continue;
+            if (!given_->buffers.together.empty()) return check_fixed_pairs(fixed);
+            return {plan_refusal::contradiction, original(i)};
+        }
+        return {};
+    }
+    /// Returns an error if a buffer is fixed at two offsets.
+    [[nodiscard]] constexpr plan_error read_fixed(fixed_buffers& all, plan_workspace& scratch) const noexcept {
+        const auto given = merged_->problem.fixed;
+        all.begins = scratch.cut_u32(given.size());
+        all.ends = scratch.cut_u32(given.size());
+        std::uint32_t* const sorted = scratch.cut_u32(given.size());
+        all.is_fixed = scratch.cut_u64(count());
+        all.offset = scratch.cut_u64(count());
+        for (std::size_t i = 0; i != count(); ++i) all.is_fixed[i] = 0;
+        for (const plan_fixed& each : given) {
+            const auto i = static_cast<std::uint32_t>(each.buffer);
+            const bool known = all.is_fixed[i] != 0;
+            if (known && all.offset[i] != each.offset) return {plan_refusal::contradiction, original(i)};
+            all.is_fixed[i] = 1;
+            all.offset[i] = each.offset;
+            if (known || buffers_[i].size == 0) continue;
+            all.memories |= allowed_[i];
+            all.begins[all.count] = all.ends[all.count] = i;
+            ++all.count;
+        }
+        sort_by(all.begins, sorted, all.count, [&](std::uint32_t i) { return all.offset[i]; });
+        sort_by(all.ends, sorted, all.count, [&](std::uint32_t i) { return all.offset[i] + buffers_[i].size; });
+        return {};
+    }
+    /// Returns the first buffer that collides with a lower one in `memory`, or the number of buffers. A sweep over the
+    /// offsets counts the buffers in each section.
+    [[nodiscard]] constexpr std::size_t first_collision(const fixed_buffers& fixed, std::uint64_t memory,
+                                                        section_loads& taken) const noexcept {
+        const auto take = [&](std::uint32_t i, bool in) {
+            where_.each_span(i, [&](std::uint32_t from, std::uint32_t until) { taken.add(from, until, 1, in); });
+        };
+        for (std::size_t next = 0, first = 0; next != fixed.count; ++next) {
+            const std::uint32_t i = fixed.begins[next];
+            for (; fixed.offset[fixed.ends[first]] + buffers_[fixed.ends[first]].size <= fixed.offset[i]; ++first)
+                if (allowed_[fixed.ends[first]] == memory) take(fixed.ends[first], false);
+            if (allowed_[i] != memory) continue;
+            bool collides = false;
+            where_.each_span(i, [&](std::uint32_t from, std::uint32_t until) {
+                collides = collides || taken.most(from, until) != 0;
+            });
+            if (collides) return i;
+            take(i, true);
+        }
+        return count();
+    }
+    /// The same check for each pair of given buffers. A merged buffer may be larger than the members that live.
+    [[nodiscard]] constexpr plan_error check_fixed_pairs(const fixed_buffers& fixed) const noexcept {
+        const auto all = given_->buffers.buffers;
+        for (std::size_t a = 0; a != all.size(); ++a)
+            for (std::size_t b = 0; b != a && fixed.is_fixed[(*merged_)[a]] != 0; ++b) {
+                const std::size_t one = (*merged_)[a], other = (*merged_)[b];
+                if (fixed.is_fixed[other] != 0 && one != other && allowed_[one] == allowed_[other] &&
+                    all[a].size != 0 && all[b].size != 0 && fixed.offset[one] < fixed.offset[other] + all[b].size &&
+                    fixed.offset[other] < fixed.offset[one] + all[a].size && conflict(a, b))
+                    return {plan_refusal::contradiction, a};
+            }
+        return {};
+    }
+    /// Returns whether two given buffers must not share a byte.
+    [[nodiscard]] constexpr bool conflict(std::size_t a, std::size_t b) const noexcept {
+        bool meets = lives_with(a, given_->buffers.buffers[b].live);
+        for (const plan_revival& each : given_->buffers.revivals)
+            meets = meets || (each.buffer == b && lives_with(a, each.live));
+        for (const plan_pair& each : given_->buffers.apart)
+            meets = meets || (each.first == a && each.second == b) || (each.first == b && each.second == a);
+        return meets;
+    }
+    [[nodiscard]] constexpr bool lives_with(std::size_t given, lifetime live) const noexcept {
+        bool meets = given_->buffers.buffers[given].live.overlaps(live);
+        for (const plan_revival& each : given_->buffers.revivals)
+            meets = meets || (each.buffer == given && each.live.overlaps(live));
+        return meets;
+    }
+
+    // ---- crowded steps ---------------------------------------------------------------------------------------------
+
+    struct least_alignments {
+        std::uint64_t of_buffers, of_memories;
+    };
+
+    /// Returns whether the buffers that only the memories of `mask` may hold, and that have at least the alignment
+    /// `align.of_buffers`, exceed these memories at one step.
+    [[nodiscard]] constexpr bool are_crowded(std::uint64_t mask, least_alignments align, const lifetime_sweep& sweep,
+                                             std::int64_t& step) const noexcept {
+        std::uint64_t room = 0, here = 0, sum = 0;
+        for (std::size_t k = 0; k != memories().size(); ++k)
+            if ((mask >> k & 1) != 0 &&
+                (!checked_align_up(memories()[k].capacity, align.of_buffers, here) || !checked_add(room, here, room)))
+                return false;
+        const auto size_of = [&](std::size_t life) {
+            const std::size_t i = sweep.buffer(life);
+            const bool counts = std::max(buffers_[i].align, align.of_memories) >= align.of_buffers &&
+                                allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
+            // The sum does not wrap, because the buffer fits a memory.
+            return counts ? align_up(sizes_.of_life(merged_->problem, life), align.of_buffers) : 0;
+        };
+        bool crowded = false;
+        sweep.run(
+            [&](std::size_t life, std::int64_t now) {
+                crowded = !checked_add(sum, size_of(life), sum) || sum > room;
+                if (crowded) step = now;
+                return !crowded;
+            },
+            [&](std::size_t life) { sum -= size_of(life); });
+        return crowded;
+    }
+
+    const merged_problem* merged_;
+    plan_sizes sizes_;
+    const memories_problem* given_;
+    const plan_buffer* buffers_;
+    section_tree where_;
+    prices price_;
+    std::uint64_t *weight_ = nullptr, *allowed_ = nullptr;  // by buffer
+    std::uint64_t highest_cost_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSL-1.0
+// memory_planner: chooses a memory for each buffer and packs each memory.
+//
+//     facts ──► fill all ──► choose ──► fill all ──► learn          fill all   one memory after the other, exactly
+//               effort 0     all ways      ▲           │            choose     every choice, if there are few
+//                                          └───────────┘            learn      a buffer costs what it had to pay
+//
+// Each step keeps the best plan. The planner ends when the cost equals the lower bound, the effort is spent, no cost
+// rises, or the callback stops it. memories.hpp describes the method.
+//
+// Complexity: see memories.hpp. Memory: `space`. Thread safety: not synchronized.
+#pragma once
+
+#include <allot/plan/detail/assign.hpp>
+#include <allot/plan/detail/fill.hpp>
+#include <allot/plan/detail/memory_facts.hpp>
+#include <allot/plan/options.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Implementation of `plan_memories_into` for a merged problem.
+class memory_planner {
+public:
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
+                                                    const memories_options& options) noexcept {
+        const std::size_t buffers = problem.buffers.size();
+        plan_space work = max(memory_facts::scratch_space(problem),
+                              memory_fill::space(problem, is_searched(problem, options), options.remember));
+        if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
+        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers} + memory_facts::space(problem) + work;
+    }
+
+    constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
+                             const memories_options& options, plan_workspace& workspace) noexcept
+        : facts_{merged, sizes, given, workspace}, options_{options}, count_{facts_.count()} {
+        list_ = workspace.cut_u32(count_);
+        memory_ = workspace.cut_u32(count_);
+        best_memory_ = workspace.cut_u32(count_);
+        value_ = workspace.cut_u64(count_);
+        paid_ = workspace.cut_u64(count_);
+        offset_ = workspace.cut_u64(count_);
+        best_offset_ = workspace.cut_u64(count_);
+        workspace_ = workspace;
+    }
+
+    /// Reads the problem and returns its first error.
+    [[nodiscard]] constexpr plan_error read() noexcept {
+        if (const plan_error error = facts_.read(workspace_); error.reason != plan_refusal::none) return error;
+        nowhere_cost_ = facts_.highest_cost() / 16;
+        for (std::size_t i = 0; i != count_; ++i) paid_[i] = 0;
+        return {};
+    }
+    /// Returns a lower bound on the cost of every plan.
+    [[nodiscard]] constexpr std::uint64_t bound() noexcept { return facts_.bound(options_.effort, workspace_); }
+    /// Returns whether the live bytes of one step prove that not all buffers can have a memory, and stores that step.
+    [[nodiscard]] constexpr bool is_crowded(std::int64_t& step) const noexcept {
+        return facts_.is_crowded(step, workspace_);
+    }
+    /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
+    [[nodiscard]] constexpr std::size_t unholdable() const noexcept { return facts_.unholdable(); }
+    /// Returns whether each choice of memories was tried without finding one that places all buffers.
+    [[nodiscard]] constexpr bool is_impossible() const noexcept { return is_impossible_; }
+
+    template <class Watch>
+    constexpr void run(memories_summary& made, Watch& watch) noexcept {
+        std::uint64_t spent = 0;
+        bool stopped = false, first = true;
+        const auto stop = [&] {
+            return stopped = stopped || (!first && watch(memories_progress{made.cost, made.unplaced, made.bound}));
+        };
+        const auto keep_best = [&] {
+            keep_if_better(made, first);
+            first = false;
+        };
+        const auto fill_all = [&](std::uint64_t effort) {
+            plan_workspace workspace = workspace_;
+            // The workspace was sized for the given problem. The merged problem may have fewer buffers.
+            const bool searched = is_searched(facts_.given().buffers, options_);
+            memory_fill fill{facts_.problem(), facts_.sizes(), facts_.sections(), facts_.price(),
+                             workspace,        searched,       options_.remember};
+            spent += cascade(fill, effort, stop);
+            keep_best();
+        };
+        const auto is_done = [&] {
+            return (made.cost <= made.bound && made.unplaced == 0) || spent >= options_.effort || stop();
+        };
+        fill_all(0);
+        const std::size_t all = facts_.given().buffers.buffers.size();
+        if (!is_done() && all <= most_assigned && unholdable() == all)
+            spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
+        // If the next memory has room for all buffers, another round cannot learn anything.
+        const bool once = memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
+        while (!is_impossible_ && !is_done()) {
+            fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
+            if (once || !learn()) break;
+        }
+    }
+
+    /// Memory of a merged buffer in the best plan.
+    [[nodiscard]] constexpr std::uint32_t memory(std::size_t i) const noexcept { return best_memory_[i]; }
+    /// Offset of a merged buffer in the best plan.
+    [[nodiscard]] constexpr std::uint64_t offset(std::size_t i) const noexcept { return best_offset_[i]; }
+
+private:
+    static constexpr std::size_t most_assigned = 64;       // largest number of buffers for the exhaustive choice
+    static constexpr std::uint64_t most_choices = 75'000;  // leaves effort for the other methods
+
+    [[nodiscard]] static constexpr bool is_searched(const plan_problem& problem,
+                                                    const memories_options& options) noexcept {
+        return problem.buffers.size() <= options.search_at_most;
+    }
+    [[nodiscard]] constexpr std::span<const plan_memory> memories() const noexcept { return facts_.memories(); }
+    [[nodiscard]] constexpr std::uint64_t weight(std::size_t i) const noexcept { return facts_.weights()[i]; }
+    [[nodiscard]] constexpr std::uint64_t allowed(std::size_t i) const noexcept { return facts_.allowed()[i]; }
+
+    // ---- the best plan ---------------------------------------------------------------------------------------------
+
+    constexpr void keep_if_better(memories_summary& made, bool is_first) noexcept {
+        const memories_summary now = counted();
+        const bool better = now.unplaced < made.unplaced || (now.unplaced == made.unplaced && now.cost < made.cost);
+        if (!is_first && !better) return;
+        made.cost = now.cost;
+        made.spilled = now.spilled;
+        made.unplaced = now.unplaced;
+        for (std::size_t i = 0; i != count_; ++i) {
+            best_memory_[i] = memory_[i];
+            best_offset_[i] = offset_[i];
+        }
+    }
+    [[nodiscard]] constexpr memories_summary counted() const noexcept {
+        memories_summary now;
+        for (std::size_t i = 0; i != count_; ++i) {
+            if (memory_[i] == memory_place::nowhere) ++now.unplaced;
+            else now.cost += weight(i) * memories()[memory_[i]].cost;
+            if (memory_[i] != 0 && memory_[i] != memory_place::nowhere) now.spilled += facts_.size(i);
+        }
+        return now;
+    }
+
+    // ---- every choice of memories ----------------------------------------------------------------------------------
+
+    /// Tries each choice of memories if there are at most `effort` choices. Returns the spent effort.
+    template <class Keep, class Stop>
+    constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
+        memory_assignment choice{facts_.problem(),  facts_.sizes(), memories(), {facts_.allowed(), facts_.weights()},
+                                 options_.remember, workspace_};
+        if (choice.choices(effort + 1) > effort) return 0;
+        const std::uint64_t none = ~std::uint64_t{0};
+        const auto keep_choice = [&](std::uint64_t) {
+            for (std::uint32_t i = 0; i != count_; ++i) {
+                if (facts_.size(i) == 0) continue;
+                memory_[i] = choice.memory(i);
+                offset_[i] = choice.offset(i);
+            }
+            keep();
+        };
+        const std::uint64_t spent = choice.run(made.unplaced == 0 ? made.cost : none, effort, keep_choice, stop);
+        if (choice.proved()) {
+            if (made.unplaced == 0) made.bound = made.cost;
+            else is_impossible_ = true;
+        }
+        return spent;
+    }
+
+    // ---- one memory after the other --------------------------------------------------------------------------------
+
+    /// Fills one memory after the other with the remaining buffers.
+    template <class Stop>
+    constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
+        std::uint64_t spent = 0;
+        begin_empty();
+        for (std::size_t m = 0; m != memories().size(); ++m) {
+            const std::span<const std::uint32_t> list{list_, list_candidates(m)};
+            const std::uint64_t priceless = price_candidates(m, list);
+            const std::uint64_t left = effort - std::min(spent, effort);
+            const std::uint64_t share = m + 2 >= memories().size() ? left : left / 2;
+            spent += fill.run(list, {value_, priceless}, memories()[m].capacity, memories()[m].align, share, stop);
+            for (const std::uint32_t i : list)
+                if (fill.placed(i)) {
+                    memory_[i] = static_cast<std::uint32_t>(m);
+                    offset_[i] = fill.offset(i);
+                }
+        }
+        return spent;
+    }
+    constexpr void begin_empty() noexcept {
+        for (std::size_t i = 0; i != count_; ++i) {
+            // A buffer without bytes fits every allowed memory.
+            const bool empty = facts_.size(i) == 0 && allowed(i) != 0;
+            memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(allowed(i))) : memory_place::nowhere;
+            offset_[i] = 0;
+        }
+        for (const plan_fixed& fixed : facts_.problem().fixed) offset_[fixed.buffer] = fixed.offset;
+    }
+    /// Lists the buffers without a memory that memory `m` may hold, and returns their number.
+    [[nodiscard]] constexpr std::size_t list_candidates(std::size_t m) noexcept {
+        std::size_t some = 0;
+        for (std::size_t i = 0; i != count_; ++i)
+            if (memory_[i] == memory_place::nowhere && (allowed(i) & memory_facts::bit(m)) != 0)
+                list_[some++] = static_cast<std::uint32_t>(i);
+        return some;
+    }
+    /// Computes the value of each candidate for memory `m`: the cost of the next memory that may hold it. A buffer that
+    /// fits no later memory, or remained unplaced in an earlier round, has a higher value than all other buffers
+    /// together. Returns the least such value.
+    [[nodiscard]] constexpr std::uint64_t price_candidates(std::size_t m,
+                                                           std::span<const std::uint32_t> list) noexcept {
+        const auto later = [&](std::uint32_t i) { return m == 63 ? 0 : allowed(i) >> (m + 1); };
+        const auto is_priceless = [&](std::uint32_t i) { return later(i) == 0 || paid_[i] >= nowhere_cost_; };
+        const std::size_t some = list.size();
+        std::uint64_t worth = 0;
+        for (const std::uint32_t i : list) {
+            const std::uint64_t next =
+                later(i) == 0 ? nowhere_cost_
+                              : memories()[m + 1 + static_cast<std::size_t>(std::countr_zero(later(i)))].cost;
+            const std::uint64_t most = is_priceless(i) ? std::max(weight(i), facts_.size(i)) : weight(i);
+            value_[i] = std::max<std::uint64_t>(most * (std::max(next, paid_[i]) - memories()[m].cost), 1);
+            worth += value_[i];
+        }
+        // Scales the values such that their sum fits 64 bits.
+        unsigned shift = 0;
+        while ((worth >> shift) + some >= ~std::uint64_t{0} / (some + 1)) ++shift;
+        const std::uint64_t priceless = (worth >> shift) + some + 1;
+        for (const std::uint32_t i : list)
+            value_[i] = std::max<std::uint64_t>(value_[i] >> shift, 1) + (is_priceless(i) ? priceless : 0);
+        return priceless;
+    }
+    /// Records the costs of buffers that did not get the expected memory, and an increasing cost for unplaced buffers.
+    /// Returns whether any cost rose.
+    constexpr bool learn() noexcept {
+        bool news = false;
+        for (std::size_t i = 0; i != count_; ++i) {
+            const std::uint64_t rising = std::min(2 * std::max(paid_[i], nowhere_cost_ / 2), facts_.highest_cost());
+            const std::uint64_t paid = memory_[i] == memory_place::nowhere ? rising : memories()[memory_[i]].cost;
+            if (paid <= paid_[i]) continue;
+            paid_[i] = paid;
+            news = true;
+        }
+        return news;
+    }
+
+    memory_facts facts_;
+    memories_options options_;
+    std::size_t count_;
+    std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
+    std::uint64_t *value_ = nullptr, *paid_ = nullptr, *offset_ = nullptr, *best_offset_ = nullptr;
+    std::uint64_t nowhere_cost_ = 0;
+    plan_workspace workspace_{};
+    bool is_impossible_ = false;
+};
+
+/// Returns a lower bound on the cost of every plan of a problem without pairs; 0 if the problem is invalid.
+[[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
+    plan_heap heap{memory_planner::space(problem.buffers, options)};
+    plan_workspace workspace = heap;
+    const merged_problem merged{problem.buffers, {}};
+    memory_planner planner{merged, {}, problem, options, workspace};
+    return planner.read().reason == plan_refusal::none ? planner.bound() : 0;
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

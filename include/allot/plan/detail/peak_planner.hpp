@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+// peak_planner: searches the lowest plan for one memory, or a plan that fits its capacity.
+//
+//     bound ──► greedy ──► greedy ──► search ──► greedy ──► search ──► …      patience grows fourfold each round
+//               one plan   a few                 └──────── until the goal is reached or the effort is spent
+//
+// The first greedy plan gives the callback a plan to report. Large problems use the greedy algorithm alone.
+//
+// Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan` and
+// `packing_search`, one after the other, and two offsets a buffer. Thread safety: not synchronized.
+#pragma once
+
+#include <allot/plan/detail/greedy.hpp>
+#include <allot/plan/detail/search.hpp>
+#include <allot/plan/options.hpp>
+#include <allot/plan/summary.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Returns whether `plan` searches a problem, in addition to greedy plans.
+[[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
+    return problem.buffers.size() <= options.search_at_most && options.effort != 0;
+}
+
+/// Implementation of `plan_into` for a merged problem.
+template <class Watch>
+class peak_planner {
+public:
+    /// Arrays for the offsets of the lowest plan, which remain after `run`, and of a trial. By merged buffer.
+    struct offset_arrays {
+        std::span<std::uint64_t> lowest, trial;
+    };
+
+    constexpr peak_planner(const plan_problem& problem, const plan_sizes& sizes, const plan_bound& bound,
+                           const plan_options& options, offset_arrays offsets, plan_workspace workspace,
+                           Watch& watch) noexcept
+        : problem_{&problem},
+          sizes_{&sizes},
+          bound_{&bound},
+          options_{options},
+          lowest_{offsets.lowest.first(problem.buffers.size())},
+          trial_{offsets.trial.first(problem.buffers.size())},
+          workspace_{workspace},
+          watch_{&watch} {
+        made_.bound = bound.bytes;
+        made_.step = bound.step;
+        made_.peak = std::numeric_limits<std::uint64_t>::max();
+        for (const plan_buffer& buffer : problem.buffers) made_.align = std::max(made_.align, buffer.align);
+    }
+
+    /// Writes the lowest plan. Returns the error of the first greedy plan.
+    [[nodiscard]] constexpr plan_error run(bool is_searched) noexcept {
+        if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none) return error;
+        const std::uint64_t few = std::min<std::uint64_t>(options_.effort, 16 * lowest_.size());
+        if (may_go_on() && !stop()) static_cast<void>(try_greedy(is_searched ? few : options_.effort));
+        for (std::uint64_t patience = options_.effort / 16 + 1; is_searched && may_go_on(); patience *= 4) {
+            try_search(patience);
+            if (may_go_on()) static_cast<void>(try_greedy(std::min(patience, options_.effort - spent_)));
+        }
+        const bool proved = made_.peak <= made_.bound;
+        made_.status = made_.peak <= options_.capacity   ? (proved ? plan_status::optimal : plan_status::feasible)
+                       : made_.bound > options_.capacity ? plan_status::infeasible
+                                                         : plan_status::out_of_budget;
+        return {};
+    }
+    [[nodiscard]] constexpr const plan_summary& summary() const noexcept { return made_; }
+
+private:
+    /// Returns whether the lowest plan is wanted. With a capacity, the first plan that fits is the goal.
+    [[nodiscard]] constexpr bool lowest_wanted() const noexcept { return options_.capacity == plan_options{}.capacity; }
+    [[nodiscard]] constexpr std::uint64_t goal() const noexcept {
+        return lowest_wanted() ? made_.bound : std::max(options_.capacity, made_.bound);
+    }
+    [[nodiscard]] constexpr bool stop() noexcept {
+        return stopped_ = stopped_ || (*watch_)(plan_progress{made_.peak, made_.bound});
+    }
+    [[nodiscard]] constexpr bool may_go_on() const noexcept {
+        return made_.peak > goal() && spent_ < options_.effort && !stopped_;
+    }
+    constexpr void keep_lower(std::uint64_t height) noexcept {
+        if (height >= made_.peak) return;
+        for (std::size_t i = 0; i != lowest_.size(); ++i) lowest_[i] = trial_[i];
+        made_.peak = height;
+    }
+
+    constexpr plan_error try_greedy(std::uint64_t placements) noexcept {
+        plan_bound enough = *bound_;
+        enough.bytes = goal();
+        const auto found =
+            greedy_plan(*problem_, enough, trial_, workspace_, {placements}, [&] { return stop(); }, *sizes_);
+        if (found) keep_lower(found->height);
+        spent_ += placements;
+        return found.error();
+    }
+
+    /// Searches several heights in turn. The height that is easiest to reach is unknown, and is often the lowest one.
+    /// Therefore the goal gets the full patience and each other height a quarter of it. Each plan or proof narrows the
+    /// range. After a proof, the search leaps ahead of the bound and doubles the leap each time, because one easy proof
+    /// often follows another. This keeps the number of steps small for any gap.
+    constexpr void try_search(std::uint64_t patience) noexcept {
+        constexpr std::uint64_t steps = 3;
+        packing_search search{*problem_, {workspace_, options_.remember}, *sizes_};
+        std::uint64_t leap = 0;  // granules
+        for (std::uint64_t i = 0; i <= steps && may_go_on();) {
+            // Upward from the bound to just below the lowest plan. If only a plan that fits the capacity is required
+            // and the bound permits one, downward from the capacity.
+            const bool upwards = lowest_wanted() || made_.bound > options_.capacity;
+            const std::uint64_t gap = (upwards ? made_.peak - 1 : goal()) - made_.bound, step = gap / steps;
+            leap = std::min(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
+            const std::uint64_t above = leap * search.granule() + step * i;
+            const std::uint64_t height = upwards ? made_.bound + above : goal() - above;
+            const bool decided = is_decided(search, height, above == 0 ? patience : patience / 4 + 1, leap);
+            if (!decided && leap != 0) leap /= 4;
+            else i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
+        }
+    }
+    /// Searches one height. Returns whether the search found a plan or a proof. A proof raises `leap`.
+    [[nodiscard]] constexpr bool is_decided(packing_search& search, std::uint64_t height, std::uint64_t patience,
+                                            std::uint64_t& leap) noexcept {
+        const std::uint64_t nodes = std::min(patience, options_.effort - spent_);
+        const search_result found = search.find(height, trial_, nodes, [&] { return stop(); });
+        spent_ += std::max<std::uint64_t>(found.nodes, 1);
+        if (found.answer == search_answer::found) keep_lower(found.height);
+        if (found.answer == search_answer::infeasible) {
+            made_.bound = std::max(made_.bound, found.bound);
+            leap = 2 * leap + 1;
+        }
+        return found.answer == search_answer::found || found.answer == search_answer::infeasible;
+    }
+
+    const plan_problem* problem_;
+    const plan_sizes* sizes_;
+    const plan_bound* bound_;
+    plan_options options_;
+    std::span<std::uint64_t> lowest_, trial_;
+    plan_workspace workspace_;
+    Watch* watch_;
+    plan_summary made_{};
+    std::uint64_t spent_ = 0;
+    bool stopped_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

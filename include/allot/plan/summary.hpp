@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// summary: the quality and the properties of a plan, and its progress while the planner runs.
+//
+//     const auto made = allot::plan(problem, {.capacity = 64 * 1024});
+//     if (made && made->status == allot::plan_status::infeasible) report(made->bound, made->step);
+//     const auto quick = allot::plan(problem, {}, [](const allot::plan_progress& now) { return now.peak < 100'000; });
+//
+//     status          fits the capacity   proved
+//     optimal         yes                 no plan is lower
+//     feasible        yes
+//     infeasible      no                  no plan fits
+//     out_of_budget   no
+//     out_of_moves    no                  only of `replan`
+//
+// When to use: to decide whether a plan is good enough, or to stop a planner early.
+// When not to use: the places of the buffers are in the plan itself (plan.hpp).
+//
+// Complexity: plain data.
+// Memory: 40 bytes for a summary.
+// Thread safety: any number of concurrent readers.
+#pragma once
+
+#include <cstdint>
+
+namespace allot {
+inline namespace v1 {
+
+/// Quality of a plan.
+enum class plan_status : unsigned char {
+    optimal,        ///< The plan fits the capacity, and no plan is lower.
+    feasible,       ///< The plan fits the capacity. A lower plan may exist.
+    infeasible,     ///< The plan does not fit, and no plan fits: see `bound` and `step`.
+    out_of_budget,  ///< The plan does not fit. Whether another plan fits is unknown.
+    out_of_moves,   ///< The plan does not fit. A plan with more moves may fit. Only `replan` returns this status.
+};
+
+/// Returns a human-readable description.
+[[nodiscard]] constexpr const char* to_string(plan_status status) noexcept {
+    switch (status) {
+        case plan_status::optimal: return "optimal";
+        case plan_status::feasible: return "feasible";
+        case plan_status::infeasible: return "infeasible";
+        case plan_status::out_of_budget: return "out of budget";
+        case plan_status::out_of_moves: return "out of moves";
+    }
+    return "unknown";
+}
+
+/// Intermediate state that the planner passes to a progress callback.
+struct plan_progress {
+    std::uint64_t peak = 0;   ///< Peak of the lowest plan so far, in bytes.
+    std::uint64_t bound = 0;  ///< Lower bound on the peak of every plan, in bytes.
+};
+
+/// Default progress callback: ignores the progress and never stops the planner.
+struct unwatched {
+    /// Returns false: the planner continues.
+    template <class Progress>
+    [[nodiscard]] constexpr bool operator()(const Progress&) const noexcept {
+        return false;
+    }
+};
+
+/// Properties of a plan, without its places.
+struct plan_summary {
+    plan_status status = plan_status::optimal;  ///< Quality of the plan.
+    std::uint64_t peak = 0;                     ///< Highest end of a buffer: the bytes that the memory needs.
+    std::uint64_t align = 1;                    ///< Required alignment of the memory's base, in bytes.
+    std::uint64_t bound = 0;                    ///< Lower bound on the peak of every plan, in bytes.
+    std::int64_t step = 0;                      ///< Step at which the most bytes are live.
+    /// Compares all members.
+    friend constexpr bool operator==(const plan_summary&, const plan_summary&) = default;
+};
+
+}  // namespace v1
+}  // namespace allot
