@@ -9,3 +9,4 @@
 #include <allot/opencl/svm.hpp>
 #include <allot/opencl/tensor.hpp>
 #include <allot/opencl/texture_pool.hpp>
+#include <allot/opencl/unique_buffer.hpp>

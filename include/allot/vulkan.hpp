@@ -9,3 +9,4 @@
 #include <allot/vulkan/logical_device.hpp>
 #include <allot/vulkan/memory.hpp>
 #include <allot/vulkan/tensor.hpp>
+#include <allot/vulkan/unique_resource.hpp>

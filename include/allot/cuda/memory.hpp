@@ -4,6 +4,7 @@
 //     allot::arena<allot::cuda::device_memory, allot::best_fit<>> memory{allot::cuda::device_memory{0}, 64_MiB};
 //     auto x = memory.allocate({.size = 4096, .align = 256});
 //     kernel<<<1, 32>>>(static_cast<float*>(x.address));       // a device pointer: offsets are added to it
+//     auto y = allot::cuda::make_span<float>(memory, 1024);        // an owner: y.data(), y.size()
 //
 //     device               allocates with       host access    frees with
 //     device_memory        cudaMalloc           no             cudaFree, which waits for the device
@@ -31,6 +32,7 @@
 #pragma once
 
 #include <allot/gpu/runtime.hpp>
+#include <allot/gpu/span.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -98,7 +100,9 @@ struct runtime {
 using gpu::acquire_by;
 using gpu::base_align;
 using gpu::given_address;
+using gpu::make_span;
 using gpu::refused;
+using gpu::unique_span;
 
 using current_device = gpu::current_device<runtime>;  ///< Makes one device current for the lifetime of the object.
 using device_memory = gpu::device_memory<runtime>;    ///< Device memory of one GPU.

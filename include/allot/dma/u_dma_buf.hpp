@@ -140,7 +140,8 @@ public:
     [[nodiscard]] cpu_access<u_dma_buf_sync> access(const void* at, std::size_t size, cpu_use use) const noexcept {
         const std::size_t offset = offset_of(at);
         if (size == 0 || !contains(offset, size)) return cpu_access{u_dma_buf_sync{-1, EINVAL, 0}};
-        const std::uint64_t first = align_down(offset, granularity), end = align_up(offset + size, granularity);
+        const std::uint64_t first = align_down(offset, u_dma_buf::granularity);
+        const std::uint64_t end = align_up(offset + size, u_dma_buf::granularity);
         if (first > field || end - first > field) return cpu_access{u_dma_buf_sync{-1, EOVERFLOW, 0}};
         // 1: the CPU writes and the device reads. 2: the device writes and the CPU reads. 0: both directions.
         const std::uint64_t direction = use == cpu_use::write ? 1 : use == cpu_use::read ? 2 : 0;
@@ -194,7 +195,7 @@ private:
             !checked_add(*physical, bus_offset, bus_) || !checked_add(bus_, *size, end))
             return EOVERFLOW;
         if (bus_ % detail::page_size() != 0) return EINVAL;
-        size_ = align_down(static_cast<std::size_t>(*size), granularity);
+        size_ = align_down(static_cast<std::size_t>(*size), u_dma_buf::granularity);
         return 0;
     }
 

@@ -138,19 +138,40 @@ template <class Device, class Take, class GiveBack>
     return static_cast<std::byte*>(held.base) - (align_up(held.size, held.align) - held.size);
 }
 
+namespace detail {
+
+// The traits that all memory of a runtime shares. Host access and DLPack's number differ.
+template <gpu::runtime Runtime, bool HostAccessible, dl_device_type DlDevice>
+struct memory_traits {
+    using runtime = Runtime;                                       ///< The table of the runtime.
+    using address_model = raw_pointer;                             ///< An address is a pointer.
+    using error = typename Runtime::error;                         ///< The runtime's error codes.
+    static constexpr bool host_accessible = HostAccessible;        ///< Whether the host can access the bytes.
+    static constexpr offset_use offsets = offset_use::arithmetic;  ///< An offset is added to the address.
+    static constexpr std::size_t min_align = base_align;           ///< Every base is a multiple of this.
+    static constexpr std::size_t granularity = 1;                  ///< Every size is a multiple of this.
+    static constexpr dl_device_type dl_device = DlDevice;          ///< DLPack's device type.
+};
+
+// Memory that two functions of the runtime allocate and free.
+template <class Traits, auto Take, auto Free>
+struct stateless_memory : Traits {
+    /// Allocates memory. Fails with the runtime's error.
+    [[nodiscard]] acquired<Traits> acquire(layout wanted) noexcept {
+        return acquire_by<Traits>(
+            wanted, [](void** address, std::size_t size) { return Take(address, size); },
+            [](void* address) { static_cast<void>(Free(address)); });
+    }
+    /// Frees a region of `acquire`.
+    void release(region<void*> held) noexcept { static_cast<void>(Free(given_address(held))); }
+};
+
+}  // namespace detail
+
 /// Device memory of one GPU, identified by its ordinal.
 template <gpu::runtime Runtime>
-class device_memory {
+class device_memory : public detail::memory_traits<Runtime, false, Runtime::dl_memory> {
 public:
-    using runtime = Runtime;                                         ///< The table of the runtime.
-    using address_model = raw_pointer;                               ///< An address is a pointer.
-    using error = typename Runtime::error;                           ///< The runtime's error codes.
-    static constexpr bool host_accessible = false;                   ///< The host cannot access the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
-    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
-    static constexpr dl_device_type dl_device = Runtime::dl_memory;  ///< DLPack's device type.
-
     /// Selects the GPU with this ordinal.
     explicit device_memory(int device = 0) noexcept : device_{device} {}
 
@@ -177,64 +198,20 @@ private:
 
 /// Page-locked host memory, which GPUs copy from and to directly. Every GPU can access it, at the same address.
 template <gpu::runtime Runtime>
-class pinned {
-public:
-    using runtime = Runtime;                                         ///< The table of the runtime.
-    using address_model = raw_pointer;                               ///< An address is a pointer.
-    using error = typename Runtime::error;                           ///< The runtime's error codes.
-    static constexpr bool host_accessible = true;                    ///< The host can access the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
-    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
-    static constexpr dl_device_type dl_device = Runtime::dl_pinned;  ///< DLPack's device type.
-
-    /// Allocates pinned memory. Fails with the runtime's error.
-    [[nodiscard]] acquired<pinned> acquire(layout wanted) noexcept {
-        return acquire_by<pinned>(
-            wanted, [](void** address, std::size_t size) { return Runtime::malloc_host(address, size); },
-            [](void* address) { static_cast<void>(Runtime::free_host(address)); });
-    }
-    /// Frees a region of `acquire`.
-    void release(region<void*> held) noexcept { static_cast<void>(Runtime::free_host(given_address(held))); }
-};
+class pinned : public detail::stateless_memory<detail::memory_traits<Runtime, true, Runtime::dl_pinned>,
+                                               &Runtime::malloc_host, &Runtime::free_host> {};
 
 /// Managed memory: pages migrate to the processor that touches them, the host or a GPU.
 template <gpu::runtime Runtime>
-class managed {
-public:
-    using runtime = Runtime;                                          ///< The table of the runtime.
-    using address_model = raw_pointer;                                ///< An address is a pointer.
-    using error = typename Runtime::error;                            ///< The runtime's error codes.
-    static constexpr bool host_accessible = true;                     ///< The host can access the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< An offset is added to the address.
-    static constexpr std::size_t min_align = base_align;              ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                     ///< Every size is a multiple of this.
-    static constexpr dl_device_type dl_device = Runtime::dl_managed;  ///< DLPack's device type.
-
-    /// Allocates managed memory. Fails with the runtime's error.
-    [[nodiscard]] acquired<managed> acquire(layout wanted) noexcept {
-        return acquire_by<managed>(
-            wanted, [](void** address, std::size_t size) { return Runtime::malloc_managed(address, size); },
-            [](void* address) { static_cast<void>(Runtime::free_device(address)); });
-    }
-    /// Frees a region of `acquire`.
-    void release(region<void*> held) noexcept { static_cast<void>(Runtime::free_device(given_address(held))); }
-};
+class managed : public detail::stateless_memory<detail::memory_traits<Runtime, true, Runtime::dl_managed>,
+                                                &Runtime::malloc_managed, &Runtime::free_device> {};
 
 /// Stream-ordered memory of a stream's device: allocated and freed in the order of that stream.
 template <gpu::runtime Runtime>
-class async_memory {
+class async_memory : public detail::memory_traits<Runtime, false, Runtime::dl_memory> {
 public:
-    using runtime = Runtime;                ///< The table of the runtime.
-    using address_model = raw_pointer;      ///< An address is a pointer.
-    using error = typename Runtime::error;  ///< The runtime's error codes.
     /// The runtime's stream type.
     using stream_type = typename Runtime::stream;
-    static constexpr bool host_accessible = false;                   ///< The host cannot access the bytes.
-    static constexpr offset_use offsets = offset_use::arithmetic;    ///< An offset is added to the address.
-    static constexpr std::size_t min_align = base_align;             ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                    ///< Every size is a multiple of this.
-    static constexpr dl_device_type dl_device = Runtime::dl_memory;  ///< DLPack's device type.
 
     /// Selects the stream. The stream must outlive the object and all its regions.
     explicit async_memory(stream_type stream) noexcept : stream_{stream} {}

@@ -4,6 +4,7 @@
 //     allot::arena<allot::hip::device_memory, allot::best_fit<>> memory{allot::hip::device_memory{0}, 64_MiB};
 //     auto x = memory.allocate({.size = 4096, .align = 256});
 //     kernel<<<1, 64>>>(static_cast<float*>(x.address));       // a device pointer: offsets are added to it
+//     auto y = allot::hip::make_span<float>(memory, 1024);        // an owner: y.data(), y.size()
 //
 //     device               allocates with       host access    frees with
 //     device_memory        hipMalloc            no             hipFree, which waits for the device
@@ -39,6 +40,7 @@
 #pragma once
 
 #include <allot/gpu/runtime.hpp>
+#include <allot/gpu/span.hpp>
 
 #include <hip/hip_runtime_api.h>
 
@@ -113,7 +115,9 @@ struct runtime {
 using gpu::acquire_by;
 using gpu::base_align;
 using gpu::given_address;
+using gpu::make_span;
 using gpu::refused;
+using gpu::unique_span;
 
 using current_device = gpu::current_device<runtime>;  ///< Makes one device current for the lifetime of the object.
 using device_memory = gpu::device_memory<runtime>;    ///< Device memory of one GPU.

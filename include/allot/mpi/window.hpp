@@ -76,9 +76,10 @@ public:
     /// Returns the number of ranks, or 0 if MPI is not running.
     [[nodiscard]] int size() const noexcept { return size_; }
 
-    /// Replaces each value by the maximum of all ranks' values at its index. Collective. Returns MPI's code.
+    /// Replaces each value by the maximum of all ranks' values at its index. Collective. Returns MPI's code, or
+    /// MPI_ERR_COMM if MPI is not running.
     [[nodiscard]] long maximum(std::span<std::uint64_t> values) noexcept {
-        if (handle_ == MPI_COMM_NULL) return MPI_ERR_COMM;
+        if (handle_ == MPI_COMM_NULL || !is_running()) return MPI_ERR_COMM;
         return ::MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_MAX,
                                handle_);
     }
@@ -125,11 +126,11 @@ public:
     window(communicator& ranks) noexcept : ranks_{&ranks} {}
 
     /// Creates a window on all ranks, or returns the same error on all ranks. Collective. Fails with MPI_ERR_COMM if
-    /// there are no ranks; MPI_ERR_NOT_SAME if the ranks request different layouts; MPI_ERR_SIZE for a size of 0, or a
-    /// size whose total over all ranks overflows; MPI_ERR_ARG for an alignment that is not a power of two; otherwise
-    /// with MPI's code.
+    /// there are no ranks or MPI has ended; MPI_ERR_NOT_SAME if the ranks request different layouts; MPI_ERR_SIZE for a
+    /// size of 0, or a size whose total over all ranks overflows; MPI_ERR_ARG for an alignment that is not a power of
+    /// two; otherwise with MPI's code.
     [[nodiscard]] acquired<window> acquire(layout wanted) noexcept {
-        if (ranks_->size() == 0) return refuse(MPI_ERR_COMM);
+        if (ranks_->size() == 0 || !communicator::is_running()) return refuse(MPI_ERR_COMM);
         rolling_hash asked;
         asked.add(wanted.size);
         asked.add(wanted.align);

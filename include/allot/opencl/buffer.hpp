@@ -6,6 +6,8 @@
 //     auto x = memory.allocate({.size = 4096, .align = 256});
 //     allot::opencl::set_arg(kernel, 0, x);      // __kernel void f(__global uchar* base, ulong offset, …)
 //
+//     auto y = allot::opencl::make_buffer(memory, 4096);      // an owner: see opencl/unique_buffer.hpp
+//
 // Each region is one cl_mem, and blocks hold its handle without owning it. The caller owns the context and the queues
 // and must keep them alive as long as the arena.
 //
@@ -48,9 +50,26 @@ template <class Value>
     return ::clGetDeviceInfo(device(), what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : Value{};
 }
 
-// The alignment of every buffer's base in bytes, or zero without a device.
+// The alignment of every buffer's base in bytes. Zero without a device, and for one that reports fewer than 8 bits.
 [[nodiscard]] inline std::size_t base_align_of(const cl::Device& device) noexcept {
     return std::bit_floor(std::size_t{device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN)} / 8);
+}
+
+// Creates a sub-buffer over bytes of a buffer. The alignment is checked, because some drivers accept any.
+[[nodiscard]] inline cl_result<cl::Buffer> sub_buffer_of(handle_offset<cl_mem>::address first, std::size_t size,
+                                                         const cl::Device& device) noexcept {
+    using answer = cl_result<cl::Buffer>;
+    const std::size_t align = base_align_of(device);
+    if (align == 0) return answer::failure(CL_INVALID_DEVICE);
+    cl_mem parent = nullptr;
+    cl_int status = ::clGetMemObjectInfo(first.handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
+    if (status != CL_SUCCESS) return answer::failure(status);
+    if (parent != nullptr) return answer::failure(CL_INVALID_MEM_OBJECT);
+    if (first.offset % align != 0) return answer::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+    const cl_buffer_region where{first.offset, size};
+    const cl_mem made = ::clCreateSubBuffer(first.handle, 0, CL_BUFFER_CREATE_TYPE_REGION, &where, &status);
+    if (status != CL_SUCCESS) return answer::failure(status);
+    return cl::Buffer{made};
 }
 
 }  // namespace detail

@@ -34,15 +34,9 @@ inline namespace v1 {
 namespace opencl {
 
 /// The device whose only region is a buffer over bytes of the host.
-class imported {
+class imported : public traits_of<buffer> {
 public:
-    using address_model = buffer::address_model;                 ///< An address is a handle and a byte offset.
-    using error = cl_int;                                        ///< OpenCL's error codes.
-    static constexpr bool host_accessible = false;               ///< The host may not access it while kernels do.
-    static constexpr offset_use offsets = offset_use::carried;   ///< An offset is passed next to the handle.
-    static constexpr std::size_t min_align = buffer::min_align;  ///< Every base is a multiple of this.
-    static constexpr std::size_t granularity = 1;                ///< Every size is a multiple of this.
-    static constexpr dl_device_type dl_device = dl_device_type::opencl;  ///< DLPack's device type.
+    using error = cl_int;  ///< OpenCL's error codes.
 
     /// Imports the `size` bytes from `first` on for the kernels of `context`.
     imported(cl::Context context, const cl::Device& device, void* first, std::size_t size,
@@ -56,6 +50,8 @@ public:
 
     /// Returns the number of imported bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return size_; }
+    /// Returns the alignment of every buffer's base on this device, in bytes.
+    [[nodiscard]] std::size_t base_align() const noexcept { return base_align_; }
 
     /// Creates a buffer over all of the bytes. Fails with CL_INVALID_DEVICE (-33) without a device;
     /// CL_INVALID_OPERATION (-59) while a buffer over the bytes exists; CL_INVALID_HOST_PTR (-37) for a null or

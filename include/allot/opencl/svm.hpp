@@ -172,7 +172,8 @@ template <class Block>
 }
 
 /// A copier for `copy_tensor` between shared memory and shared memory or memory of the host. The calls wait for the
-/// copy.
+/// copy. If the host can access both sides, for example host memory and fine-grained memory, the path is `imported`:
+/// the device copies the host's bytes in place. Types do not distinguish fine-grained memory from host memory.
 class svm_copy {
 public:
     /// Enqueues copies in this queue.
@@ -183,8 +184,9 @@ public:
     [[nodiscard]] copied copy(const void* from, void* to, std::size_t bytes) const noexcept {
         const cl_int status = ::clEnqueueSVMMemcpy(queue_(), CL_TRUE, to, from, bytes, 0, nullptr, nullptr);
         if (status != CL_SUCCESS) return copied::failure(status);
-        if (From::host_accessible == To::host_accessible) return copy_path::on_device;
-        return From::host_accessible ? copy_path::to_device : copy_path::from_device;
+        if constexpr (From::host_accessible && To::host_accessible) return copy_path::imported;
+        else if constexpr (From::host_accessible) return copy_path::to_device;
+        else return To::host_accessible ? copy_path::from_device : copy_path::on_device;
     }
 
 private:

@@ -51,17 +51,15 @@ struct queue_target {
 };
 [[nodiscard]] inline cl_result<queue_target> target_of(const cl::CommandQueue& queue) noexcept {
     queue_target found;
-    cl_uint bits = 0;
     cl_bool unified = CL_FALSE;
     cl_int status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_CONTEXT, sizeof found.context, &found.context, nullptr);
     if (status == CL_SUCCESS)
         status = ::clGetCommandQueueInfo(queue(), CL_QUEUE_DEVICE, sizeof found.device, &found.device, nullptr);
     if (status == CL_SUCCESS)
-        status = ::clGetDeviceInfo(found.device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr);
-    if (status == CL_SUCCESS)
         status = ::clGetDeviceInfo(found.device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, nullptr);
     if (status != CL_SUCCESS) return cl_result<queue_target>::failure(status);
-    found.base_align = bits / 8;
+    found.base_align = base_align_of(cl::Device{found.device, true});
+    if (found.base_align == 0) return cl_result<queue_target>::failure(CL_INVALID_DEVICE);
     found.unified = unified == CL_TRUE;
     return found;
 }
@@ -247,18 +245,9 @@ template <class Lease>
                                                                  const cl::Device& device) noexcept {
     using answer = cl_result<tensor_buffer<tensor<Lease>>>;
     if (const cl_int reason = detail::check_bytes(of); reason != CL_SUCCESS) return answer::failure(reason);
-    cl_mem parent = nullptr;
-    cl_uint align_bits = 0;
-    cl_int status = ::clGetMemObjectInfo(of.data(), CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
-    if (status == CL_SUCCESS)
-        status = ::clGetDeviceInfo(device(), CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, nullptr);
-    if (status != CL_SUCCESS) return answer::failure(status);
-    if (parent != nullptr) return answer::failure(CL_INVALID_MEM_OBJECT);
-    if (of.byte_offset() % (align_bits / 8) != 0) return answer::failure(CL_MISALIGNED_SUB_BUFFER_OFFSET);
-    const cl_buffer_region where{of.byte_offset(), of.size_bytes()};
-    const cl_mem made = ::clCreateSubBuffer(of.data(), 0, CL_BUFFER_CREATE_TYPE_REGION, &where, &status);
-    if (status != CL_SUCCESS) return answer::failure(status);
-    return tensor_buffer<tensor<Lease>>{of, cl::Buffer{made}, true};
+    const auto made = detail::sub_buffer_of({of.data(), of.byte_offset()}, of.size_bytes(), device);
+    if (!made) return answer::failure(made.error());
+    return tensor_buffer<tensor<Lease>>{of, *made, true};
 }
 
 /// Returns a buffer object with the tensor's bytes: a sub-buffer if possible, otherwise a copy in the order of the

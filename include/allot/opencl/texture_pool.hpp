@@ -45,10 +45,8 @@ public:
     /// Places images of `context` in `buffers`, in the formats and within the limits of `device`.
     texture_pool(Buffers& buffers, cl::Context context, const cl::Device& device) noexcept
         : buffers_{&buffers}, kept_{image{context, device}}, context_{std::move(context)} {
-        cl_uint bits = 0;
-        ::clGetDeviceInfo(device(), CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, nullptr);
-        target_ = {context_(), device(), bits / 8};
-        pitch_align_ = detail::pitch_align_of(device());
+        target_ = {context_(), device(), detail::base_align_of(device)};
+        if (target_.base_align != 0) pitch_align_ = detail::pitch_align_of(device());
     }
 
     /// Returns true if images of different shapes reuse the same bytes.

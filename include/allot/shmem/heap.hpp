@@ -24,6 +24,8 @@
 //     flush          Calls shmem_quiet: completes all puts of this PE, to all PEs.
 //     synchronize    Calls shmem_barrier_all: completes the puts of all PEs.
 //
+// Destroy processing_elements before shmem_finalize. Arenas that still exist then do nothing in their destructors.
+//
 // Complexity: one reduction and one shmem_align for each `acquire`, each with a barrier.
 // Memory: no overhead for a region.
 // Thread safety: none.
@@ -47,6 +49,7 @@ public:
         : work_{static_cast<workspace*>(::shmem_align(alignof(workspace), sizeof(workspace)))},
           rank_{::shmem_my_pe()},
           size_{::shmem_n_pes()} {
+        ++alive;
         if (work_ == nullptr) return;
         for (long& each : work_->synchronisation) each = SHMEM_SYNC_VALUE;
         ::shmem_barrier_all();
@@ -55,6 +58,7 @@ public:
     processing_elements& operator=(const processing_elements&) = delete;
     /// Frees that memory. Collective.
     ~processing_elements() {
+        --alive;
         if (work_ != nullptr) ::shmem_free(work_);
     }
 
@@ -62,6 +66,9 @@ public:
     [[nodiscard]] int rank() const noexcept { return rank_; }
     /// Returns the number of PEs.
     [[nodiscard]] int size() const noexcept { return size_; }
+
+    /// Returns true while an object of this class exists. OpenSHMEM 1.4 cannot report that shmem_finalize was called.
+    [[nodiscard]] static bool is_running() noexcept { return alive != 0; }
 
     /// Replaces each value by the maximum of all PEs' values at its index. Collective. Returns 0, or 1 if the symmetric
     /// heap had no room for this object.
@@ -88,6 +95,8 @@ private:
         long synchronisation[SHMEM_REDUCE_SYNC_SIZE];
     };
 
+    static inline int alive = 0;  // objects
+
     workspace* work_;
     int rank_, size_;
 };
@@ -108,6 +117,7 @@ enum class heap_error : int {
     bad_layout,    ///< The size is 0, or the alignment is not a power of two.
     not_the_same,  ///< The PEs requested different layouts.
     no_such_rank,  ///< The PE of a remote address does not exist.
+    not_running,   ///< All processing_elements are destroyed.
 };
 
 /// Returns a human-readable description of the reason.
@@ -143,6 +153,7 @@ public:
     /// Allocates a symmetric object, or returns the same error on all PEs. Collective.
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {
         using answer = acquired<heap>;
+        if (!processing_elements::is_running()) return answer::failure(heap_error::not_running);
         rolling_hash asked;
         asked.add(wanted.size);
         asked.add(wanted.align);
@@ -157,8 +168,11 @@ public:
         return region<address>{{{fresh}, 0}, wanted.size, align};
     }
 
-    /// Frees an object. Collective.
-    void release(region<address> held) noexcept { ::shmem_free(held.base.handle.here); }
+    /// Frees an object. Collective. Does nothing for an empty region, and when all processing_elements are destroyed,
+    /// because OpenSHMEM may have ended.
+    void release(region<address> held) noexcept {
+        if (held && processing_elements::is_running()) ::shmem_free(held.base.handle.here);
+    }
 
     /// Returns a pointer to a byte of this PE's part.
     [[nodiscard]] static void* local(address at) noexcept {

@@ -92,6 +92,8 @@ public:
     [[nodiscard]] logical_device& gpu() const noexcept { return *gpu_; }
     /// Returns the index of the memory type.
     [[nodiscard]] std::uint32_t type() const noexcept { return type_; }
+    /// Returns the kinds of resources that the program binds to this memory.
+    [[nodiscard]] resources holds() const noexcept { return holds_; }
 
     // ── blocks for resources ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -189,10 +191,11 @@ protected:
     }
 
 public:
-    /// Frees a region, which also unmaps it.
+    /// Frees a region, which also unmaps it. Does nothing for a region that this object does not hold.
     void release(region<address> back) noexcept {
         std::size_t index = 0;
-        while (entries_[index].memory != back.base.handle) ++index;
+        while (index != held_ && entries_[index].memory != back.base.handle) ++index;
+        if (index == held_) return;
         give_back(std::exchange(entries_[index], entries_[--held_]));
     }
 

@@ -115,6 +115,8 @@ struct functions {
     PFN_vkBindImageMemory bind_image = nullptr;
     PFN_vkCreateBuffer create_buffer = nullptr;
     PFN_vkDestroyBuffer destroy_buffer = nullptr;
+    PFN_vkCreateImage create_image = nullptr;
+    PFN_vkDestroyImage destroy_image = nullptr;
     PFN_vkCmdCopyBuffer copy_buffer = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT of_host_pointer = nullptr;  // with VK_EXT_external_memory_host
 
@@ -142,12 +144,15 @@ struct functions {
         from_device(bind_image, "vkBindImageMemory");
         from_device(create_buffer, "vkCreateBuffer");
         from_device(destroy_buffer, "vkDestroyBuffer");
+        from_device(create_image, "vkCreateImage");
+        from_device(destroy_image, "vkDestroyImage");
         from_device(copy_buffer, "vkCmdCopyBuffer");
         from_device(of_host_pointer, "vkGetMemoryHostPointerPropertiesEXT");
     }
     [[nodiscard]] bool are_there() const noexcept {
         return get_properties && get_memory_properties && allocate && free && map && flush && invalidate && of_buffer &&
-               of_image && bind_buffer && bind_image && create_buffer && destroy_buffer && copy_buffer;
+               of_image && bind_buffer && bind_image && create_buffer && destroy_buffer && create_image &&
+               destroy_image && copy_buffer;
     }
 };
 

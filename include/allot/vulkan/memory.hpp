@@ -7,9 +7,11 @@
 //                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 //     allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 64_MiB};
 //
+//     auto weights = allot::vulkan::make_buffer(memory, create_info);  // one call: see vulkan/unique_resource.hpp
+//
 //     const auto wanted = memory.device().buffer_layout(buffer).value();  // VkMemoryRequirements, padded: see
-//     const auto block = memory.allocate(wanted);                         // bindable_memory.hpp
-//     memory.device().bind_buffer(buffer, block);                         // returns an error where Vulkan would not
+//     const auto block = memory.allocate(wanted);                         // vulkan/bindable_memory.hpp
+//     memory.device().bind_buffer(buffer, block);                      // returns an error where Vulkan would not
 //
 //     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: their number is limited
 //
@@ -59,6 +61,9 @@ public:
             return acquired<basic_device_memory>::failure(VK_ERROR_OUT_OF_DEVICE_MEMORY);
         return allocations::take(wanted, flags_ == 0 ? nullptr : &with);
     }
+
+    /// Returns the flags of VkMemoryAllocateFlagsInfo.
+    [[nodiscard]] VkMemoryAllocateFlags flags() const noexcept { return flags_; }
 
 private:
     VkMemoryAllocateFlags flags_;

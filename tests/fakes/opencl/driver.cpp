@@ -123,7 +123,8 @@ cl_int clGetDeviceInfo(cl_device_id, cl_device_info what, size_t room, void* to,
     const fake::rules& rules = now().rules;
     if (size != nullptr) *size = room;
     switch (what) {
-        case CL_DEVICE_MEM_BASE_ADDR_ALIGN: return answer(room, to, cl_uint{rules.base_align * 8});
+        case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+            return answer(room, to, rules.base_align == 0 ? cl_uint{4} : cl_uint{rules.base_align * 8});
         case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return answer(room, to, cl_ulong{rules.most_bytes});
         case CL_DEVICE_HOST_UNIFIED_MEMORY: return answer(room, to, cl_bool{rules.unified});
         case CL_DEVICE_IMAGE_SUPPORT: return answer(room, to, cl_bool{CL_TRUE});
@@ -169,12 +170,13 @@ cl_mem clCreateBuffer(cl_context, cl_mem_flags flags, size_t size, void* host, c
     return add(std::move(fresh), status);
 }
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_create_type, const void* info, cl_int* status) {
+    if (now().rules.refuse_sub_buffer != CL_SUCCESS) return refuse(now().rules.refuse_sub_buffer, status);
     const auto where = *static_cast<const cl_buffer_region*>(info);
     if (!is_usable(parent) || parent->kind != _cl_mem::buffer || parent->parent != nullptr)
         return refuse(CL_INVALID_MEM_OBJECT, status);
     if (where.size == 0) return refuse(CL_INVALID_BUFFER_SIZE, status);
     if (!is_inside(parent, where.origin, where.size)) return refuse(CL_INVALID_VALUE, status);
-    if (!now().rules.any_origin && where.origin % now().rules.base_align != 0)
+    if (!now().rules.any_origin && now().rules.base_align != 0 && where.origin % now().rules.base_align != 0)
         return refuse(CL_MISALIGNED_SUB_BUFFER_OFFSET, status);
     auto fresh = std::make_unique<_cl_mem>();
     fresh->size = where.size;

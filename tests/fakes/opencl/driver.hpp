@@ -13,7 +13,7 @@ namespace fake {
 
 /// The driver's limits and failures.
 struct rules {
-    cl_uint base_align = 128;               // bytes
+    cl_uint base_align = 128;               // bytes; 0: the device reports 4 bits
     cl_uint pitch_align = 64;               // pixels; 0: no images over buffers
     cl_uint image_base_align = 64;          // pixels, for imported bytes
     bool any_origin = false;                // sub-buffers begin anywhere, as on some drivers
@@ -21,6 +21,7 @@ struct rules {
     std::size_t largest = 4096;             // pixels, width or height
     std::size_t most_bytes = 1 << 24;       // of one buffer
     cl_int refuse_image_over = CL_SUCCESS;  // the error for an image over a buffer
+    cl_int refuse_sub_buffer = CL_SUCCESS;  // the error for a sub-buffer
     std::size_t buffers_left = ~std::size_t{0};
 };
 

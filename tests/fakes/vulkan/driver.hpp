@@ -41,7 +41,10 @@ struct resource {
 struct machine {
     std::uint32_t most_allocations = 4;
     VkDeviceSize heap = 1 << 20, largest = 1 << 19;
-    VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS;  // the next call fails with this
+    // The next call fails with this.
+    VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS, refuse_create = VK_SUCCESS,
+             refuse_bind = VK_SUCCESS;
+    resource next{};  // the properties of resources that the driver creates, except size and kind
     const char* lacks = "";                                            // a missing function
 
     std::map<VkDeviceMemory, allocation> memory{};
@@ -167,6 +170,7 @@ inline VKAPI_ATTR void VKAPI_CALL of_image(VkDevice, const VkImageMemoryRequirem
     answer(of(what->image), to);
 }
 inline VkResult bind(resource& what, VkDeviceMemory memory, VkDeviceSize at) {
+    if (now.refuse_bind != VK_SUCCESS) return std::exchange(now.refuse_bind, VK_SUCCESS);
     const allocation& in = now.memory.at(memory);
     now.check(at % resource_align == 0, "bound at its alignment");
     now.check(at <= in.of_device.size() && what.size <= in.of_device.size() - at, "bound inside the memory");
@@ -188,13 +192,32 @@ inline VKAPI_ATTR VkResult VKAPI_CALL bind_buffer(VkDevice, VkBuffer what, VkDev
 inline VKAPI_ATTR VkResult VKAPI_CALL bind_image(VkDevice, VkImage what, VkDeviceMemory memory, VkDeviceSize at) {
     return bind(of(what), memory, at);
 }
-inline VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice, const VkBufferCreateInfo* wanted,
-                                                    const VkAllocationCallbacks*, VkBuffer* to) {
-    return *to = buffer(wanted->size), VK_SUCCESS;
+template <class Handle>
+VkResult create(VkDeviceSize size, bool is_image, Handle* to) {
+    if (now.refuse_create != VK_SUCCESS) return std::exchange(now.refuse_create, VK_SUCCESS);
+    resource fresh = now.next;
+    fresh.size = size;
+    fresh.is_image = is_image;
+    return *to = make<Handle>(fresh), VK_SUCCESS;
 }
-inline VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice, VkBuffer what, const VkAllocationCallbacks*) {
+template <class Handle>
+void destroy(Handle what) {
+    const resource& gone = of(what);
+    now.check(gone.bound_to == VK_NULL_HANDLE || now.memory.count(gone.bound_to) == 1, "destroyed before its memory");
     now.resources.erase(reinterpret_cast<std::uint64_t>(what));
 }
+inline VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice, const VkBufferCreateInfo* wanted,
+                                                    const VkAllocationCallbacks*, VkBuffer* to) {
+    return create(wanted->size, false, to);
+}
+inline VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice, VkBuffer what, const VkAllocationCallbacks*) {
+    destroy(what);
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL create_image(VkDevice, const VkImageCreateInfo* wanted,
+                                                   const VkAllocationCallbacks*, VkImage* to) {
+    return create(VkDeviceSize{4} * wanted->extent.width * wanted->extent.height, true, to);
+}
+inline VKAPI_ATTR void VKAPI_CALL destroy_image(VkDevice, VkImage what, const VkAllocationCallbacks*) { destroy(what); }
 
 inline VKAPI_ATTR void VKAPI_CALL copy_buffer(VkCommandBuffer, VkBuffer, VkBuffer, std::uint32_t, const VkBufferCopy*) {
     now.broken.emplace_back("no copy is expected");
@@ -222,6 +245,8 @@ inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
         {"vkBindImageMemory", any(&bind_image)},
         {"vkCreateBuffer", any(&create_buffer)},
         {"vkDestroyBuffer", any(&destroy_buffer)},
+        {"vkCreateImage", any(&create_image)},
+        {"vkDestroyImage", any(&destroy_image)},
         {"vkCmdCopyBuffer", any(&copy_buffer)},
     };
     const auto found = all.find(name);

@@ -153,6 +153,15 @@ TEST_CASE("opencl copies: shared virtual memory") {
     check_all(it.in(it.host), it.in(memory), copy_path::to_device, copy, copy, copy);
     check_all(it.in(memory), it.in(it.host), copy_path::from_device, copy, copy, copy);
     check_all(it.in(memory), it.in(memory), copy_path::on_device, copy, copy, copy);
+    // Fine-grained memory: the device copies bytes that the host can access, too.
+    const allot::opencl::fine_svm fine{opencl().context, opencl().device};
+    if (fine.is_supported()) {
+        allot::arena<allot::opencl::fine_svm, allot::best_fit<>> fine_memory{fine, 1 << 16};
+        check_all(it.in(it.host), it.in(fine_memory), copy_path::imported, copy, copy, copy);
+        check_all(it.in(fine_memory), it.in(it.host), copy_path::imported, copy, copy, copy);
+        check_all(it.in(fine_memory), it.in(fine_memory), copy_path::imported, copy, copy, copy);
+        check_all(it.in(memory), it.in(fine_memory), copy_path::from_device, copy, copy, copy);
+    }
     // Pointers on one side and buffers on the other: only the host can access both.
     check_all(it.in(memory), it.in(it.device), copy_path::staged, copy, it.queue, it.queue,
               allot::staged_copy{copy, it.queue, it.staging});

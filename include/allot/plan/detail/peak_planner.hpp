@@ -92,7 +92,7 @@ private:
             greedy_plan(*problem_, enough, trial_, workspace_, {placements}, [&] { return stop(); }, *sizes_);
         if (found) keep_lower(found->height);
         spent_ += placements;
-        return found.error();
+        return found ? plan_error{} : found.error();
     }
 
     /// Searches several heights in turn. The height that is easiest to reach is unknown, and is often the lowest one.

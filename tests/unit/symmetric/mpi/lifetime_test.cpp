@@ -42,7 +42,12 @@ TEST_CASE("mpi window: without MPI there are no ranks and no memory") {
         allot::mpi::communicator ranks{MPI_COMM_WORLD};
         auto late = std::make_unique<arena>(ranks, 4096U);
         CHECK(late->allocate({.size = 64}));
+        allot::naive<allot::mpi::window> each{allot::mpi::window{ranks}};
         MPI_Finalize();
+        CHECK_FALSE(each.allocate({.size = 64}));
+        CHECK(each.diagnose({.size = 64}).device_error == MPI_ERR_COMM);
+        std::uint64_t one = 1;
+        CHECK(ranks.maximum({&one, 1}) == MPI_ERR_COMM);
         late.reset();
     } else {
         std::puts("skipped: only Open MPI lets a window outlive MPI_Finalize");
