@@ -21,6 +21,7 @@
 // (host::heap).
 #pragma once
 
+#include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
 #include <allot/arena/hardening.hpp>
 #include <allot/core/allocator.hpp>
@@ -31,14 +32,6 @@
 
 namespace allot {
 inline namespace v1 {
-
-/// Mark of an arena, for `rollback`.
-template <class Mark>
-struct arena_mark {
-    Mark of_strategy;         ///< The strategy's mark.
-    std::size_t region = 0;   ///< The current region: an index, or a position where it grows in place.
-    std::uint64_t count = 0;  ///< Number of calls before the mark, in a hardened arena.
-};
 
 template <class Strategy, class Growth>
 struct use_policies;
@@ -146,7 +139,7 @@ public:
     [[nodiscard]] block_type allocate_at(extent wanted) noexcept
         requires one_region && positional<strategy_type>
     {
-        const auto bytes = in_offsets(wanted);
+        const auto bytes = regions_.space().in_offsets(wanted);
         return bytes ? admit(regions_.strategy().allocate_at(bytes)) : block_type{};
     }
 
@@ -155,7 +148,7 @@ public:
         requires one_region && positional<strategy_type>
     {
         if (!wanted) return {refusal::empty_layout};
-        const auto bytes = in_offsets(wanted);
+        const auto bytes = regions_.space().in_offsets(wanted);
         return bytes ? regions_.strategy().diagnose_at(bytes) : diagnosis{refusal::not_free};
     }
 
@@ -214,11 +207,11 @@ public:
         if constexpr (checked) live_.clear();
     }
 
-    /// Returns a mark for `rollback`.
+    /// Returns a mark for `rollback`. Keep it in a variable of type `auto`.
     [[nodiscard]] auto mark() const noexcept
         requires markable<strategy_type>
     {
-        arena_mark<decltype(regions_.strategy().mark())> here{regions_.strategy().mark()};
+        detail::arena_mark<decltype(regions_.strategy().mark())> here{regions_.strategy().mark()};
         if constexpr (regions_type::one_by_one) here.region = regions_.current_region();
         if constexpr (regions_type::in_place) here.region = model::position(regions_.space().regions[0].base);
         if constexpr (checked) here.count = live_.count();
@@ -234,7 +227,7 @@ public:
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this arena, and neither
     /// `reset` nor `rollback` to an earlier mark was called since.
     template <class Mark>
-    void rollback(arena_mark<Mark> mark) noexcept
+    void rollback(detail::arena_mark<Mark> mark) noexcept
         requires markable<strategy_type>
     {
         if constexpr (regions_type::one_by_one) {
@@ -310,15 +303,6 @@ private:
         return regions_.resize(regions_.space().allocation_for(bare(held)), static_cast<offset>(size));
     }
     static Device refused_device();  // not defined, because its callers do not compile
-    /// Translates an extent of the region to the strategy's offsets; empty if it is not inside the region.
-    [[nodiscard]] auto in_offsets(extent wanted) const noexcept {
-        basic_extent<offset> inside;
-        if (!extent{0, regions_.space().regions[0].size}.contains(wanted)) return inside;
-        const std::size_t at = static_cast<std::size_t>(regions_.space().extent(0).offset) + wanted.offset;
-        if (at <= space::last_offset && wanted.size <= space::last_offset)
-            inside = {static_cast<offset>(at), static_cast<offset>(wanted.size)};
-        return inside;
-    }
     [[nodiscard]] block_type admit(allocation given) noexcept {
         if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty as well
             if (!given) return {};

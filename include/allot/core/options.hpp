@@ -17,6 +17,7 @@
 #pragma once
 
 #include <allot/core/literals.hpp>
+#include <allot/core/target.hpp>
 
 #include <cstddef>
 
@@ -38,6 +39,9 @@ struct bump_options {
     /// The alignment of the limit, a power of two: of the first offset when allocating downward, of the end when
     /// allocating upward. An arena raises it to the alignment that its device guarantees.
     std::size_t limit_align = 1;
+    /// Whether to compile only the general path, which is smaller, without the faster path for common alignments. Both
+    /// return the same offsets.
+    bool prefer_size = is_microcontroller;
 };
 
 /// The options of `stack`.
@@ -99,6 +103,9 @@ struct best_fit_options {
     /// The size of the largest extent in bytes. It bounds the number of bins, and larger extents are rejected. An arena
     /// reduces it to the limit of its device.
     std::size_t largest_extent = no_bound;
+    /// Whether to compile only the general path, which is smaller, without the faster paths for common requests. Both
+    /// choose the same holes.
+    bool prefer_size = is_microcontroller;
 };
 
 /// The options of `deferred`.

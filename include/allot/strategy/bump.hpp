@@ -30,7 +30,6 @@
 // `min_align` and `granularity`.
 #pragma once
 
-#include <allot/core/detail/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -191,9 +190,8 @@ private:
         return static_cast<Offset>(end - where.offset);
     }
     /// Subtracts the bytes that alignment skips from `room`. Returns false if `room` is smaller.
-    template <bool Small = detail::small_code>
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
-        if (!Small && align <= Options.limit_align) {
+        if (!Options.prefer_size && align <= Options.limit_align) {
             room = align_down(room, align);
             return true;
         }

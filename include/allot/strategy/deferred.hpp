@@ -30,9 +30,9 @@
 // ("Quick Fit").
 #pragma once
 
-#include <allot/core/detail/inlining.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
+#include <allot/core/target.hpp>
 
 #include <cstring>
 #include <utility>

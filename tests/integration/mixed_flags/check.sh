@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files of one program may differ in speed and size (core/detail/inlining.hpp). Every answer of every call is the same for all
-# flags, compilers, and link orders.
+# Files of one program may be compiled with different flags. The types are the same, and every answer of every call is
+# the same for all flags, compilers, and link orders.
 # usage: check.sh COMPILER...     ALLOT_LONG=1: more flags, and every pair
 set -euo pipefail
 export LC_ALL=C

@@ -53,6 +53,7 @@ using subjects =
     std::tuple<embedded<allot::best_fit<>>, buffered<allot::best_fit<best_fit_options{.candidates = 1, .probes = 7}>>,
                embedded<allot::best_fit<best_fit_options{.records = 40, .granule = 8, .large = 300}>>,
                alone<allot::best_fit<best_fit_options{.candidates = 3, .large = 123}, std::uint32_t>>,
+               embedded<allot::best_fit<best_fit_options{.prefer_size = true}>>,
                embedded<allot::deferred<allot::best_fit<>>>, embedded<allot::bump<>>,
                buffered<allot::bump<allot::bump_options{.direction = allot::direction::up}>>
 #if defined(ALL_SUBJECTS)
@@ -62,6 +63,7 @@ using subjects =
                alone<allot::best_fit<best_fit_options{.records = 50, .granule = 4}, std::uint16_t>>,
                buffered<allot::deferred<allot::best_fit<>, allot::deferred_options{.largest = 96}>>,
                alone<allot::bump<allot::bump_options{}, std::uint32_t>>,
+               alone<allot::bump<allot::bump_options{.prefer_size = true}, std::uint32_t>>,
                embedded<allot::pool<allot::pool_options{.slot = 120}>>,
                buffered<allot::pool<allot::pool_options{.slot = 72, .count = 100, .store = allot::pool_store::bitmap}>>,
                embedded<allot::stack<>>, buffered<allot::ring<>>

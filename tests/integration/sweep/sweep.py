@@ -53,15 +53,16 @@ COMMON = {
 BEST_FIT = {
     "store": ["automatic", "in_band", "side_table"], "records": [0, 5, 70], "granule": [1, 3, 16, 64],
     "candidates": [0, 1, 4], "probes": [None, 2], "large": [0, 300, 5000], "largest_extent": [None, 1000, 100000],
+    "prefer_size": ["false", "true"],
 }
 FAMILIES = {
-    "bump": {"direction": ["up", "down"], "limit_align": [1, 3, 64, 4096]},
+    "bump": {"direction": ["up", "down"], "limit_align": [1, 3, 64, 4096], "prefer_size": ["false", "true"]},
     "stack": {"large": [0, 100, 5000]},
     "ring": {},
     "pool": {"slot": [0, 1, 40, 1000], "count": [0, 7, 65], "align": [1, 3, 16, 64],
              "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"]},
     "best_fit": BEST_FIT,
-    "deferred": {"largest": [1024, 40, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large")},
+    "deferred": {"largest": [1024, 40, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
 }
 
 

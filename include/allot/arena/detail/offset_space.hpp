@@ -114,6 +114,16 @@ public:
         return {static_cast<offset>(start), static_cast<offset>(size < reach ? size : reach)};
     }
 
+    /// Translates an extent of the only region to the strategy's offsets; empty if it is not inside the region.
+    [[nodiscard]] extent_of<Strategy> in_offsets(allot::extent wanted) const noexcept {
+        extent_of<Strategy> inside;
+        if (!allot::extent{0, regions[0].size}.contains(wanted)) return inside;
+        const std::size_t at = static_cast<std::size_t>(extent(0).offset) + wanted.offset;
+        if (at <= last_offset && wanted.size <= last_offset)
+            inside = {static_cast<offset>(at), static_cast<offset>(wanted.size)};
+        return inside;
+    }
+
     /// Returns the block of an allocation. `current` is the index of the region in use.
     [[nodiscard]] block_type block_for(allocation given, std::size_t current) const noexcept {
         const auto at = static_cast<std::size_t>(given.where.offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_regions: the regions of an arena and the strategy that divides them.
+// regions: the regions of an arena and the strategy that divides them.
 //
 //     a request that does not fit ─► a spare region, or a larger one, or a new one ─► the strategy is asked again
 //
@@ -13,8 +13,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/arena/detail/offset_space.hpp>
-#include <allot/arena/detail/requirements.hpp>
+#include <allot/arena/detail/region_members.hpp>
 #include <allot/core/diagnosis.hpp>
 
 #include <utility>
@@ -23,65 +22,11 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Base class with the device and its regions, which are not released.
-template <class Device, class Strategy, class Growth>
-struct regions_kept {
-    static_assert(arena_requirements<Device, Strategy, Growth>());
-    using space_type = offset_space<Device, Strategy, Growth>;
-
-    regions_kept() noexcept
-        requires std::default_initializable<Device>
-    = default;
-    explicit regions_kept(Device device, space_type space = {}) noexcept : space_{space}, device_{std::move(device)} {}
-    [[nodiscard]] const Device& device() const noexcept { return device_; }
-
-    // The device is the last member because it may contain its memory. Short instructions then reach the other members.
-    space_type space_{};
-    [[no_unique_address]] Device device_{};
-};
-/// Base class for a device whose region is a constant that needs no request.
-template <class Device, class Strategy, class Growth>
-struct regions_embedded {
-    static_assert(arena_requirements<Device, Strategy, Growth>());
-    using space_type = offset_space<Device, Strategy, Growth, true>;
-    [[nodiscard]] const Device& device() const noexcept { return space_.regions.device; }
-
-    space_type space_{};
-};
-/// Base class with the device and its regions, which the destructor releases.
-template <class Device, class Strategy, class Growth>
-struct regions_given_back : regions_kept<Device, Strategy, Growth> {
-    using regions_kept<Device, Strategy, Growth>::regions_kept;
-    ~regions_given_back() {
-        for (const auto& held : this->space_.regions) {
-            if (held) this->device_.release(held);
-        }
-    }
-};
-template <class Device, class Growth, std::size_t Align>
-consteval bool is_embedded() {
-    if constexpr (embedded_device<Device> && growth_policy<Growth>)
-        return Growth::regions == 1 && !Growth::in_place && Device::address_model::absolute &&
-               Align <= Device::min_align;
-    return false;  // policies that do not make an arena are rejected later
-}
-template <class Device, class Strategy, class Growth, std::size_t Align>
-using regions_kept_by =
-    std::conditional_t<is_embedded<Device, Growth, Align>(), regions_embedded<Device, Strategy, Growth>,
-                       std::conditional_t<self_contained_device<Device>, regions_kept<Device, Strategy, Growth>,
-                                          regions_given_back<Device, Strategy, Growth>>>;
-
-/// Base class, so that the strategy precedes the regions in memory.
-template <class Strategy>
-struct strategy_kept {
-    Strategy strategy_{};
-};
-
 /// The regions and the strategy of an arena. `Align` is the least alignment of every region's base.
 template <class Device, class Strategy, class Growth, std::size_t Align>
-class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy, Growth, Align> {
-    using kept = regions_kept_by<Device, Strategy, Growth, Align>;
-    using kept::space_, strategy_kept<Strategy>::strategy_;
+class arena_regions : region_members<Device, Strategy, Growth, Align> {
+    using members = region_members<Device, Strategy, Growth, Align>;
+    using members::space_, members::strategy_;
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
     using allocation = allocation_of<Strategy>;
@@ -94,7 +39,7 @@ class arena_regions : strategy_kept<Strategy>, regions_kept_by<Device, Strategy,
     };
 
 public:
-    using typename kept::space_type;
+    using typename members::space_type;
     using region_type = typename space_type::region_type;
     static constexpr bool one_region = space_type::order == region_order::one_region;
     static constexpr bool one_by_one = space_type::order == region_order::one_by_one;
@@ -107,16 +52,16 @@ public:
     arena_regions() noexcept
         requires std::default_initializable<Device>
     = default;
-    explicit arena_regions(Device from) noexcept : kept{std::move(from)} {}
+    explicit arena_regions(Device from) noexcept : members{std::move(from)} {}
     arena_regions(arena_regions&& other) noexcept
         requires std::move_constructible<Device>
-        : strategy_kept<Strategy>{std::exchange(other.strategy_, Strategy{})},
-          kept{std::move(other.device_), std::exchange(other.space_, {})},
+        : members{std::exchange(other.strategy_, Strategy{}), std::exchange(other.space_, {}),
+                  std::move(other.device_)},
           refused_with_{std::exchange(other.refused_with_, {})},
           growth_{std::exchange(other.growth_, {})} {}
     arena_regions& operator=(arena_regions&&) = delete;
 
-    using kept::device;
+    using members::device;
     [[nodiscard]] Strategy& strategy() noexcept { return strategy_; }
     [[nodiscard]] const Strategy& strategy() const noexcept { return strategy_; }
     [[nodiscard]] const space_type& space() const noexcept { return space_; }

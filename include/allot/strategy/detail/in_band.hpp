@@ -19,9 +19,9 @@
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
 
-#include <allot/core/detail/inlining.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
+#include <allot/core/target.hpp>
 
 #include <cstring>
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/detail/inlining.hpp>
+#include <allot/core/target.hpp>
 
 #include <new>
 #include <utility>

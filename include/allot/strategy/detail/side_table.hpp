@@ -16,9 +16,9 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/core/detail/inlining.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
+#include <allot/core/target.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {

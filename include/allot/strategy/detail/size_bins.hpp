@@ -17,7 +17,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/detail/inlining.hpp>
+#include <allot/core/target.hpp>
 
 namespace allot {
 inline namespace v1 {

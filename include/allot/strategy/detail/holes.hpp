@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSL-1.0
+// holes: the holes of best_fit: their bins, the search for the best one, and the cuts that make blocks of them.
+//
+//     │ block │  hole  │ block │ block │      hole       │
+//                 └──────── bins ─────────────┘
+//
+// Internal. `Nodes` is a node store (in_band.hpp, side_table.hpp), which keeps the records of blocks and holes.
+//
+// With `best_fit_options::prefer_size`, only the general path is compiled, without the faster paths for common
+// requests. Both variants choose the same holes.
+//
+// Complexity: O(1) for `link`, `unlink` and the cuts. `find` visits the holes that may be too small or misaligned, at
+// most `probes`. `around` and `hole_of` visit the holes.
+#pragma once
+
+#include <allot/core/extent.hpp>
+#include <allot/core/target.hpp>
+#include <allot/strategy/detail/node_sizes.hpp>
+#include <allot/strategy/detail/size_bins.hpp>
+
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Holes in bins by size.
+template <best_fit_options Options, class Nodes, std::unsigned_integral Offset>
+class holes {
+    using sizes = node_sizes<Options, Nodes, Offset>;
+    using places = placement<Nodes, Offset>;
+    using layout_type = basic_layout<Offset>;
+    using extent_type = basic_extent<Offset>;
+    using allocation_type = basic_allocation<Offset, typename Nodes::metadata_type>;
+    using node = typename Nodes::node;
+    static constexpr node none = Nodes::none;
+    static constexpr Offset header = Nodes::header, nowhere = places::nowhere;
+    static constexpr bool small = Options.prefer_size, in_band = Options.store == node_store::in_band;
+
+public:
+    using bin_lists = size_bins<Offset, node, none, sizes::largest_node / Nodes::granule>;
+    using bin = typename bin_lists::bin;
+
+    /// Position of a node in a hole.
+    struct place {
+        node hole = none;
+        bin from = 0;  // the hole's bin
+        Offset at = nowhere;
+    };
+
+    Nodes nodes;     // records of blocks and holes
+    bin_lists bins;  // heads of the lists of holes
+
+    constexpr holes() noexcept = default;
+    constexpr holes(holes&& other) noexcept
+        : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})} {}
+    constexpr holes& operator=(holes&& other) noexcept {
+        nodes = std::move(other.nodes);
+        bins = std::exchange(other.bins, {});
+        return *this;
+    }
+
+    [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bin_lists::of(size / Nodes::granule); }
+
+    // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Returns the best place for a node, or a place without a hole.
+    [[nodiscard]] constexpr place find(layout_type wanted, Offset need) const noexcept {
+        const bin first = bins.next(bin_of(need));
+        if (!small && first == bin_lists::count) return {};  // if `small`, `search` returns the same
+        const auto place_in = [&](node hole, auto choose) {
+            const Offset size = nodes.size(hole), low = nodes.offset(hole);
+            if (size < need) return nowhere;
+            const auto high = static_cast<Offset>(low + (size - need));
+            const Offset at = choose(low, high);
+            return at > high ? nowhere : at;
+        };
+        const bool anywhere = small && sizes::is_anywhere(wanted);
+        const Offset enough = anywhere ? need : places::enough(need, wanted.align);
+        const auto candidates = [&](bin b) { return anywhere && bin_lists::is_exact(b) ? 1 : Options.candidates; };
+        if (sizes::is_large(wanted.size))
+            return search<true>(first, enough, candidates, [&](node hole) {
+                return place_in(hole,
+                                [&](Offset low, Offset high) { return places::highest(low, high, wanted.align); });
+            });
+        return search<false>(first, enough, candidates, [&](node hole) {
+            return place_in(hole, [&](Offset low, Offset) { return places::lowest(low, wanted.align); });
+        });
+    }
+
+    /// Returns the hole at the lowest offset among the first `candidates` holes of a bin that are large enough; `none`
+    /// if these are all too small.
+    [[nodiscard]] ALLOT_INLINE constexpr node lowest_of(bin b, Offset need) const noexcept {
+        node best = none;
+        Offset lowest = nowhere;
+        node hole = bins.head(b);
+        for (unsigned left = Options.candidates;;) {
+            if (nodes.size(hole) >= need && nodes.offset(hole) < lowest) {
+                best = hole;
+                lowest = nodes.offset(hole);
+            }
+            if (--left == 0 || (hole = nodes.next(hole)) == none) return best;
+        }
+    }
+
+    /// Returns the place of exactly this extent and the header before it.
+    [[nodiscard]] constexpr place around(extent_type wanted) const noexcept {
+        const Offset need = sizes::of_node(wanted.size);
+        if (need == 0 || wanted.offset < header || wanted.offset % Nodes::granule != 0) return {};
+        const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
+        for (bin b = bins.next(bin_of(need)); b != bin_lists::count; b = bins.after(b)) {
+            const node hole = first_hole(b, [&](node n) {
+                return extent_type{nodes.offset(n), nodes.size(n)}.contains(cut) &&
+                       places::is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes.offset(n)));
+            });
+            if (hole != none) return {hole, b, cut.offset};
+        }
+        return {};
+    }
+
+    /// Returns the hole that is exactly this extent, or `none`.
+    [[nodiscard]] constexpr node hole_of(extent_type wanted) const noexcept {
+        return first_hole(bin_of(wanted.size), [&](node n) {
+            return nodes.offset(n) == wanted.offset && nodes.size(n) == wanted.size;
+        });
+    }
+
+    /// Returns true if records are available for the holes that would remain before and after the node.
+    [[nodiscard]] constexpr bool has_room(place found, Offset need) const noexcept {
+        const Offset low = nodes.offset(found.hole), end = static_cast<Offset>(low + nodes.size(found.hole));
+        return nodes.has_room((found.at != low ? 1U : 0U) + (end - found.at - need >= Nodes::min_hole ? 1U : 0U));
+    }
+
+    // ── cutting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] constexpr allocation_type allocation_of_node(node n, Offset size) const noexcept {
+        return {{static_cast<Offset>(nodes.offset(n) + header), size}, nodes.metadata(n)};
+    }
+    /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
+    [[gnu::noinline]] constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
+        return give(find(wanted, need), need, wanted.size);
+    }
+    /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if no records
+    /// are available for these holes.
+    constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
+        const node hole = found.hole;
+        if (hole == none) return {};
+        const Offset had = nodes.size(hole);
+        const auto front = static_cast<Offset>(found.at - nodes.offset(hole)),
+                   behind = static_cast<Offset>(had - front - need);
+        // In band, both paths make the rest after the block the newest hole of its bin.
+        if constexpr (!small || !in_band)
+            if (front == 0) return cut_front(hole, found.from, had, need, size);
+        if (!nodes.room(behind >= Nodes::min_hole ? 2 : 1)) return {};
+        unlink(hole, [&] { return found.from; });
+        node block = hole;
+        if (front != 0) {
+            block = nodes.split(hole, front);
+            link(hole, front);
+        }
+        keep_front(block, static_cast<Offset>(need + behind), need);
+        return allocation_of_node(block, size);
+    }
+    /// Cuts a block from the front of a hole of `had` bytes.
+    ALLOT_INLINE constexpr allocation_type cut_front(node hole, bin from, Offset had, Offset need,
+                                                     Offset size) noexcept {
+        const auto behind = static_cast<Offset>(had - need);
+        if (behind < Nodes::min_hole) {
+            unlink(hole, [&] { return from; });
+            nodes.mark_used(hole, had);
+            return allocation_of_node(hole, size);
+        }
+        if (!nodes.room(1)) return {};
+        const bin to = bin_of(behind);
+        const auto [block, rest] = nodes.cut_front(hole, need, behind);
+        if (rest != hole || to != from) {
+            unlink(hole, [&] { return from; });
+            put(rest, to);
+        }
+        return allocation_of_node(block, size);
+    }
+    /// Marks a node that is in no bin as used and makes a hole of the bytes after the first `need`.
+    constexpr void keep_front(node n, Offset size, Offset need) noexcept {
+        const auto left = static_cast<Offset>(size - need);
+        if (left < Nodes::min_hole) return nodes.mark_used(n, size);
+        const node rest = nodes.split(n, need);
+        nodes.mark_used(n, need);
+        link(rest, left);
+    }
+    /// Joins the hole above, if any, to `n`. Returns the size of that hole, or 0.
+    ALLOT_INLINE constexpr Offset absorb_above(node n) noexcept {
+        const node above = nodes.hole_after(n);
+        if (above == none) return 0;
+        const Offset size = nodes.size(above);
+        unlink(above, [&] { return bin_of(size); });
+        nodes.join(n, above);
+        return size;
+    }
+
+    // ── bins ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Makes a hole of a node of `size` bytes that is in no bin.
+    ALLOT_INLINE constexpr void link(node hole, Offset size) noexcept {
+        nodes.mark_hole(hole, size);
+        put(hole, bin_of(size));
+    }
+    /// Adds a hole to a bin. The holes of a bin are a list, newest first.
+    ALLOT_INLINE constexpr void put(node hole, bin to) noexcept {
+        const node second = bins.head(to);
+        nodes.set_next(hole, second);
+        nodes.set_prev(hole, none);
+        bins.push(to, hole, second);
+        if (second != none) nodes.set_prev(second, hole);
+    }
+    /// Removes the head of a bin. Precondition: the hole is that head.
+    ALLOT_INLINE constexpr void pop(bin from, node hole) noexcept {
+        const node next = nodes.next(hole);
+        bins.pop(from, next);
+        if (next != none) nodes.set_prev(next, none);
+    }
+    /// Removes a hole from its list. `its_bin` is called only if the hole is the head.
+    template <class Bin>
+    ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
+        if constexpr (small && in_band) return unlink_any(hole);
+        const node next = nodes.next(hole), prev = nodes.prev(hole);
+        if (next != none) nodes.set_prev(next, prev);
+        if (prev != none) nodes.set_next(prev, next);
+        else bins.pop(its_bin(), next);
+    }
+
+private:
+    /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
+    [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
+        return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);
+    }
+
+    /// Searches from the bin `first`, which is not empty or is `bin_lists::count`. `place_in` returns the position of
+    /// the node in a hole, or `nowhere`. Every hole of at least `enough` bytes has a position. `candidates` returns the
+    /// number of holes of a bin to compare.
+    template <bool FromTop, class Candidates, class PlaceIn>
+    [[nodiscard]] constexpr place search(bin first, Offset enough, Candidates candidates,
+                                         PlaceIn place_in) const noexcept {
+        if constexpr (small) {
+            const bin sure = first_all_fit(enough);
+            for (bin b = first; b != bin_lists::count; b = bins.next(sure)) {
+                if (const place found = best_of<FromTop>(b, candidates(b), place_in); found.hole != none) return found;
+                if (b >= sure || sure >= bin_lists::count) break;
+            }
+        } else {
+            if (const place found = best_of<FromTop>(first, candidates(first), place_in); found.hole != none)
+                return found;
+            const bin sure = first_all_fit(enough);
+            if (const bin b = sure < bin_lists::count ? bins.next(sure) : bin_lists::count; b != bin_lists::count)
+                return best_of<FromTop>(b, candidates(b), place_in);
+        }
+        std::size_t left = Options.probes;
+        for (bin b = first; b != bin_lists::count; b = bins.after(b))
+            for (node hole = bins.head(b); hole != none; hole = nodes.next(hole)) {
+                if (left-- == 0) return {};
+                if (const Offset at = place_in(hole); at != nowhere) return {hole, b, at};
+            }
+        return {};
+    }
+    /// Returns the lowest place, or the highest if `FromTop`, in the first `left` holes of a bin that is not empty.
+    template <bool FromTop, class PlaceIn>
+    [[nodiscard]] constexpr place best_of(bin b, unsigned left, PlaceIn place_in) const noexcept {
+        place best;
+        for (node hole = bins.head(b);;) {
+            const Offset at = place_in(hole);
+            if (FromTop ? at != nowhere && (best.at == nowhere || at > best.at) : at < best.at) best = {hole, b, at};
+            if (--left == 0 || (hole = nodes.next(hole)) == none) return best;
+        }
+    }
+
+    /// Returns the first hole of a bin that satisfies `wanted`; `none` if no hole does.
+    template <class Predicate>
+    [[nodiscard]] constexpr node first_hole(bin b, Predicate wanted) const noexcept {
+        node hole = bins.head(b);
+        while (hole != none && !wanted(hole)) hole = nodes.next(hole);
+        return hole;
+    }
+
+    /// Removes a hole from its list. One function for all callers; it reads the hole's size from its record.
+    constexpr void unlink_any(node hole) noexcept {
+        const node next = nodes.next(hole), prev = nodes.prev(hole);
+        if (next != none) nodes.set_prev(next, prev);
+        if (prev != none) nodes.set_next(prev, next);
+        else bins.pop(bin_of(nodes.size(hole)), next);
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
