@@ -8,7 +8,7 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 
 #include <valgrind/callgrind.h>
 

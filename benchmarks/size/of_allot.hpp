@@ -3,7 +3,7 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

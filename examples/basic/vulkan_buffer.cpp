@@ -36,8 +36,8 @@ int main() {
     {
         allot::vulkan::logical_device gpu{&vkGetInstanceProcAddr, instance, physical, device};
         constexpr VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-        const auto type = allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(usage),
-                                                     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+        const auto type =
+            allot::vulkan::memory_type(gpu.memory(), gpu.types_for_buffers(usage), VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
         allot::arena<allot::vulkan::device_memory, allot::best_fit<>> memory{{gpu, type}, 16_MiB};
 
         VkBufferCreateInfo wanted{};

@@ -23,7 +23,9 @@
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/core/literals.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/host/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

@@ -11,7 +11,9 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan/memories.hpp>
 #include <allot/plan/moves.hpp>
 #include <allot/plan/options.hpp>

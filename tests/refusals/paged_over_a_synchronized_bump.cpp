@@ -3,7 +3,7 @@
 #include <allot/arena/arena.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 

@@ -1,6 +1,6 @@
 // A plan that needs more bytes than its device has; the message contains the shortfall.
 // refused: plan_shortfall<36>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan/planned.hpp>
 
 #include <array>

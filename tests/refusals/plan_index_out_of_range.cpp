@@ -1,6 +1,6 @@
 // A buffer index outside of the plan.
 // refused: allot: the plan has no buffer with this index
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan/planned.hpp>
 
 #include <array>

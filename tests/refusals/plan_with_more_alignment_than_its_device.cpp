@@ -1,6 +1,6 @@
 // A plan whose alignment the device does not have.
 // refused: allot: the plan needs more alignment than this device has
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan/planned.hpp>
 
 #include <array>

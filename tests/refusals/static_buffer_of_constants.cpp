@@ -1,6 +1,6 @@
 // A static_buffer over const bytes.
 // refused: allot: static_buffer requires a non-const object of a trivially default constructible type
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 
 #ifdef MISUSE
 extern const std::byte bytes[64];

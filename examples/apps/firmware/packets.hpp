@@ -17,7 +17,7 @@
 
 #include <allot/arena/arena.hpp>
 #include <allot/compose/synchronized.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/strategy/pool.hpp>
 
 #include <atomic>

@@ -11,7 +11,7 @@
 
 #include <allot/arena/naive.hpp>
 #include <allot/compose/cached.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/heap.hpp>
 
 namespace demo {
 

@@ -6,7 +6,7 @@
 
 #include "storages.hpp"
 
-#include <allot/host/memory.hpp>
+#include <allot/host/heap.hpp>
 
 namespace demo {
 

@@ -9,7 +9,7 @@
 
 #include "storages.hpp"
 
-#include <allot/host/memory.hpp>
+#include <allot/host/heap.hpp>
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include "storages.hpp"
 
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/heap.hpp>
 #include <allot/host/tightly_coupled.hpp>
 
 #include <memory>

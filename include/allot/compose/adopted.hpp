@@ -32,7 +32,7 @@
 #pragma once
 
 #include <allot/address/const_pointer.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
 
 #include <utility>
 

@@ -16,7 +16,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
 
 namespace allot {
 inline namespace v1 {

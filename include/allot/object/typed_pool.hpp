@@ -25,7 +25,7 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/object/make.hpp>
 #include <allot/strategy/pool.hpp>
 

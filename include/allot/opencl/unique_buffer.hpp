@@ -42,9 +42,9 @@ class [[nodiscard]] unique_buffer {
                   "opencl::buffer or opencl::imported");
 
 public:
-    using allocator_type = Allocator;                      ///< The type of the allocator.
-    using block_type = block_of<Allocator>;                ///< The type of the block.
-    using address_type = handle_offset<cl_mem>::address;   ///< A cl_mem and a byte offset.
+    using allocator_type = Allocator;                     ///< The type of the allocator.
+    using block_type = block_of<Allocator>;               ///< The type of the block.
+    using address_type = handle_offset<cl_mem>::address;  ///< A cl_mem and a byte offset.
 
     /// Constructs an empty object.
     unique_buffer() noexcept = default;

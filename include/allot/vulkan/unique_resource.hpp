@@ -188,10 +188,10 @@ concept bindable = requires(const Allocator& allocator, VkBuffer buffer) {
 template <class Kind, class Source>
 class [[nodiscard]] unique_resource {
 public:
-    using handle_type = typename Kind::handle;                           ///< VkBuffer or VkImage.
-    using create_info = typename Kind::create_info;                      ///< VkBufferCreateInfo or VkImageCreateInfo.
-    using address_type = handle_offset<VkDeviceMemory>::address;         ///< The address of the bytes.
-    using result_type = allot::result<unique_resource, VkResult>;        ///< The result of the functions that create.
+    using handle_type = typename Kind::handle;                     ///< VkBuffer or VkImage.
+    using create_info = typename Kind::create_info;                ///< VkBufferCreateInfo or VkImageCreateInfo.
+    using address_type = handle_offset<VkDeviceMemory>::address;   ///< The address of the bytes.
+    using result_type = allot::result<unique_resource, VkResult>;  ///< The result of the functions that create.
 
     /// Constructs an empty object.
     unique_resource() noexcept = default;
@@ -265,8 +265,7 @@ public:
         unique_resource made;
         if (const VkResult status = made.create(gpu, wanted, 0); status != VK_SUCCESS)
             return result_type::failure(status);
-        made.bytes_ =
-            detail::owned_bytes<Source>{Kind::memory_for(gpu, made.handle_, wanted, required, preferred)};
+        made.bytes_ = detail::owned_bytes<Source>{Kind::memory_for(gpu, made.handle_, wanted, required, preferred)};
         const std::size_t size = made.bytes_.memory().capacity();
         if (size == 0) return result_type::failure(VK_ERROR_OUT_OF_DEVICE_MEMORY);
         return finish(std::move(made), {size, 1});

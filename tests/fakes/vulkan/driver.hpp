@@ -44,8 +44,8 @@ struct machine {
     // The next call fails with this.
     VkResult refuse_allocation = VK_SUCCESS, refuse_map = VK_SUCCESS, refuse_create = VK_SUCCESS,
              refuse_bind = VK_SUCCESS;
-    resource next{};  // the properties of resources that the driver creates, except size and kind
-    const char* lacks = "";                                            // a missing function
+    resource next{};         // the properties of resources that the driver creates, except size and kind
+    const char* lacks = "";  // a missing function
 
     std::map<VkDeviceMemory, allocation> memory{};
     std::map<std::uint64_t, resource> resources{};

@@ -374,9 +374,9 @@ TEST_CASE_FIXTURE(driven, "vulkan memory: memory for buffers with addresses is a
 }
 
 TEST_CASE_FIXTURE(fake::driven, "vulkan: a driver that lacks a function is unusable; one without imports reports it") {
-    for (const char* const name : {"vkGetDeviceProcAddr", "vkGetPhysicalDeviceProperties2", "vkAllocateMemory",
-                                   "vkBindImageMemory", "vkFlushMappedMemoryRanges", "vkDestroyBuffer",
-                                   "vkDestroyImage"}) {
+    for (const char* const name :
+         {"vkGetDeviceProcAddr", "vkGetPhysicalDeviceProperties2", "vkAllocateMemory", "vkBindImageMemory",
+          "vkFlushMappedMemoryRanges", "vkDestroyBuffer", "vkDestroyImage"}) {
         now.lacks = name;
         logical_device none{&fake::get, fake::instance, fake::physical, fake::device};
         CHECK_FALSE(none);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/deferred.hpp>

@@ -8,7 +8,7 @@
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/core/copy_path.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/host/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

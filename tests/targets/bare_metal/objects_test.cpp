@@ -1,6 +1,6 @@
 // Objects in blocks: pools of packets, scratch memory of a frame, arrays, and blocks with an owner.
 #include <allot/arena/arena.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/object.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

@@ -1,5 +1,6 @@
 // Plans made by the compiler, and plans made by the program in a workspace.
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/plan.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,9 @@
 // Every strategy, with every store that needs no heap, in an arena over memory of a microcontroller.
 #include <allot/arena/arena.hpp>
 #include <allot/arena/growth.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/host/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

@@ -2,7 +2,7 @@
 // rows.
 #include <allot/arena/arena.hpp>
 #include <allot/arena/naive.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/static_storage.hpp>
 #include <allot/host/tightly_coupled.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>

@@ -1,7 +1,9 @@
 #include "helpers.hpp"
 
 #include <allot/arena/deduction.hpp>
-#include <allot/host/memory.hpp>
+#include <allot/host/buffer.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/host/static_storage.hpp>
 
 #include <doctest/doctest.h>
 

@@ -19,8 +19,8 @@ struct point {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE(VENDOR " make_span: an array holds copied elements and is freed by its owner", Device,
-                   device_memory, pinned, managed, async_memory) {
+TEST_CASE_TEMPLATE(VENDOR " make_span: an array holds copied elements and is freed by its owner", Device, device_memory,
+                   pinned, managed, async_memory) {
     const tests::machine machine;
     allot::arena<Device, allot::best_fit<>> memory{tests::make<Device>(), 64 * kib};
     const std::uint64_t all = memory.diagnose({1, 1}).largest_hole;

@@ -75,8 +75,7 @@ TEST_CASE_FIXTURE(validated, "vulkan unique_resource: an image and a buffer with
 
 TEST_CASE_FIXTURE(validated, "vulkan unique_resource: an image in an arena, and one that has no room") {
     const VkImage probe = tests::make_image(vulkan.device, 16);
-    const std::uint32_t type =
-        allot::vulkan::memory_type(gpu->memory(), gpu->requirements_of_image(probe).types, 0);
+    const std::uint32_t type = allot::vulkan::memory_type(gpu->memory(), gpu->requirements_of_image(probe).types, 0);
     ::vkDestroyImage(vulkan.device, probe, nullptr);
     arena memory{{*gpu, type}, 64_KiB};
     REQUIRE(memory.size() == 64_KiB);

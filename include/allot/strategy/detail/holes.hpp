@@ -52,8 +52,7 @@ public:
     bin_lists bins;  // heads of the lists of holes
 
     constexpr holes() noexcept = default;
-    constexpr holes(holes&& other) noexcept
-        : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})} {}
+    constexpr holes(holes&& other) noexcept : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})} {}
     constexpr holes& operator=(holes&& other) noexcept {
         nodes = std::move(other.nodes);
         bins = std::exchange(other.bins, {});
@@ -120,9 +119,8 @@ public:
 
     /// Returns the hole that is exactly this extent, or `none`.
     [[nodiscard]] constexpr node hole_of(extent_type wanted) const noexcept {
-        return first_hole(bin_of(wanted.size), [&](node n) {
-            return nodes.offset(n) == wanted.offset && nodes.size(n) == wanted.size;
-        });
+        return first_hole(bin_of(wanted.size),
+                          [&](node n) { return nodes.offset(n) == wanted.offset && nodes.size(n) == wanted.size; });
     }
 
     /// Returns true if records are available for the holes that would remain before and after the node.
