@@ -3,8 +3,8 @@
 //
 //     constexpr allot::best_fit_options as_by_default{.prefer_size = allot::is_microcontroller};
 //
-// The architecture decides, and no compiler flag such as -Os or -O3. Therefore every file of a program has the same
-// types, whatever its flags are.
+// The architecture decides, and no compiler flag such as -Os or -O3. All files of a program have the same
+// types, independent of their flags.
 //
 // When to use: as the default of options that trade instructions for code size.
 // When not to use: to detect an operating system, memory protection or a cache.

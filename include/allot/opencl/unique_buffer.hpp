@@ -94,9 +94,9 @@ template <class Allocator>
     const layout wanted{bytes, align == 0 ? buffer::min_align : align};
     unique_buffer<Allocator> made{allocate_unique(allocator, wanted)};
     if (made) return made;
-    const diagnosis why = allocator.diagnose(wanted);
-    return answer::failure(why.reason == refusal::device_refused ? static_cast<cl_int>(why.device_error)
-                                                                 : CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    const diagnosis cause = allocator.diagnose(wanted);
+    return answer::failure(cause.reason == refusal::device_refused ? static_cast<cl_int>(cause.device_error)
+                                                                   : CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
 
 }  // namespace opencl

@@ -128,6 +128,7 @@ enum class heap_error : int {
         case heap_error::bad_layout: return "the size is 0, or the alignment is not a power of two";
         case heap_error::not_the_same: return "the processing elements requested different layouts";
         case heap_error::no_such_rank: return "the processing element of the remote address does not exist";
+        case heap_error::not_running: return "no processing_elements is alive, so OpenSHMEM does not run";
     }
     return "unknown";
 }

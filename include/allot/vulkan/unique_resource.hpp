@@ -132,9 +132,9 @@ struct owned_bytes {
     [[nodiscard]] VkResult take(layout wanted) noexcept {
         held = allocate_unique(*held.allocator(), wanted);
         if (held) return VK_SUCCESS;
-        const diagnosis why = held.allocator()->diagnose(wanted);
-        return why.reason == refusal::device_refused ? static_cast<VkResult>(why.device_error)
-                                                     : VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        const diagnosis cause = held.allocator()->diagnose(wanted);
+        return cause.reason == refusal::device_refused ? static_cast<VkResult>(cause.device_error)
+                                                       : VK_ERROR_OUT_OF_DEVICE_MEMORY;
     }
 };
 template <>
