@@ -27,6 +27,13 @@
 namespace allot {
 inline namespace v1 {
 
+/// The options of growth policies.
+struct growth_options {
+    std::size_t step = 1_MiB;      ///< The size of a growth step in bytes.
+    std::size_t limit = no_bound;  ///< The maximum number of bytes that the arena holds, over all regions.
+    std::size_t regions = 64;      ///< The maximum number of regions, a power of two.
+};
+
 /// A policy with the maximum number of regions, the maximum number of bytes, a flag for growth in place, and the size
 /// of the next step in bytes.
 template <class Growth>

@@ -26,6 +26,12 @@
 namespace allot {
 inline namespace v1 {
 
+/// The options of the device `cached`.
+struct cached_options {
+    std::size_t regions = 64;  ///< The maximum number of regions that are kept.
+    std::size_t waste = 2;     ///< A kept region serves requests of at least its size divided by this number.
+};
+
 /// Device that keeps up to `Options.regions` released regions of `Device`.
 template <device Device, cached_options Options = cached_options{}>
 class cached : public traits_of<Device> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// options: the configuration of allocators, as one structural type for each part with a default for each member.
+// options: the configuration of strategies and arenas, as one structural type each with a default for each member.
 //
 //     inline constexpr allot::pool_options packets{.slot = 128, .count = 64, .store = allot::pool_store::bitmap};
 //     inline constexpr allot::best_fit_options tensors{.records = 64, .largest_extent = 256_KiB};
@@ -8,7 +8,8 @@
 // A misspelled member does not compile. The template that takes the options rejects contradictory members with a
 // `static_assert`. The values are part of the type, so translation units with different options use different types.
 //
-// When to use: as template arguments of strategies, growth policies, devices and arenas.
+// When to use: as template arguments of strategies and arenas. Growth policies and devices declare their options beside
+// themselves: arena/growth.hpp, compose/cached.hpp.
 // When not to use: for settings that are known only at run time, such as sizes. Those are constructor arguments.
 //
 // Complexity: evaluated at compile time.
@@ -112,21 +113,6 @@ struct best_fit_options {
 struct deferred_options {
     /// The size in bytes of the largest block whose deallocation is deferred.
     std::size_t largest = 1024;
-};
-
-// ── growth and devices ───────────────────────────────────────────────────────────────────────────────────────────────
-
-/// The options of growth policies.
-struct growth_options {
-    std::size_t step = 1_MiB;      ///< The size of a growth step in bytes.
-    std::size_t limit = no_bound;  ///< The maximum number of bytes that the arena holds, over all regions.
-    std::size_t regions = 64;      ///< The maximum number of regions, a power of two.
-};
-
-/// The options of the device `cached`.
-struct cached_options {
-    std::size_t regions = 64;  ///< The maximum number of regions that are kept.
-    std::size_t waste = 2;     ///< A kept region serves requests of at least its size divided by this number.
 };
 
 // ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
