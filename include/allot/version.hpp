@@ -7,7 +7,11 @@
 // inline namespace `v1`.
 #pragma once
 
+/// The major version.
 #define ALLOT_VERSION_MAJOR 0
+/// The minor version.
 #define ALLOT_VERSION_MINOR 1
+/// The patch level.
 #define ALLOT_VERSION_PATCH 0
+/// The version as one number.
 #define ALLOT_VERSION (10000 * ALLOT_VERSION_MAJOR + 100 * ALLOT_VERSION_MINOR + ALLOT_VERSION_PATCH)

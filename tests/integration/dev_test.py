@@ -73,6 +73,7 @@ class Dev(unittest.TestCase):
             (["fuzz", "--minutes"], "--minutes needs a number"),
             (["fuzz", "--minutes=soon"], "--minutes needs a number"),
             (["fuzz", "--nonsense"], "unknown option --nonsense"),
+            (["docs", "--nonsense"], "./dev docs accepts --check or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),
         ]:
@@ -148,6 +149,11 @@ class Dev(unittest.TestCase):
         for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
                                  (["--minutes=2", "table", "--keep", "trace"], "2 --keep table trace")]:
             self.assertIn(f"run.sh build/clang-asan/tests/fuzz {given}\n", self.dev("fuzz", *arguments).stdout)
+
+    def test_the_site_is_built_or_checked(self):
+        self.script("docs/site/build.py", ECHO)
+        self.assertEqual(self.dev("docs").stdout, "build.py build/site\n")
+        self.assertEqual(self.dev("docs", "--check").stdout, "build.py build/site --check\n")
 
     def test_a_failed_build_is_shown(self):
         done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")

@@ -85,9 +85,10 @@ enum class misuse : unsigned char {
 /// Record of the block at a position: the live block, or the last freed one. Calls are numbered from 1 over all
 /// allocations and deallocations.
 struct block_history {
-    std::size_t position = 0, size = 0;  ///< Position and size of the block.
-    std::uint64_t allocated = 0;         ///< Number of the call that allocated the block; 0: no block is recorded.
-    std::uint64_t freed = 0;             ///< Number of the call that freed the block; 0: the block is live.
+    std::size_t position = 0;     ///< Position of the block.
+    std::size_t size = 0;         ///< Size of the block.
+    std::uint64_t allocated = 0;  ///< Number of the call that allocated the block; 0: no block is recorded.
+    std::uint64_t freed = 0;      ///< Number of the call that freed the block; 0: the block is live.
 };
 
 /// Default misuse handler. A handler is a type whose objects are called for every misuse with the kind of misuse, the

@@ -32,7 +32,8 @@ inline namespace v1 {
 
 /// Metadata of a block: the size and alignment of its region, which may be larger than requested.
 struct naive_metadata {
-    std::size_t size = 0, align = 1;  ///< Size and alignment of the region.
+    std::size_t size = 0;   ///< Size of the region.
+    std::size_t align = 1;  ///< Alignment of the region.
     /// Compares both members.
     friend constexpr bool operator==(naive_metadata, naive_metadata) = default;
 };

@@ -60,9 +60,10 @@ struct agreement {
         elsewhere,  ///< The tensor to agree on is not in this memory.
         failed,     ///< The communicator returned `error`.
     };
-    verdict found = failed;                          ///< The kind of the result.
-    std::uint64_t fewest_calls = 0, most_calls = 0;  ///< The least and the greatest number of calls of any rank.
-    long error = 0;                                  ///< The error code of the communicator.
+    verdict found = failed;          ///< The kind of the result.
+    std::uint64_t fewest_calls = 0;  ///< The least number of calls of any rank.
+    std::uint64_t most_calls = 0;    ///< The greatest number of calls of any rank.
+    long error = 0;                  ///< The error code of the communicator.
 
     /// Returns true if all ranks agree.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return found == reached; }

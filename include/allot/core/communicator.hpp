@@ -58,9 +58,10 @@ private:
 
 /// The result of a comparison over all ranks. It is the same on every rank.
 struct comparison {
-    long error = 0;                         ///< The communicator's error code; if not 0, ignore the other members.
-    bool equal = false;                     ///< True when all ranks passed the same digest.
-    std::uint64_t least = 0, greatest = 0;  ///< The least and the greatest number of any rank.
+    long error = 0;              ///< The communicator's error code; if not 0, ignore the other members.
+    bool equal = false;          ///< True when all ranks passed the same digest.
+    std::uint64_t least = 0;     ///< The least number of any rank.
+    std::uint64_t greatest = 0;  ///< The greatest number of any rank.
 };
 
 /// Compares a digest and a number over all ranks. Collective: every rank calls it. Precondition: `number < 2^63`.

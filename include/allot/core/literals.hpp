@@ -47,6 +47,7 @@ template <unsigned Shift, char... Digits>
 inline constexpr std::size_t size_literal = shifted<Digits...>(Shift);
 }  // namespace detail
 
+/// The literals of sizes, for `using namespace allot::literals`.
 inline namespace literals {
 
 /// Returns a number of bytes, in bytes.

@@ -57,7 +57,8 @@ namespace allot {
 inline namespace v1 {
 namespace cuda {
 
-/// The driver's functions, looked up by name in libcuda.so.1, each in the version that its type names.
+/// The driver's functions, looked up by name in libcuda.so.1, each in the version that its type names. Each member is
+/// the function that its comment names.
 struct driver_functions {
     /// Opens libcuda.so.1 and looks up the functions. Sets `error` if the library or a function is missing.
     driver_functions() noexcept {
@@ -84,24 +85,23 @@ struct driver_functions {
         find(library, "cuMemSetAccess", set_access);
     }
 
-    // Each member is the function of the driver that the constructor names.
-    PFN_cuInit_v2000 init = nullptr;
-    PFN_cuDeviceGet_v2000 get_device = nullptr;
-    PFN_cuDeviceGetAttribute_v2000 get_attribute = nullptr;
-    PFN_cuDevicePrimaryCtxRetain_v7000 retain_context = nullptr;
-    PFN_cuDevicePrimaryCtxRelease_v11000 release_context = nullptr;
-    PFN_cuCtxPushCurrent_v4000 push_context = nullptr;
-    PFN_cuCtxPopCurrent_v4000 pop_context = nullptr;
-    PFN_cuCtxSynchronize_v2000 synchronize = nullptr;
-    PFN_cuMemGetAllocationGranularity_v10020 get_granularity = nullptr;
-    PFN_cuMemAddressReserve_v10020 reserve = nullptr;
-    PFN_cuMemAddressFree_v10020 free_range = nullptr;
-    PFN_cuMemCreate_v10020 create = nullptr;
-    PFN_cuMemRelease_v10020 release = nullptr;
-    PFN_cuMemMap_v10020 map = nullptr;
-    PFN_cuMemUnmap_v10020 unmap = nullptr;
-    PFN_cuMemSetAccess_v10020 set_access = nullptr;
-    CUresult error = CUDA_SUCCESS;  ///< The reason why a function is missing, or CUDA_SUCCESS.
+    PFN_cuInit_v2000 init = nullptr;                                     ///< `cuInit`
+    PFN_cuDeviceGet_v2000 get_device = nullptr;                          ///< `cuDeviceGet`
+    PFN_cuDeviceGetAttribute_v2000 get_attribute = nullptr;              ///< `cuDeviceGetAttribute`
+    PFN_cuDevicePrimaryCtxRetain_v7000 retain_context = nullptr;         ///< `cuDevicePrimaryCtxRetain`
+    PFN_cuDevicePrimaryCtxRelease_v11000 release_context = nullptr;      ///< `cuDevicePrimaryCtxRelease_v2`
+    PFN_cuCtxPushCurrent_v4000 push_context = nullptr;                   ///< `cuCtxPushCurrent_v2`
+    PFN_cuCtxPopCurrent_v4000 pop_context = nullptr;                     ///< `cuCtxPopCurrent_v2`
+    PFN_cuCtxSynchronize_v2000 synchronize = nullptr;                    ///< `cuCtxSynchronize`
+    PFN_cuMemGetAllocationGranularity_v10020 get_granularity = nullptr;  ///< `cuMemGetAllocationGranularity`
+    PFN_cuMemAddressReserve_v10020 reserve = nullptr;                    ///< `cuMemAddressReserve`
+    PFN_cuMemAddressFree_v10020 free_range = nullptr;                    ///< `cuMemAddressFree`
+    PFN_cuMemCreate_v10020 create = nullptr;                             ///< `cuMemCreate`
+    PFN_cuMemRelease_v10020 release = nullptr;                           ///< `cuMemRelease`
+    PFN_cuMemMap_v10020 map = nullptr;                                   ///< `cuMemMap`
+    PFN_cuMemUnmap_v10020 unmap = nullptr;                               ///< `cuMemUnmap`
+    PFN_cuMemSetAccess_v10020 set_access = nullptr;                      ///< `cuMemSetAccess`
+    CUresult error = CUDA_SUCCESS;                                       ///< The reason for a missing function.
 
 private:
     template <class Function>

@@ -70,11 +70,12 @@ struct trace_operation {
 
 /// The operations of a trace, and their summary.
 struct trace {
-    std::vector<trace_operation> operations{};      ///< The operations in their order.
-    std::uint32_t slots = 0;                        ///< The number of slots: the maximum number of live blocks.
-    std::uint64_t peak = 0;                         ///< The maximum number of live bytes.
-    std::uint64_t largest = 0;                      ///< The size of the largest block in bytes.
-    std::uint64_t least_align = 0, most_align = 0;  ///< The least and the greatest alignment in bytes.
+    std::vector<trace_operation> operations{};  ///< The operations in their order.
+    std::uint32_t slots = 0;                    ///< The number of slots: the maximum number of live blocks.
+    std::uint64_t peak = 0;                     ///< The maximum number of live bytes.
+    std::uint64_t largest = 0;                  ///< The size of the largest block in bytes.
+    std::uint64_t least_align = 0;              ///< The least alignment in bytes.
+    std::uint64_t most_align = 0;               ///< The greatest alignment in bytes.
 };
 
 /// The reason for which a trace is invalid.

@@ -103,8 +103,10 @@ enum class storage_mode : unsigned char {
     return static_cast<storage_mode>(options >> 4 & 15);
 }
 
-/// Alignments of the bases of buffers and heaps.
-inline constexpr std::size_t base_align = 256, heap_align = std::size_t{1} << 20;
+/// Alignment of the bases of buffers.
+inline constexpr std::size_t base_align = 256;
+/// Alignment of the bases of heaps.
+inline constexpr std::size_t heap_align = std::size_t{1} << 20;
 
 namespace detail {
 

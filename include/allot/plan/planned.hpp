@@ -112,9 +112,11 @@ public:
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 protected:
+    /// Moves the device in and acquires the memory of a plan.
     planned_region(Device device, std::uint64_t peak, std::uint64_t align) noexcept : device_{std::move(device)} {
         acquire(peak, align);
     }
+    /// Constructs the device and acquires the memory of a plan.
     planned_region(std::uint64_t peak, std::uint64_t align) noexcept
         requires std::default_initializable<Device>
     {
@@ -174,10 +176,12 @@ public:
     [[nodiscard]] const Device& device() const noexcept { return device_; }
 
 protected:
+    /// Constructs the device, which contains its memory. The arguments are not used.
     constexpr embedded_planned_region(std::uint64_t, std::uint64_t) noexcept {}
 
     /// Returns true: the memory always exists.
     [[nodiscard]] static constexpr bool held() noexcept { return true; }
+    /// Returns the block at a place of the plan; an empty block for an empty place.
     [[nodiscard]] block_type block_at(plan_place place) const noexcept {
         if (place.size == 0) return {};
         return {model::locate(device_.base(), static_cast<std::size_t>(place.offset)),

@@ -75,10 +75,11 @@ inline constexpr std::uint32_t no_type = VK_MAX_MEMORY_TYPES;
 
 /// The memory requirements of a buffer or an image. The size is 0 if Vulkan's functions are missing.
 struct requirements {
-    VkDeviceSize size = 0, align = 1;  ///< Size and alignment in bytes.
-    std::uint32_t types = 0;           ///< A bit for each memory type that the resource supports.
-    bool prefers_dedicated = false;    ///< The resource works better in a dedicated allocation.
-    bool requires_dedicated = false;   ///< The resource requires a dedicated allocation.
+    VkDeviceSize size = 0;            ///< Size in bytes.
+    VkDeviceSize align = 1;           ///< Alignment in bytes.
+    std::uint32_t types = 0;          ///< A bit for each memory type that the resource supports.
+    bool prefers_dedicated = false;   ///< The resource works better in a dedicated allocation.
+    bool requires_dedicated = false;  ///< The resource requires a dedicated allocation.
 };
 
 namespace detail {

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Builds the documentation site with Doxygen.
+
+    docs/site/build.py FOLDER [--check]
+
+The result is FOLDER/html/index.html. Doxygen reads simplified copies of the headers (headers.py) and of the Markdown
+pages (pages.py). A broken link in a page is an error. With --check, each warning of Doxygen is an error, for example
+for an entity without a comment, and so is each public name that the reference does not contain (names.py).
+The exit status is 77 if Doxygen is missing.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from headers import simplified
+from pages import Pages, label
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parents[1]
+theme = pathlib.Path("/usr/share/doxygen-awesome-css")  # Debian: doxygen-awesome-css
+
+
+def prepare(folder):
+    """Writes the input of Doxygen. Returns the pages."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+    def write(path, text):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+    for header in sorted((root / "include").rglob("*.hpp")):
+        if "detail" not in header.parts:
+            write(header.relative_to(root), simplified(header.read_text(encoding="utf-8")))
+    pages = Pages(root)
+    for path in pages.texts:
+        write(f"pages/{label(path)}.md", pages.convert(path))
+    for path, name in pages.sources.items():
+        write(f"pages/{name}.md", pages.source(path))
+    return pages
+
+
+def run_doxygen(folder):
+    """Returns the warnings. None is expected: the simplified headers contain nothing that Doxygen misunderstands."""
+    sheets = [str(theme / name) for name in ("doxygen-awesome.css", "doxygen-awesome-sidebar-only.css")]
+    sheets = [sheet for sheet in sheets if os.path.exists(sheet)] + [str(here / "site.css")]
+    version = dict(re.findall(r"#define ALLOT_VERSION_(\w+) (\d+)", (root / "include/allot/version.hpp").read_text()))
+    settings = {"SITE": here, "FOLDER": folder, "SHEETS": " ".join(sheets),
+                "VERSION": ".".join(version[part] for part in ("MAJOR", "MINOR", "PATCH"))}
+    shutil.rmtree(folder / "html", ignore_errors=True)
+    shutil.rmtree(folder / "xml", ignore_errors=True)
+    done = subprocess.run(["doxygen", here / "Doxyfile"], capture_output=True, text=True,
+                          env={**os.environ, **{name: str(value) for name, value in settings.items()}})
+    if done.returncode:
+        sys.exit(f"doxygen failed:\n{done.stderr[-4000:]}")
+    lines = (folder / "warnings.txt").read_text(encoding="utf-8").splitlines()
+    return [line.replace(f"{folder}/input/", "") for line in lines if line.strip()]
+
+
+def correct_navigation(html):
+    """Doxygen lists the functions of a namespace under the page of their file, where they have no entry."""
+    anchors = {}
+    for page in html.glob("*.html"):
+        for anchor in re.findall(r'<a id="(a[0-9a-f]{32,})"', page.read_text(encoding="utf-8")):
+            anchors.setdefault(anchor, page.name)
+    for script in html.glob("*_8hpp.js"):
+        text = script.read_text(encoding="utf-8")
+        script.write_text(re.sub(r'"\w+\.html#(\w+)"', lambda link: f'"{anchors[link[1]]}#{link[1]}"'
+                                 if link[1] in anchors else link[0], text), encoding="utf-8")
+
+
+def link_includes(folder):
+    """Links the include of each class and concept to the page of its header, which describes when to use it."""
+    pages = {}
+    for page in (folder / "xml").glob("*_8hpp.xml"):
+        if found := re.findall(r'<location file="([^"]+)"/>', page.read_text(encoding="utf-8")):
+            pages[found[-1].removeprefix("include/")] = page.stem
+
+    def link(found):
+        name = found[1]
+        return f'#include &lt;<a class="el" href="{pages[name]}.html">{name}</a>&gt;' if name in pages else found[0]
+
+    for page in (folder / "html").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        linked = re.sub(r"(?<=<code>)#include &lt;(\S+?)&gt;(?=</code>)", link, text)
+        if linked != text:
+            page.write_text(linked, encoding="utf-8")
+
+
+def check_names(folder):
+    """The status of names.py, run by the Python that has libclang."""
+    tools = root / "build/tools/bin/python"
+    sys.stdout.flush()
+    return subprocess.run([tools if tools.exists() else sys.executable, here / "names.py", folder / "xml"]).returncode
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    if not shutil.which("doxygen"):
+        print("skipped: doxygen is not installed")
+        return 77
+    folder, check = pathlib.Path(arguments[0]).resolve(), "--check" in sys.argv
+    pages = prepare(folder / "input")
+    for error in pages.errors:
+        print(error)
+    warnings = run_doxygen(folder)
+    correct_navigation(folder / "html")
+    link_includes(folder)
+    for picture in pages.pictures:
+        shutil.copy(root / picture, folder / "html")
+    for warning in warnings:
+        print(warning)
+    failed = bool(pages.errors) or check and bool(warnings)
+    if check:
+        status = check_names(folder)
+        if status == 77 and not failed:
+            return 77
+        failed = failed or status != 0
+    print(f"{len(pages.texts)} pages, {len(warnings)} warnings: {folder / 'html/index.html'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+"""The documentation site (./dev docs --check): its links, pictures and search, in headless Chromium.
+
+Each internal link of each page is followed, and so are the links of the navigation and of the search. Chromium opens
+the pages that are written by hand and some pages of the reference.
+"""
+
+import html.parser
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "site"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    webdriver = None
+
+
+class Links(html.parser.HTMLParser):
+    """The links, the anchors and the pictures of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors = set(), set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        self.links |= {found[name] for name in ("href", "src", "data") if found.get(name)}
+
+
+def links_of_scripts(folder):
+    """(file, link) of the navigation and of the search, which are data of scripts."""
+    scripts = [path for path in folder.glob("*.js") if not path.name.startswith("navtree")]  # an index of all addresses
+    for script in [*scripts, *(folder / "search").glob("*_*.js")]:
+        for link in re.findall(r"""["']([^"'\s]+\.html(?:#[^"'\s]*)?)["']""", script.read_text(encoding="utf-8")):
+            yield script, link
+
+
+def build(folder, root=ROOT):
+    return subprocess.run([sys.executable, "-B", str(root / "docs/site/build.py"), str(folder), "--check"],
+                          capture_output=True, text=True)
+
+
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = build(SITE)
+        cls.html = SITE / "html"
+        cls.pages = {path.name: Links(path) for path in sorted(cls.html.glob("*.html"))}
+
+    def test_every_public_entity_is_documented(self):
+        if self.built.returncode == 77:
+            self.skipTest(self.built.stdout.strip().splitlines()[-1])
+        self.assertEqual(self.built.returncode, 0, self.built.stdout + self.built.stderr)
+        self.assertRegex(self.built.stdout, r"\b[1-9]\d{3} public names, 0 without an entry")
+
+    def test_every_internal_link_has_a_target(self):
+        links = [(name, link) for name, page in self.pages.items() for link in page.links]
+        links += [(str(script), link.removeprefix("../")) for script, link in links_of_scripts(self.html)]
+        self.assertGreater(len(links), 10_000)
+        broken = set()
+        for name, link in links:
+            parts = urlsplit(link)
+            if parts.scheme or link.startswith("//"):
+                continue
+            target = unquote(parts.path) or name
+            if target.endswith(".html"):
+                page, anchor = self.pages.get(target), unquote(parts.fragment)
+                if page is None or anchor and anchor not in page.anchors:
+                    broken.add(f"{name}: {link}")
+            elif not (self.html / target).exists():
+                broken.add(f"{name}: {link}")
+        self.assertFalse(broken, "\n".join(sorted(broken)))
+
+    def test_every_page_of_the_repository_is_shown(self):
+        from pages import Pages, label
+        pages = Pages(ROOT)
+        self.assertEqual(pages.errors, [])
+        self.assertGreater(len(pages.texts), 70)
+        for path in pages.texts:
+            self.assertIn(f"{label(path)}.html", self.pages, path)
+
+
+class Browser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        cls.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        cls.browser.set_page_load_timeout(120)
+        cls.addClassCleanup(cls.browser.quit)
+
+    def open(self, name):
+        self.browser.get((SITE / "html" / name).as_uri())
+
+    def wait_for(self, question):
+        end = time.monotonic() + 120
+        while not (answer := question()):
+            self.assertLess(time.monotonic(), end, "nothing appears within two minutes")
+            time.sleep(0.05)
+        return answer
+
+    def test_pages_show_their_pictures_and_navigation(self):
+        from pages import Pages, label
+        pictures = 0
+        names = [f"{label(path)}.html" for path in Pages(ROOT).texts]
+        for name in [*names, "classallot_1_1best__fit.html", "namespaceallot_1_1opencl.html", "concepts.html"]:
+            with self.subTest(page=name):
+                self.open(name)
+                self.wait_for(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#nav-tree-contents a"))
+                script = "return [...document.images].map(i => [i.getAttribute('src'), i.complete, i.naturalWidth])"
+                found = self.wait_for(lambda: [picture for picture in [self.browser.execute_script(script)]
+                                               if all(complete for _, complete, _ in picture)])[0]
+                self.assertTrue(all(width > 0 for *_, width in found), found)
+                pictures += sum("doxygen" not in source for source, *_ in found)
+                errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+                self.assertEqual(errors, [])
+        self.assertGreater(pictures, 0)
+
+    def test_code_is_shown_as_code(self):
+        self.open("index.html")
+        fragments = [element.text for element in self.browser.find_elements(By.CSS_SELECTOR, "div.fragment")]
+        self.assertTrue(any("memory.allocate({.size = 1000, .align = 64});" in text for text in fragments))
+        self.open("best__fit_8hpp.html")  # the sample of a header
+        fragments = [element.text for element in self.browser.find_elements(By.CSS_SELECTOR, "div.fragment")]
+        self.assertTrue(any("memory{{}, 16_MiB};" in text for text in fragments))
+
+    def test_search_finds_best_fit(self):
+        self.open("index.html")
+        field = self.wait_for(lambda: self.browser.find_elements(By.ID, "MSearchField"))[0]
+        field.click()
+        field.send_keys("best_fit")
+
+        def results(style, text):
+            shown = self.browser.find_elements(By.CSS_SELECTOR, f"a.{style}")
+            return [element for element in shown if element.is_displayed() and element.text.startswith(text)]
+
+        self.browser.switch_to.frame(self.wait_for(lambda: self.browser.find_elements(By.ID, "MSearchResults"))[0])
+        self.wait_for(lambda: results("SRSymbol", "best_fit"))[0].click()
+        self.wait_for(lambda: results("SRScope", "allot::best_fit<"))[0].click()
+        self.browser.switch_to.default_content()
+        self.wait_for(lambda: self.browser.current_url.split("#")[0].endswith("/classallot_1_1best__fit.html"))
+        self.assertIn("best_fit", self.browser.title)
+        self.browser.find_element(By.LINK_TEXT, "allot/strategy/best_fit.hpp").click()
+        self.wait_for(lambda: "When to use:" in self.browser.find_element(By.TAG_NAME, "body").text)
+
+
+class Check(unittest.TestCase):
+    def test_a_missing_comment_and_a_broken_link_are_errors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder) / "tree"
+            for part in ("include", "docs", "examples", "bindings", "benchmarks", "tests/mutation"):
+                shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("build"))
+            for page in ROOT.glob("*.md"):
+                shutil.copy(page, root)
+            (root / "build").mkdir()
+            if (ROOT / "build/tools").exists():
+                (root / "build/tools").symlink_to(ROOT / "build/tools")
+            header = root / "include/allot/core/extent.hpp"
+            text = header.read_text(encoding="utf-8")
+            self.assertIn("    /// Compares both members.\n", text)
+            text = text.replace("    /// Compares both members.\n", "")
+            header.write_text(text.replace("    Offset size = 0;    ///<", "    Offset size = 0;    //"))
+            with open(root / "docs/glossary.md", "a", encoding="utf-8") as page:
+                page.write("\n[nothing](nowhere.md)\n")
+            done = build(root / "site", root)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertRegex(done.stdout, r"core/extent\.hpp:\d+: warning: Member size .* is not documented")
+            self.assertRegex(done.stdout, r"core/extent\.hpp:\d+: warning: .*operator==.* is not documented")
+            self.assertIn("docs/glossary.md: the link nowhere.md leads nowhere", done.stdout)
+
+
+if __name__ == "__main__":
+    missing = [tool for tool in ("doxygen", "chromium", "chromedriver") if not shutil.which(tool)]
+    missing += [] if webdriver else ["selenium"]
+    if missing:
+        print(f"skipped: {', '.join(missing)} not installed")
+        sys.exit(77)
+    unittest.main()
