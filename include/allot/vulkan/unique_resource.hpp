@@ -187,6 +187,8 @@ concept bindable = requires(const Allocator& allocator, VkBuffer buffer) {
 /// `unique_buffer` and `unique_image`. `Source` is the type of the allocator, or `dedicated`.
 template <class Kind, class Source>
 class [[nodiscard]] unique_resource {
+    static constexpr bool is_dedicated = std::same_as<Source, dedicated>;
+
 public:
     using handle_type = typename Kind::handle;                     ///< VkBuffer or VkImage.
     using create_info = typename Kind::create_info;                ///< VkBufferCreateInfo or VkImageCreateInfo.
@@ -241,7 +243,7 @@ public:
 
     /// Creates a resource with memory of `allocator`. See `make_buffer` and `make_image`.
     [[nodiscard]] static result_type make(Source& allocator, const create_info& wanted) noexcept
-        requires(!std::same_as<Source, dedicated>)
+        requires(!is_dedicated)
     {
         const auto& memory = allocator.device();
         if (!memory.gpu()) return result_type::failure(VK_ERROR_INITIALIZATION_FAILED);
@@ -258,7 +260,7 @@ public:
     /// Creates a resource with a dedicated allocation. See `make_dedicated_buffer` and `make_dedicated_image`.
     [[nodiscard]] static result_type make(logical_device& gpu, const create_info& wanted,
                                           VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred) noexcept
-        requires std::same_as<Source, dedicated>
+        requires is_dedicated
     {
         if (!gpu) return result_type::failure(VK_ERROR_INITIALIZATION_FAILED);
         if (!Kind::is_bindable(wanted)) return result_type::failure(VK_ERROR_VALIDATION_FAILED_EXT);
