@@ -68,8 +68,7 @@ public:
 
     /// Acquires the whole window of a device that has one.
     void acquire_window() noexcept {
-        static_assert(!one_region || in_place || bounded_device<Device>,
-                      "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
+        static_assert(window_requirements<Device, Growth>());
         if constexpr (embedded) use_embedded();
         else if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
     }

@@ -25,6 +25,14 @@ consteval bool arena_order() {
     return true;
 }
 
+/// Compiles only if an arena can acquire its region, or regions, without a size.
+template <class Device, class Growth>
+consteval bool window_requirements() {
+    static_assert(Growth::regions > 1 || Growth::in_place || bounded_device<Device>,
+                  "allot: this device has no fixed capacity: make the arena with a device and a size in bytes");
+    return true;
+}
+
 /// Returns true if these policies make an arena. Otherwise does not compile: one assertion describes the necessary
 /// change.
 template <class Device, class Strategy, class Growth>

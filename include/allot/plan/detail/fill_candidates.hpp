@@ -13,7 +13,7 @@
 #pragma once
 
 #include <allot/plan/detail/greedy.hpp>
-#include <allot/plan/detail/price.hpp>
+#include <allot/plan/detail/section_prices.hpp>
 
 namespace allot {
 inline namespace v1 {

@@ -13,7 +13,7 @@
 
 #include <allot/plan/detail/assign.hpp>
 #include <allot/plan/detail/fill.hpp>
-#include <allot/plan/detail/memory_facts.hpp>
+#include <allot/plan/detail/memory_costs.hpp>
 #include <allot/plan/options.hpp>
 
 namespace allot {
@@ -26,10 +26,10 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
                                                     const memories_options& options) noexcept {
         const std::size_t buffers = problem.buffers.size();
-        plan_space work = max(memory_facts::scratch_space(problem),
+        plan_space work = max(memory_costs::scratch_space(problem),
                               memory_fill::space(problem, is_searched(problem, options), options.remember));
         if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
-        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers} + memory_facts::space(problem) + work;
+        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers} + memory_costs::space(problem) + work;
     }
 
     constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -198,7 +198,7 @@ private:
     [[nodiscard]] constexpr std::size_t list_candidates(std::size_t m) noexcept {
         std::size_t some = 0;
         for (std::size_t i = 0; i != count_; ++i)
-            if (memory_[i] == memory_place::nowhere && (allowed(i) & memory_facts::bit(m)) != 0)
+            if (memory_[i] == memory_place::nowhere && (allowed(i) & memory_costs::bit(m)) != 0)
                 list_[some++] = static_cast<std::uint32_t>(i);
         return some;
     }
@@ -241,7 +241,7 @@ private:
         return news;
     }
 
-    memory_facts facts_;
+    memory_costs facts_;
     memories_options options_;
     std::size_t count_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;

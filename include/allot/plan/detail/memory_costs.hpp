@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_facts: the weight of each buffer, the memories that may hold it, and a lower bound on the cost of every plan.
+// memory_costs: the weight of each buffer, the memories that may hold it, and a lower bound on the cost of every plan.
 //
 //     buffers ──► read ──► weight     size times uses, summed over the buffers that are `together`
 //     uses                 allowed    the memories that are allowed and large enough, as bits
@@ -15,7 +15,7 @@
 #include <allot/plan/bound.hpp>
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/merge.hpp>
-#include <allot/plan/detail/price.hpp>
+#include <allot/plan/detail/section_prices.hpp>
 #include <allot/plan/memories_problem.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline namespace v1 {
 namespace detail {
 
 /// A problem with several memories, whose buffers that are `together` have been merged.
-class memory_facts {
+class memory_costs {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size();
@@ -40,7 +40,7 @@ public:
                section_loads::space(most_sections(problem));
     }
 
-    constexpr memory_facts(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
+    constexpr memory_costs(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
                            plan_workspace& workspace) noexcept
         : merged_{&merged},
           sizes_{sizes},
@@ -51,7 +51,7 @@ public:
         weight_ = workspace.cut_u64(count());
         allowed_ = workspace.cut_u64(count());
     }
-    memory_facts(const memory_facts&) = delete;  // the prices refer to the sections
+    memory_costs(const memory_costs&) = delete;  // the prices refer to the sections
 
     /// Reads weights and allowed memories, and returns the first error of the problem.
     [[nodiscard]] constexpr plan_error read(plan_workspace scratch) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// price: Lagrangian prices of a memory's bytes in each section of time, and a lower bound on the lost value.
+// section_prices: Lagrangian prices of a memory's bytes in each section of time, and a lower bound on the lost value.
 //
 //     load      ┌──┐                 A section whose load exceeds the capacity gets a higher price, and a section with
 //     capacity ─┼──┼───┬──┬─         room to spare a lower one. A buffer whose value is below the price of its bytes
