@@ -129,7 +129,7 @@ TEST_CASE("discontiguous tensor: a request with named fields means the same as t
 TEST_CASE("discontiguous tensor: a request is checked as the positional form") {
     two_storages it;
     const auto reason = [&](const allot::discontiguous_tensor_request<>& wanted) {
-        const tensor_error error = alloc_discontiguous_tensor<entries>(it.table, it.data, wanted).error();
+        const tensor_error error = error_of(alloc_discontiguous_tensor<entries>(it.table, it.data, wanted));
         std::memset(it.table.base(), 0x5A, 64);
         return error;
     };
