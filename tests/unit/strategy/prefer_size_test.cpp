@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    unsigned below(unsigned bound) { return dice_() % bound; }
+    unsigned below(unsigned bound) { return static_cast<unsigned>(dice_() % bound); }
     allot::basic_layout<offset> layout() {
         const unsigned size = below(4) != 0 ? 1 + below(80) : 1 + below(900);
         const unsigned align = 1U << (below(3) != 0 ? below(4) : below(7));
