@@ -16,7 +16,7 @@ inline const std::string tensor_vm_programs[] = {"planned", "fragmented", "seed_
 
 template <class Memory>
 [[nodiscard]] std::string printed(const std::string& program) {
-    const auto programs = std::filesystem::path{__FILE__}.parent_path() / "../examples/runtime/programs";
+    const auto programs = std::filesystem::path{__FILE__}.parent_path() / "../examples/apps/tensor_vm/programs";
     std::ifstream file{programs / (program + ".program")};
     std::ostringstream text, out;
     text << file.rdbuf();

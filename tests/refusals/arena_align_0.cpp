@@ -1,5 +1,5 @@
 // An arena whose alignment option is 0.
-// refused: allot: arena_options::align is a power of two
+// refused: allot: arena_options::align must be a power of two
 #include <allot/allot.hpp>
 
 int main() {

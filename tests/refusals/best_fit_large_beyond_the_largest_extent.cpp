@@ -1,5 +1,5 @@
 // Options that contradict each other: no size would be placed from the top.
-// refused: allot: best_fit_options::large is beyond the largest extent: no size would be placed from the top
+// refused: allot: best_fit_options::large must not be larger than best_fit_options::largest_extent
 // alone
 #include <allot/strategy/best_fit.hpp>
 

@@ -1,5 +1,5 @@
 // A number of records for an in-band best fit, which has no side table.
-// refused: allot: records counts the side table's records; an in-band best_fit keeps none
+// refused: allot: best_fit_options::records is for a side table: leave it out for records in band
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // A best fit that compares no hole.
-// refused: allot: best_fit compares at least one candidate
+// refused: allot: best_fit_options::candidates must be at least 1
 // alone
 #include <allot/allot.hpp>
 

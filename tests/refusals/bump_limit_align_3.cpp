@@ -1,5 +1,5 @@
 // A limit whose alignment is not a power of two.
-// refused: allot: bump_options::limit_align is a power of two
+// refused: allot: bump_options::limit_align must be a power of two
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // A limit whose alignment exceeds the memory, so that the object's address decides whether a block fits.
-// refused: allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a smaller one
+// refused: allot: bump_options::limit_align is larger than this memory, so that no block may fit: use a smaller value
 #include <allot/allot.hpp>
 
 int main() {

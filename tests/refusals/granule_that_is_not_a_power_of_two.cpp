@@ -1,5 +1,5 @@
 // A granule that is not a power of two.
-// refused: allot: best_fit_options::granule is a power of two that the offsets can tell
+// refused: allot: best_fit_options::granule must be a power of two that fits the offset type
 // alone
 #include <allot/strategy/best_fit.hpp>
 

@@ -1,5 +1,5 @@
 // A growing arena over a device with a single window.
-// refused: allot: this device has one window, which an arena takes whole: use growth::none
+// refused: allot: this device has one window, which an arena acquires as a whole: use growth::none
 // within: 12
 #include <allot/allot.hpp>
 

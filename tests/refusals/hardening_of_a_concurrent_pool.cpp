@@ -1,5 +1,5 @@
 // A hardened arena records its blocks in a tree that several threads cannot use.
-// refused: allot: what a hardened arena knows of its blocks is not for several threads at once: use hardening::none
+// refused: allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or synchronized<Arena, Lock> over a pool with another store
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // A pool has no marks.
-// refused: allot: this strategy has no marks: use bump or stack
+// refused: allot: this strategy has no marks: use bump, stack or ring for mark and rollback, or free blocks one by one
 // within: 8
 #include <allot/allot.hpp>
 

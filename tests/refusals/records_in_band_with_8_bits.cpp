@@ -1,5 +1,5 @@
 // Records inside memory with 8-bit offsets, which cannot hold a record's flags.
-// refused: allot: records in band need offsets of 16 bits or more
+// refused: allot: records in band need offsets of at least 16 bits: use node_store::side_table with 8 bits
 #include <allot/strategy/best_fit.hpp>
 
 namespace {

@@ -79,8 +79,7 @@ std::string what(const std::string& name) {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string shipped(const std::string& name) {
-    return (std::filesystem::path{__FILE__}.parent_path().parent_path().parent_path() / "benchmarks" / "traces" / name)
-        .string();
+    return (std::filesystem::path{__FILE__}.parent_path() / "../../../benchmarks" / "traces" / name).string();
 }
 
 }  // namespace

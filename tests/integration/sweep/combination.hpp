@@ -89,7 +89,7 @@ struct window_ground {
 template <std::size_t Size>
 struct ground<host::buffer, Size> : window_ground<host::buffer, Size> {};
 template <std::size_t Size>
-struct ground<tightly_coupled, Size> : window_ground<tightly_coupled, Size> {};
+struct ground<host::tightly_coupled, Size> : window_ground<host::tightly_coupled, Size> {};
 template <std::size_t Size>
 struct ground<host::virtual_memory, Size> {
     static constexpr bool is_window = false;

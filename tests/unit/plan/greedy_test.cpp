@@ -254,7 +254,7 @@ TEST_CASE("greedy: plans up to 64 bits and rejects larger sums") {
 }
 
 TEST_CASE("greedy: published instances") {
-    const std::filesystem::path data = std::filesystem::path{__FILE__}.parent_path() / "../../../shared/data";
+    const std::filesystem::path data = std::filesystem::path{__FILE__}.parent_path() / "../../../../shared/data";
     if (!std::filesystem::exists(data / "minimalloc")) {
         std::puts("skipped: the published planner inputs are not here");
         return;

@@ -1,8 +1,8 @@
 // The laws of devices, for every host device: its guarantees to an arena, and its answer when memory is exhausted.
-#include "device_laws.hpp"
-#include "../unit/host/huge_pages.hpp"
-#include "../in_child.hpp"
-#include "../seen.hpp"
+#include "../../laws/device_laws.hpp"
+#include "huge_pages.hpp"
+#include "../../in_child.hpp"
+#include "../../seen.hpp"
 
 #include <allot/compose/adopted.hpp>
 #include <allot/host/contiguous_pages.hpp>
