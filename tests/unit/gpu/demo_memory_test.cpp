@@ -7,7 +7,8 @@
 
 TEST_CASE("demo: a network has the same digest in device memory") {
     const tests::machine there;
-    const auto file = std::filesystem::path{__FILE__}.parent_path() / "../../../examples/apps/network_demo/squeezenet.network";
+    const auto file =
+        std::filesystem::path{__FILE__}.parent_path() / "../../../examples/apps/network_demo/squeezenet.network";
     const demo::network net = demo::load(file.string());
     const auto nothing_shown = [](std::size_t, std::size_t) {};
     demo::tally counts, others;

@@ -14,7 +14,8 @@ MTL::Device* open_device() { return opened; }
 
 TEST_CASE("demo: a network has the same digest in a Metal buffer") {
     const tests::metal_machine there{{.memory = std::size_t{16} << 20, .longest = std::size_t{8} << 20}};
-    const auto file = std::filesystem::path{__FILE__}.parent_path() / "../../../examples/apps/network_demo/squeezenet.network";
+    const auto file =
+        std::filesystem::path{__FILE__}.parent_path() / "../../../examples/apps/network_demo/squeezenet.network";
     const demo::network net = demo::load(file.string());
     const auto nothing_shown = [](std::size_t, std::size_t) {};
     demo::tally counts, others;

@@ -24,6 +24,7 @@ namespace detail {
 /// Members with a record of each region.
 template <class Device, class Strategy, class Growth>
 struct stored_regions {
+    static_assert(sizeof(Strategy) != 0);  // a strategy with invalid options reports its own sentence first
     static_assert(arena_requirements<Device, Strategy, Growth>());
     using space_type = offset_space<Device, Strategy, Growth>;
 
@@ -54,6 +55,7 @@ struct released_regions : stored_regions<Device, Strategy, Growth> {
 /// Members for a device whose region is a constant that needs no request.
 template <class Device, class Strategy, class Growth>
 struct embedded_regions {
+    static_assert(sizeof(Strategy) != 0);  // a strategy with invalid options reports its own sentence first
     static_assert(arena_requirements<Device, Strategy, Growth>());
     using space_type = offset_space<Device, Strategy, Growth, true>;
     [[nodiscard]] const Device& device() const noexcept { return space_.regions.device; }
