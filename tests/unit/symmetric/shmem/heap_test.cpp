@@ -6,5 +6,5 @@
 #include <doctest/doctest.h>
 
 TEST_CASE("shmem heap: every error has its own text") {
-    texts::check_distinct_up_to(allot::shmem::heap_error::no_such_rank);
+    texts::check_distinct_up_to(allot::shmem::heap_error::not_running);
 }
