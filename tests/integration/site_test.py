@@ -56,10 +56,16 @@ def build(folder, root=ROOT):
                           capture_output=True, text=True)
 
 
+def setUpModule():
+    """Builds the site once, for all tests."""
+    Site.built = build(SITE)
+    if not (SITE / "html" / "index.html").exists():
+        raise AssertionError(Site.built.stdout + Site.built.stderr)
+
+
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.built = build(SITE)
         cls.html = SITE / "html"
         cls.pages = {path.name: Links(path) for path in sorted(cls.html.glob("*.html"))}
 
@@ -112,9 +118,9 @@ class Browser(unittest.TestCase):
         self.browser.get((SITE / "html" / name).as_uri())
 
     def wait_for(self, question):
-        end = time.monotonic() + 120
+        end = time.monotonic() + 60
         while not (answer := question()):
-            self.assertLess(time.monotonic(), end, "nothing appears within two minutes")
+            self.assertLess(time.monotonic(), end, f"nothing appears on {self.browser.current_url} within a minute")
             time.sleep(0.05)
         return answer
 
@@ -123,16 +129,15 @@ class Browser(unittest.TestCase):
         pictures = 0
         names = [f"{label(path)}.html" for path in Pages(ROOT).texts]
         for name in [*names, "classallot_1_1best__fit.html", "namespaceallot_1_1opencl.html", "concepts.html"]:
-            with self.subTest(page=name):
-                self.open(name)
-                self.wait_for(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#nav-tree-contents a"))
-                script = "return [...document.images].map(i => [i.getAttribute('src'), i.complete, i.naturalWidth])"
-                found = self.wait_for(lambda: [picture for picture in [self.browser.execute_script(script)]
-                                               if all(complete for _, complete, _ in picture)])[0]
-                self.assertTrue(all(width > 0 for *_, width in found), found)
-                pictures += sum("doxygen" not in source for source, *_ in found)
-                errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
-                self.assertEqual(errors, [])
+            self.open(name)
+            self.wait_for(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#nav-tree-contents a"))
+            script = "return [...document.images].map(i => [i.getAttribute('src'), i.complete, i.naturalWidth])"
+            found = self.wait_for(lambda: [picture for picture in [self.browser.execute_script(script)]
+                                           if all(complete for _, complete, _ in picture)])[0]
+            self.assertTrue(all(width > 0 for *_, width in found), found)
+            pictures += sum("doxygen" not in source for source, *_ in found)
+            errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+            self.assertEqual(errors, [])
         self.assertGreater(pictures, 0)
 
     def test_code_is_shown_as_code(self):
