@@ -63,6 +63,11 @@ struct queue_target {
     found.unified = unified == CL_TRUE;
     return found;
 }
+// Without a valid queue, a target that has no buffers, so that every copy falls back or fails.
+[[nodiscard]] inline queue_target target_or_none(const cl::CommandQueue& queue) noexcept {
+    const auto found = target_of(queue);
+    return found ? *found : queue_target{};
+}
 
 }  // namespace detail
 
@@ -80,7 +85,7 @@ class queue_copy {
 public:
     /// Enqueues copies in this queue.
     explicit queue_copy(cl::CommandQueue queue) noexcept
-        : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
+        : queue_{std::move(queue)}, target_{detail::target_or_none(queue_)} {}
 
     /// Copies host bytes to a buffer. A transfer is complete after `finish`.
     template <host_memory From, buffer_memory To>
@@ -149,7 +154,7 @@ class import_copy {
 public:
     /// Enqueues copies in this queue.
     explicit import_copy(cl::CommandQueue queue) noexcept
-        : queue_{std::move(queue)}, target_{*detail::target_of(queue_)} {}
+        : queue_{std::move(queue)}, target_{detail::target_or_none(queue_)} {}
 
     /// Copies host bytes to a buffer, and waits.
     template <host_memory From, buffer_memory To>
