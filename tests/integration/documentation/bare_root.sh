@@ -14,7 +14,7 @@ skip() {
 }
 pages=("$@")
 if ((${#pages[@]} == 0)); then
-    pages=(README.md docs/*.md examples/*/README.md)
+    pages=(README.md CONTRIBUTING.md docs/*.md examples/apps/*/README.md bindings/*/README.md)
 fi
 ((EUID == 0)) || skip "only root can create a bare Debian root"
 maker=$(command -v mmdebstrap || command -v debootstrap) || skip "neither mmdebstrap nor debootstrap is installed"
