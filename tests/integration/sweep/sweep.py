@@ -350,7 +350,8 @@ def source(rows):
 
 def compile_batch(compiler, name, rows, flags):
     """Compiles rows together. Returns the rows that compile, and the first error of each other row. The compiler
-    reports an error that several rows share only for the first, so the others are compiled again."""
+    reports an error that several rows share only for the first, and for the others an error that follows from it or
+    none, so the others are compiled again."""
     errors = {}
     while rows:
         status, output = compiler.run(name, source(rows), flags)
@@ -361,6 +362,8 @@ def compile_batch(compiler, name, rows, flags):
         bad = {index: found[first + index] for index in range(len(rows)) if first + index in found}
         if not bad:
             sys.exit(f"{name} does not compile, and no row causes the error:\n{output[:4000]}")
+        if any("allot: " in text for text in bad.values()):
+            bad = {index: text for index, text in bad.items() if "allot: " in text}
         errors |= {rows[index][0]: text for index, text in bad.items()}
         rows = [row for index, row in enumerate(rows) if index not in bad]
     return rows, errors
