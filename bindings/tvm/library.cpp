@@ -129,7 +129,7 @@ Allocator* make(DLDevice device, AllocatorType type) {
     if (name == "pool") return new counted<pool>{into, into.device};
     if (name == "geometric") return new counted<arena<allot::growth::geometric<>>>{into, type, memory};
     if (name == "fixed") return new counted<arena<allot::growth::fixed<>>>{into, type, memory};
-    if (name == "one region") return new counted<arena<allot::growth::none>>{into, type, memory, capacity};
+    if (name == "one region") return new counted<arena<allot::growth::none<>>>{into, type, memory, capacity};
     if (name == "overlapping") return new counted<allot_tvm::adapter<allot::naive<overlapping>>>{into, type};
     TVM_FFI_THROW(ValueError) << "there is no allocator called " << name;
 }

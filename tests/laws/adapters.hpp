@@ -54,8 +54,8 @@ struct known<allot::stack<Options, Offset>> {
         c.large = Options.large == 0 ? ~number{0} : Options.large;
     }
 };
-template <class Offset>
-struct known<allot::ring<Offset>> {
+template <allot::ring_options Options, class Offset>
+struct known<allot::ring<Options, Offset>> {
     static void refine(contract& c) {
         c.exact = true;
         c.holes = holes::ring;
@@ -153,7 +153,7 @@ struct never_misused {
 };
 
 /// An arena of a row and the memory under it. `size` is the size of an arena with one region.
-template <class Device, class Strategy, class Growth = allot::growth::none,
+template <class Device, class Strategy, class Growth = allot::growth::none<>,
           allot::arena_options Options = allot::arena_options{}, std::size_t Size = 6000>
 class arena_over {
 public:

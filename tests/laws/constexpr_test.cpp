@@ -120,8 +120,8 @@ static_assert(keeps_the_laws<allot::bump<down, wide>>(9, 500));
 static_assert(keeps_the_laws<allot::bump<down, narrow>>(10, 500));
 static_assert(keeps_the_laws<allot::stack<allot::stack_options{}, wide>>(11, 500));
 static_assert(keeps_the_laws<allot::stack<allot::stack_options{.large = 6}, narrow>>(12, 500));
-static_assert(keeps_the_laws<allot::ring<wide>>(13, 500));
-static_assert(keeps_the_laws<allot::ring<narrow>>(14, 500));
+static_assert(keeps_the_laws<allot::ring<allot::ring_options{}, wide>>(13, 500));
+static_assert(keeps_the_laws<allot::ring<allot::ring_options{}, narrow>>(14, 500));
 static_assert(keeps_the_laws<allot::pool<bitmap, wide>>(15, 500));
 static_assert(keeps_the_laws<allot::pool<bitmap, narrow>>(16, 500));
 static_assert(keeps_the_laws<allot::pool<index_stack, wide>>(17, 500));
@@ -160,7 +160,7 @@ TEST_CASE("laws: constant expressions, and longer at run time") {
         CHECK(keeps_the_laws<allot::best_fit<two_ends, narrow>>(seed, 2000));
         CHECK(keeps_the_laws<allot::bump<up, narrow>>(seed, 2000));
         CHECK(keeps_the_laws<allot::stack<allot::stack_options{.large = 6}, wide>>(seed, 2000));
-        CHECK(keeps_the_laws<allot::ring<narrow>>(seed, 2000));
+        CHECK(keeps_the_laws<allot::ring<allot::ring_options{}, narrow>>(seed, 2000));
         CHECK(keeps_the_laws<allot::pool<bitmap, wide>>(seed, 2000));
         CHECK(keeps_the_laws<allot::pool<index_stack, narrow>>(seed, 2000));
     }

@@ -64,7 +64,7 @@ using stack = allot::stack<>;
 using stack_two_ends = allot::stack<allot::stack_options{.large = 100}>;
 using stack_narrow = allot::stack<allot::stack_options{}, narrow>;
 using ring = allot::ring<>;
-using ring_narrow = allot::ring<narrow>;
+using ring_narrow = allot::ring<allot::ring_options{}, narrow>;
 
 template <allot::pool_store Store, std::size_t Count = 80>
 using pool = allot::pool<allot::pool_options{.slot = 64, .count = Count, .align = 16, .store = Store}>;
@@ -79,7 +79,7 @@ using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 
 using geometric = allot::growth::geometric<allot::growth_options{.step = 500, .regions = 4}>;
 using contiguous = allot::growth::contiguous<allot::growth_options{.step = 500, .limit = 20'000, .regions = 1}>;
 using by_the_page = allot::growth::fixed<allot::growth_options{.step = 3000, .limit = 10'000, .regions = 4}>;
-using none = allot::growth::none;
+using none = allot::growth::none<>;
 
 inline constexpr allot::arena_options plain{};
 inline constexpr allot::arena_options at_a_page{.align = 4096};

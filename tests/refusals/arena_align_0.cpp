@@ -8,7 +8,7 @@ int main() {
 #else
     constexpr std::size_t align = 1;
 #endif
-    allot::arena<allot::host::static_storage<64>, allot::bump<>, allot::growth::none,
+    allot::arena<allot::host::static_storage<64>, allot::bump<>, allot::growth::none<>,
                  allot::arena_options{.align = align}>
         arena;
     return static_cast<int>(arena.size());

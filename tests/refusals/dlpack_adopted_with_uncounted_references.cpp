@@ -5,7 +5,7 @@
 
 int main() {
 #ifdef MISUSE
-    using counting = allot::references::none<>;
+    using counting = allot::references::none;
 #else
     using counting = allot::references::plain;
 #endif

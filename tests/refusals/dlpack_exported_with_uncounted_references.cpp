@@ -7,7 +7,7 @@ int main() {
     using memory = allot::arena<allot::host::static_storage<4096>, allot::bump<>>;
     memory arena;
 #ifdef MISUSE
-    using policies = allot::storage_policies<allot::as_given, allot::references::none<>>;
+    using policies = allot::storage_policies<allot::as_given, allot::references::none>;
     allot::storage_body<memory, policies> body;
     auto data = *allot::alloc_storage(body, arena, 1024);
 #else

@@ -23,7 +23,7 @@ int main() {
 #ifdef MISUSE
     using growth = allot::growth::fixed<>;
 #else
-    using growth = allot::growth::none;
+    using growth = allot::growth::none<>;
 #endif
     allot::arena<allot::host::heap, my_strategy, growth> arena{{}, 64};
     return static_cast<int>(arena.size());

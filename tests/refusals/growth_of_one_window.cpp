@@ -1,5 +1,5 @@
 // A growing arena over a device with a single window.
-// refused: allot: this device has one window, which an arena acquires as a whole: use growth::none
+// refused: allot: this device has one window, which an arena acquires as a whole: use growth::none<>
 // within: 12
 #include <allot/allot.hpp>
 
@@ -8,7 +8,7 @@ int main() {
 #ifdef MISUSE
     using growth = allot::growth::geometric<>;
 #else
-    using growth = allot::growth::none;
+    using growth = allot::growth::none<>;
 #endif
     allot::arena<allot::host::static_storage<8_KiB>, allot::best_fit<>, growth> arena;
     return static_cast<int>(arena.size());

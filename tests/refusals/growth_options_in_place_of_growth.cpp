@@ -6,7 +6,7 @@ int main() {
 #ifdef MISUSE
     using growth = allot::growth_options;
 #else
-    using growth = allot::growth::none;
+    using growth = allot::growth::none<>;
 #endif
     allot::arena<allot::host::heap, allot::bump<>, growth> arena{{}, 64};
     return static_cast<int>(arena.size());

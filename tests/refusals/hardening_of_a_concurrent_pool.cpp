@@ -9,7 +9,7 @@ int main() {
     constexpr auto hardening = allot::hardening::none;
 #endif
     constexpr allot::pool_options options{.slot = 64, .count = 10, .store = allot::pool_store::atomic_bitmap};
-    allot::arena<allot::host::static_storage<640>, allot::pool<options>, allot::growth::none,
+    allot::arena<allot::host::static_storage<640>, allot::pool<options>, allot::growth::none<>,
                  allot::arena_options{.hardening = hardening}>
         arena;
     return arena.allocate({.size = 64}) ? 0 : 1;

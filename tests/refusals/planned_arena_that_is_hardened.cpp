@@ -9,7 +9,7 @@ using device = allot::host::static_storage<layout.peak, layout.align>;
 
 int main() {
 #ifdef MISUSE
-    allot::arena<device, allot::planned<layout>, allot::growth::none,
+    allot::arena<device, allot::planned<layout>, allot::growth::none<>,
                  allot::arena_options{.hardening = allot::hardening::checked}>
         arena;
 #else

@@ -22,7 +22,7 @@ class gpu_memory {
 
 public:
     using vtcm_allocator =
-        allot::arena<device, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+        allot::arena<device, placement, allot::growth::none<>, allot::arena_options{.align = region_align}>;
 
     explicit gpu_memory(const memory_sizes& sizes)
         : global{arena_of<heap_arena>({}, sizes.global)},

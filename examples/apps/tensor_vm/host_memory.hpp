@@ -30,7 +30,7 @@ inline constexpr std::size_t region_align = 4096;
 /// Records are in a side table in every memory, so that each memory has the same capacity.
 using placement = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 using heap_arena =
-    allot::arena<allot::host::heap, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+    allot::arena<allot::host::heap, placement, allot::growth::none<>, allot::arena_options{.align = region_align}>;
 /// The entries of a table: four bytes, as pointers of 32-bit machines, that count bytes from the storage's base.
 using row_entry = allot::row_offset<std::uint32_t>;
 

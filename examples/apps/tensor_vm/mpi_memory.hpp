@@ -37,7 +37,7 @@ class mpi_memory : public host_access {
 
 public:
     using vtcm_allocator =
-        allot::arena<window, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+        allot::arena<window, placement, allot::growth::none<>, allot::arena_options{.align = region_align}>;
 
     explicit mpi_memory(const memory_sizes& sizes)
         : ranks_{this_process()},

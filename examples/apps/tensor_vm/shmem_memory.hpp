@@ -45,7 +45,7 @@ class shmem_memory : public host_access {
 
 public:
     using vtcm_allocator =
-        allot::arena<heap, placement, allot::growth::none, allot::arena_options{.align = region_align}>;
+        allot::arena<heap, placement, allot::growth::none<>, allot::arena_options{.align = region_align}>;
 
     explicit shmem_memory(const memory_sizes& sizes)
         : global{arena_of<heap_arena>({}, sizes.global)},

@@ -38,7 +38,7 @@ struct use_policies;
 
 /// Allocator over the regions of a device. `Options` sets the hardening and the alignment of regions; `OnMisuse` is the
 /// type that handles misuses (hardening.hpp).
-template <class Device, class Strategy, class Growth = growth::none, arena_options Options = arena_options{},
+template <class Device, class Strategy, class Growth = growth::none<>, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
     static_assert(detail::arena_order<Device, Strategy>());  // first, so that it is reported first

@@ -26,7 +26,7 @@ template <class Strategy, class Growth>
 struct use_policies {};
 
 /// Selects the strategy and the growth of an arena whose type is deduced.
-template <class Strategy, class Growth = growth::none>
+template <class Strategy, class Growth = growth::none<>>
 inline constexpr use_policies<Strategy, Growth> use{};
 
 /// Without a strategy, an arena is over best_fit<>.

@@ -3,10 +3,10 @@
 //
 //     using heap = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
 //
-//     growth::none        one region, acquired by the constructor; no table of regions
-//     growth::fixed       regions of `step` bytes each
-//     growth::geometric   each new region is as large as all earlier ones together, and at least `step` bytes
-//     growth::contiguous  one region that grows in place at its end by `step` bytes
+//     growth::none<>        one region, acquired by the constructor; no table of regions
+//     growth::fixed<>       regions of `step` bytes each
+//     growth::geometric<>   each new region is as large as all earlier ones together, and at least `step` bytes
+//     growth::contiguous<>  one region that grows in place at its end by `step` bytes
 //
 // A new region is never smaller than the request needs. If the device cannot provide the step, the arena tries a half,
 // a quarter and an eighth of it, and finally the size that the request needs. `growth::contiguous` needs a device that
@@ -32,6 +32,8 @@ struct growth_options {
     std::size_t step = 1_MiB;      ///< The size of a growth step in bytes.
     std::size_t limit = no_bound;  ///< The maximum number of bytes that the arena holds, over all regions.
     std::size_t regions = 64;      ///< The maximum number of regions, a power of two.
+    /// Compares all members.
+    friend constexpr bool operator==(growth_options, growth_options) = default;
 };
 
 /// A policy with the maximum number of regions, the maximum number of bytes, a flag for growth in place, and the size
@@ -47,8 +49,10 @@ concept growth_policy = requires(std::size_t held) {
 /// The growth policies.
 namespace growth {
 
-/// One region, which does not grow.
+/// One region, which does not grow. No option applies to it.
+template <growth_options Options = growth_options{}>
 struct none {
+    static_assert(Options == growth_options{}, "allot: growth::none does not grow: remove its growth_options");
     static constexpr std::size_t regions = 1;                                      ///< The maximum number of regions.
     static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< The maximum number of bytes.
     static constexpr bool in_place = false;  ///< Whether the region grows in place.
@@ -93,7 +97,7 @@ struct contiguous {
 
 }  // namespace growth
 
-static_assert(growth_policy<growth::none> && growth_policy<growth::fixed<>> && growth_policy<growth::geometric<>> &&
+static_assert(growth_policy<growth::none<>> && growth_policy<growth::fixed<>> && growth_policy<growth::geometric<>> &&
               growth_policy<growth::contiguous<>>);
 
 }  // namespace v1

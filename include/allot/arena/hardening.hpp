@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // hardening: detection of wrong uses of blocks (misuses) at run time.
 //
-//     allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none,
+//     allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>,
 //                  allot::arena_options{.hardening = allot::hardening::debug}> memory{{}, 1_MiB};
 //     auto block = memory.allocate({.size = 100});
 //     memory.deallocate(block);

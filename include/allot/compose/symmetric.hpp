@@ -136,7 +136,7 @@ class symmetric {
     static_assert(
         !requires(arena_type& arena) { arena.trim(); },
         "allot: a symmetric arena cannot grow or shrink, because all ranks would have to do so together: use "
-        "growth::none, and construct another arena on all ranks if one is too small");
+        "growth::none<>, and construct another arena on all ranks if one is too small");
 
 public:
     using address_model = model;                                                ///< The address model of the arena.

@@ -37,7 +37,7 @@ enum class direction : unsigned char {
 struct bump_options {
     /// The direction of allocation.
     allot::direction direction = allot::direction::down;
-    /// The alignment of the limit, a power of two: of the first offset when allocating downward, of the end when
+    /// Advanced. The alignment of the limit, a power of two: of the first offset when allocating downward, of the end when
     /// allocating upward. An arena raises it to the alignment that its device guarantees.
     std::size_t limit_align = 1;
     /// Whether to compile only the general path, which is smaller, without the faster path for common alignments. Both
@@ -50,6 +50,9 @@ struct stack_options {
     /// The smallest size in bytes that is stacked downward from the top. 0 stacks every block upward.
     std::size_t large = 0;
 };
+
+/// The options of `ring`: none. All strategies have the template parameters `<Options, Offset>`.
+struct ring_options {};
 
 /// The bookkeeping of a pool.
 enum class pool_store : unsigned char {
@@ -94,15 +97,15 @@ struct best_fit_options {
     std::size_t records = 0;
     /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
     std::size_t granule = 1;
-    /// The number of holes of a bin that are compared for the lowest offset. Fewer is faster; more packs tighter.
+    /// Advanced. The number of holes of a bin that are compared for the lowest offset. Fewer is faster; more packs tighter.
     unsigned candidates = 4;
-    /// The number of holes that are examined before a request fails as fragmented.
+    /// Advanced. The number of holes that are examined before a request fails as fragmented.
     std::size_t probes = all_holes;
     /// The smallest size in bytes that is placed from the top end. 0 places none there, except in host memory that
     /// grows in place: there 0 means 128 KiB, and `no_bound` places none there.
     std::size_t large = 0;
-    /// The size of the largest extent in bytes. It bounds the number of bins, and larger extents are rejected. An arena
-    /// reduces it to the limit of its device.
+    /// Advanced. The size of the largest extent in bytes. It bounds the number of bins, and larger extents are rejected.
+    /// An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
     std::size_t largest_extent = no_bound;
     /// Whether to compile only the general path, which is smaller, without the faster paths for common requests. Both
     /// choose the same holes.

@@ -207,7 +207,7 @@ struct region_of_plan<Device> {
 /// An arena for a plan that is a constant.
 template <class Device, const auto& Plan>
     requires plan_of_places<std::remove_cvref_t<decltype(Plan)>>
-class arena<Device, planned<Plan>, growth::none, arena_options{}, abort_on_misuse>
+class arena<Device, planned<Plan>, growth::none<>, arena_options{}, abort_on_misuse>
     : public detail::region_of_plan<Device>::type {
     using region_type = typename detail::region_of_plan<Device>::type;
     static constexpr std::span<const plan_place> places{Plan.places};
@@ -243,7 +243,7 @@ public:
 
 /// An arena for a plan that is computed at run time.
 template <class Device>
-class arena<Device, planned<>, growth::none, arena_options{}, abort_on_misuse> : public planned_region<Device> {
+class arena<Device, planned<>, growth::none<>, arena_options{}, abort_on_misuse> : public planned_region<Device> {
 public:
     using typename planned_region<Device>::block_type;
 

@@ -28,6 +28,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <utility>
@@ -44,7 +45,7 @@ struct ring_metadata {
 };
 
 /// Strategy that allocates around a circular buffer and frees the oldest block first.
-template <std::unsigned_integral Offset = std::size_t>
+template <ring_options Options = ring_options{}, std::unsigned_integral Offset = std::size_t>
 class ring {
 public:
     using offset_type = Offset;                   ///< Unsigned integer type of offsets and sizes.

@@ -105,8 +105,8 @@ struct atomic {
 /// Counts no references and uses no heap. The caller owns each `storage_body`, which must outlive its tensors; tensors
 /// can be moved but not copied. `Rows` is the maximum number of rows of a discontiguous tensor whose pieces are
 /// recorded.
-template <std::size_t Rows = 16>
-struct none {
+template <std::size_t Rows>
+struct basic_none {
     /// Whether references are counted.
     static constexpr bool counted = false;
     /// The maximum number of recorded rows of a discontiguous tensor.
@@ -114,6 +114,9 @@ struct none {
     /// A lock that does nothing.
     using lock = plain::lock;
 };
+
+/// Counts no references, and records the pieces of at most 16 rows.
+using none = basic_none<16>;
 
 }  // namespace references
 

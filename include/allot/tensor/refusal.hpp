@@ -40,7 +40,7 @@ enum class tensor_refusal : unsigned char {
     misaligned,        ///< The offset or the base has less alignment than required.
     overlapping,       ///< The bytes belong to a live tensor, to another row, or to the other side of a copy.
     wrong_row_count,   ///< The number of offsets differs from the number of rows.
-    too_many_rows,     ///< The tensor has more rows than `references::none<Rows>` reserves space for.
+    too_many_rows,     ///< The tensor has more rows than `references::basic_none<Rows>` reserves space for.
     entry_too_narrow,  ///< The type of the table's entries cannot represent the row's position.
     partial_bytes,     ///< The elements would begin or end inside a byte.
     not_divisible,     ///< The byte offset is not a multiple of factor times element size, or the factor is 0.

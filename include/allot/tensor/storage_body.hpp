@@ -2,7 +2,7 @@
 // storage_body: the object behind a storage: it owns the memory and the placement of tensors in it.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> heap{{}, 65536};
-//     using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
+//     using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none>;
 //     allot::storage_body<decltype(heap), uncounted> body;                    // outlives its tensors
 //     auto data = allot::alloc_storage(body, heap, {.size = 4096}).value();
 //

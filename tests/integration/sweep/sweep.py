@@ -36,7 +36,7 @@ DEVICE = {
 }
 WINDOWS = {"static", "static1", "buffer", "tight"}
 GROWTH = {
-    "none": "growth::none",
+    "none": "growth::none<>",
     "fixed": "growth::fixed<growth_options{.step = 1000, .regions = 4}>",
     "fixed_limit": "growth::fixed<growth_options{.step = 4097, .limit = 20'011, .regions = 8}>",
     "fixed_3": "growth::fixed<growth_options{.step = 1000, .regions = 3}>",
@@ -151,7 +151,7 @@ def strategy(row):
     enums = {"direction": "direction::", "store": "pool_store::" if family == "pool" else "node_store::"}
     options = ", ".join(f".{n} = {enums.get(n, '')}{row[n]}" for n in names if row[n] is not None)
     if family == "ring":
-        return f"ring<{offset}>"
+        return f"ring<ring_options{{}}, {offset}>"
     if family == "deferred":
         inner = f"best_fit<best_fit_options{{{options}}}, {offset}>"
         return f"deferred<{inner}, deferred_options{{.largest = {row['largest']}}}>"

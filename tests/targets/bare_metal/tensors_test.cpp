@@ -22,9 +22,9 @@ using allot::tensor_refusal;
 using allot::host::static_storage;
 
 using memory = allot::arena<static_storage<1024, 64>, allot::bump<>>;
-using by_planner = allot::storage_policies<allot::as_given, allot::references::none<4>>;
+using by_planner = allot::storage_policies<allot::as_given, allot::references::basic_none<4>>;
 using by_search = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>,
-                                          allot::references::none<4>>;
+                                          allot::references::basic_none<4>>;
 
 }  // namespace
 

@@ -31,7 +31,7 @@ struct counted_heap : allot::host::heap {
 // One region: all memory is free when the largest hole has its initial size.
 template <class Strategy, allot::arena_options Options = allot::arena_options{}>
 struct one_region {
-    using type = allot::arena<allot::host::heap, Strategy, allot::growth::none, Options, helpers::noted>;
+    using type = allot::arena<allot::host::heap, Strategy, allot::growth::none<>, Options, helpers::noted>;
     static constexpr bool bounded = true;
     type memory{{}, 256_KiB};
     std::uint64_t free_at_first = largest();

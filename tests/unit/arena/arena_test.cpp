@@ -316,7 +316,8 @@ TEST_CASE("owns: only blocks of this arena are owned") {
 }
 
 TEST_CASE("arena: the same calls yield the same offsets") {
-    allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none, allot::arena_options{.align = 4096}>
+    allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none<>,
+                 allot::arena_options{.align = 4096}>
         one{{}, 8192}, two{{}, 8192};
     const std::size_t base_one = allot::raw_pointer::position(one.regions()[0].base);
     const std::size_t base_two = allot::raw_pointer::position(two.regions()[0].base);
@@ -338,7 +339,7 @@ TEST_CASE("arena: the same calls yield the same offsets") {
 TEST_CASE_TEMPLATE("arena: a moved arena continues and the moved-from arena is empty", Strategy, up, down,
                    allot::stack<>, allot::ring<>, allot::best_fit<in_band>, allot::best_fit<side_table>,
                    allot::pool<allot::pool_options{.slot = 128, .count = 16, .align = 16}>) {
-    using arena = allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted>;
+    using arena = allot::arena<allot::host::heap, Strategy, allot::growth::none<>, checked, noted>;
     noted::take();
     arena from{{}, 2048};
     const auto before = from.allocate({100, 16});
@@ -409,7 +410,7 @@ TEST_CASE("arena: a moved-from arena does not report an earlier error of the dev
 TEST_CASE("hardening debug: leaks of a moved arena are reported once") {
     noted::take();
     {
-        using arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, debug, noted>;
+        using arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, debug, noted>;
         arena from{{}, 256};
         REQUIRE(from.allocate({10, 1}));
         const arena to{std::move(from)};

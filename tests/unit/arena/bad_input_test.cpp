@@ -14,7 +14,7 @@ using some_growth = allot::growth::fixed<allot::growth_options{.step = 1024, .li
 using few_slots = allot::pool<allot::pool_options{.slot = 64, .count = 16, .align = 16}>;
 
 /// An arena of at most `capacity` bytes, in host memory aligned to 64 or in handles.
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 struct on_host {
     static constexpr bool has_pointers = true;
     static constexpr bool reclaims = allot::reclaim::any == Strategy::reclaims;
@@ -27,7 +27,7 @@ struct on_host<Strategy, some_growth> {
     static constexpr bool reclaims = allot::reclaim::any == Strategy::reclaims;
     allot::arena<modest_heap, Strategy, some_growth> arena;
 };
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 struct on_handles {
     static constexpr bool has_pointers = false;
     static constexpr bool reclaims = allot::reclaim::any == Strategy::reclaims;

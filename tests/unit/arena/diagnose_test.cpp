@@ -116,8 +116,8 @@ TEST_CASE("diagnose: device_refused with the device's code") {
     CHECK(too_large.diagnose({1, 1}).device_error == supply::too_large);
 
     supply coarse{.align = 32};
-    allot::arena<handles<>, up, allot::growth::none, allot::arena_options{.align = 64}> unaligned{handles<>{coarse},
-                                                                                                  100};
+    allot::arena<handles<>, up, allot::growth::none<>, allot::arena_options{.align = 64}> unaligned{handles<>{coarse},
+                                                                                                    100};
     CHECK(unaligned.diagnose({1, 1}).device_error == supply::unaligned);
 
     std::byte bytes[64];

@@ -73,7 +73,7 @@ using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 }  // namespace
 
 TEST_CASE("growth: every policy has its documented steps") {
-    static_assert(growth::none::next(5) == 0);
+    static_assert(growth::none<>::next(5) == 0);
     static_assert(growth::fixed<growth_options{.step = 7}>::next(0) == 7 &&
                   growth::fixed<growth_options{.step = 7}>::next(99) == 7);
     using geometric = growth::geometric<growth_options{.step = 8}>;

@@ -13,7 +13,7 @@
 namespace {
 
 constexpr allot::arena_options checked{.hardening = allot::hardening::checked};
-using memory = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, checked>;
+using memory = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, checked>;
 
 /// Returns the stderr output of a process that `misuse` aborts; a note if the process ends in another way.
 template <class Misuse>
@@ -85,7 +85,7 @@ TEST_CASE("misuse: a handler may accept the block's history") {
             return last;
         }
     };
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, checked, with_history> arena{{}, 4096};
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, checked, with_history> arena{{}, 4096};
     const auto block = arena.allocate({.size = 13});
     arena.deallocate(block);
     arena.deallocate(block);

@@ -17,7 +17,7 @@ constexpr allot::layout small{64, 16};
 using some_growth = allot::growth::fixed<allot::growth_options{.step = 512, .regions = 8}>;
 using few_slots = allot::pool<allot::pool_options{.slot = 128, .count = 32, .align = 16}>;
 
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 struct on_host {
     using arena_type = allot::arena<allot::host::heap, Strategy, Growth, checked, noted>;
     static constexpr bool has_pointers = true;
@@ -32,7 +32,7 @@ struct on_host {
         }
     }
 };
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 struct on_handles {
     using arena_type = allot::arena<handles<>, Strategy, Growth, checked, noted>;
     static constexpr bool has_pointers = false;
@@ -293,8 +293,8 @@ TEST_CASE_TEMPLATE("hardening: after rollback only earlier blocks are live", Kin
 
 TEST_CASE("hardening: an unchecked arena stores no records") {
     using plain = allot::arena<allot::host::heap, up>;
-    using with_handler = allot::arena<allot::host::heap, up, allot::growth::none, allot::arena_options{}, noted>;
-    using with_checks = allot::arena<allot::host::heap, up, allot::growth::none, checked, noted>;
+    using with_handler = allot::arena<allot::host::heap, up, allot::growth::none<>, allot::arena_options{}, noted>;
+    using with_checks = allot::arena<allot::host::heap, up, allot::growth::none<>, checked, noted>;
     CHECK(sizeof(plain) == sizeof(with_handler));
     CHECK(sizeof(plain) < sizeof(with_checks));
 }
@@ -302,7 +302,7 @@ TEST_CASE("hardening: an unchecked arena stores no records") {
 TEST_CASE_TEMPLATE("hardening: a block freed out of order is reported and stays live", Strategy, allot::stack<>,
                    allot::stack<allot::stack_options{.large = 100}>, allot::ring<>) {
     noted::take();
-    allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 1000};
+    allot::arena<allot::host::heap, Strategy, allot::growth::none<>, checked, noted> arena{{}, 1000};
     const auto a = arena.allocate({33, 1}), b = arena.allocate({55, 8}), c = arena.allocate({77, 4});
     REQUIRE((a && b && c));
     const bool newest_first = Strategy::reclaims == allot::reclaim::lifo;
@@ -351,7 +351,7 @@ TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is rep
                    Strategy, allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
     noted::take();
     const auto reported = [](std::size_t size, unsigned char value, bool next_is_live, bool next_is_freed) {
-        allot::arena<allot::host::heap, Strategy, allot::growth::none, checked, noted> arena{{}, 8192};
+        allot::arena<allot::host::heap, Strategy, allot::growth::none<>, checked, noted> arena{{}, 8192};
         const auto a = arena.allocate({size, 8}), b = arena.allocate({size, 8});
         REQUIRE((a && b));
         if (!next_is_live) arena.deallocate(b);
@@ -389,7 +389,7 @@ TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are over
     noted::take();
     alignas(64) std::byte bytes[1024];
     {
-        allot::arena<allot::host::buffer, Strategy, allot::growth::none, debug, noted> arena{
+        allot::arena<allot::host::buffer, Strategy, allot::growth::none<>, debug, noted> arena{
             allot::host::buffer{bytes}};
         const auto a = arena.allocate({100, 16}), b = arena.allocate({100, 16}), c = arena.allocate({100, 16});
         REQUIRE((a && b && c));
@@ -410,7 +410,7 @@ TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are over
 
 TEST_CASE("hardening debug: freed bytes are overwritten except for records in band") {
     noted::take();
-    allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none, debug, noted> arena{{}, 4096};
+    allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none<>, debug, noted> arena{{}, 4096};
     const auto guard = arena.allocate({64, 16});
     const auto block = arena.allocate({1024, 16});
     const auto above = arena.allocate({64, 16});
@@ -432,7 +432,7 @@ TEST_CASE_TEMPLATE("hardening debug: every block that is live at destruction is 
     noted::take();
     noted::call leaked[2] = {};
     {
-        allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
+        allot::arena<allot::host::heap, Strategy, allot::growth::none<>, debug, noted> arena{{}, 4096};
         const auto a = arena.allocate({10, 16}), b = arena.allocate({20, 16}), c = arena.allocate({30, 16});
         REQUIRE((a && b && c));
         const auto first = Strategy::reclaims == allot::reclaim::fifo ? b : a;
@@ -454,14 +454,14 @@ TEST_CASE_TEMPLATE("hardening debug: every block that is live at destruction is 
 TEST_CASE_TEMPLATE("hardening debug: blocks of a bump are not reported as leaks", Strategy, up, down) {
     noted::take();
     {
-        allot::arena<allot::host::heap, Strategy, allot::growth::none, debug, noted> arena{{}, 4096};
+        allot::arena<allot::host::heap, Strategy, allot::growth::none<>, debug, noted> arena{{}, 4096};
         REQUIRE(arena.allocate({13, 16}));
     }
     CHECK(noted::take().empty());
 }
 
 namespace {
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 struct debugged {
     using arena_type = allot::arena<allot::host::heap, Strategy, Growth, debug, noted>;
     static arena_type make() {
@@ -597,10 +597,10 @@ TEST_CASE("hardening debug: leaks in handles and in several regions are reported
 TEST_CASE("hardening debug: no leak is reported after reset or by a checked arena") {
     noted::take();
     {
-        allot::arena<allot::host::heap, up, allot::growth::none, debug, noted> arena{{}, 4096};
+        allot::arena<allot::host::heap, up, allot::growth::none<>, debug, noted> arena{{}, 4096};
         REQUIRE(arena.allocate({10, 16}));
         arena.reset();
-        allot::arena<allot::host::heap, up, allot::growth::none, checked, noted> other{{}, 4096};
+        allot::arena<allot::host::heap, up, allot::growth::none<>, checked, noted> other{{}, 4096};
         REQUIRE(other.allocate({10, 16}));
     }
     CHECK(noted::take().empty());

@@ -113,7 +113,7 @@ TEST_CASE("adopted memory: a larger alignment than that of the base is an error"
 
     // The diagnosis of an arena contains the error. Inside the region, every alignment is available.
     constexpr allot::arena_options at_a_line{.align = 64};
-    allot::arena<pointer, allot::best_fit<>, allot::growth::none, at_a_line> strict{
+    allot::arena<pointer, allot::best_fit<>, allot::growth::none<>, at_a_line> strict{
         pointer{bytes + 16, 4000, counting{&calls}}};
     CHECK(strict.diagnose({.size = 1}) ==
           allot::diagnosis{refusal::device_refused, 0, static_cast<long>(adopted_error::misaligned)});
@@ -159,7 +159,7 @@ TEST_CASE("adopted constants: readable and never written") {
         };
         allot::adopted weights{static_cast<const void*>(mapped), size, 4096, unmap};
         constexpr allot::arena_options debug{.hardening = allot::hardening::debug};
-        using arena = allot::arena<decltype(weights), allot::best_fit<>, allot::growth::none, debug>;
+        using arena = allot::arena<decltype(weights), allot::best_fit<>, allot::growth::none<>, debug>;
         static_assert(arena::host_accessible && !arena::strategy_type::in_band);
         static_assert(std::same_as<decltype(arena::block_type::address), const void*>);
         arena memory{std::move(weights)};

@@ -41,7 +41,7 @@ struct over {
     static constexpr bool comes_back = Strategy::reclaims != reclaim::never;
     static constexpr bool has_places = true, has_twin = true, settles = !requires { Strategy::concurrent; },
                           undoes = !settles || Strategy::reclaims != reclaim::any;
-    using arena_type = allot::arena<allot::host::buffer, Strategy, allot::growth::none,
+    using arena_type = allot::arena<allot::host::buffer, Strategy, allot::growth::none<>,
                                     allot::arena_options{.hardening = Hardening}, counted>;
     struct release {
         void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }

@@ -276,8 +276,8 @@ TEST_CASE("paged: rows of a ring are reclaimed in order, oldest tensor first") {
 
 TEST_CASE("paged: a failure and a diagnose use no memory of a ring") {
     allot::arena<allot::host::heap, allot::ring<>> rows{{}, 16 * row_bytes};
-    allot::arena<allot::host::heap, allot::ring<>, allot::growth::none, allot::arena_options{.align = 8}> tables{{},
-                                                                                                                 999};
+    allot::arena<allot::host::heap, allot::ring<>, allot::growth::none<>, allot::arena_options{.align = 8}> tables{{},
+                                                                                                                   999};
     allot::paged<decltype(rows)&, decltype(tables)&, pointers> tensors{rows, tables};
     const auto first = tensors.allocate({11 * row_bytes, 1});
     const auto second = tensors.allocate({2 * row_bytes, 1});
@@ -428,7 +428,7 @@ TEST_CASE("paged: over a growing arena, diagnose reports a failure if and only i
 
 TEST_CASE("paged: a double free is reported before the table is read") {
     noted::take();
-    using hardened = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none, debug, noted>;
+    using hardened = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none<>, debug, noted>;
     const auto plays = [](auto& tables) {
         host_rows rows{{}, 4 * row_bytes};
         allot::paged<host_rows&, decltype(tables), pointers> tensors{rows, tables};
@@ -499,7 +499,7 @@ TEST_CASE("paged: owns allocators of value types, and references those of refere
 
 TEST_CASE("paged: checked arenas get each row back exactly once") {
     noted::take();
-    using watched = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none, debug, noted>;
+    using watched = allot::arena<allot::host::heap, allot::best_fit<side_table>, allot::growth::none<>, debug, noted>;
     {
         watched rows{{}, 8 * row_bytes}, tables{{}, 1024};
         allot::paged<watched&, watched&, pointers> tensors{rows, tables};

@@ -25,7 +25,7 @@ struct ground<allot::cuda::basic_virtual_memory<Granularity>> {
 
 namespace {
 
-using none = allot::growth::none;
+using none = allot::growth::none<>;
 using contiguous = allot::growth::contiguous<allot::growth_options{.step = 500, .limit = 20'000, .regions = 1}>;
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 30'000, .regions = 8}>;
 constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};

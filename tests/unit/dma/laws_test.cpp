@@ -70,7 +70,7 @@ using coherent_u_dma_buf = allot::dma::u_dma_buf<allot::dma::u_dma_buf_options{.
 using fixed = allot::growth::fixed<allot::growth_options{.step = 5000, .limit = 60'000, .regions = 4}>;
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
-template <class Device, class Strategy, class Growth = allot::growth::none>
+template <class Device, class Strategy, class Growth = allot::growth::none<>>
 using on = laws::arena_subject<laws::arena_over<laws::steady<Device>, Strategy, Growth>>;
 
 using laws::make;

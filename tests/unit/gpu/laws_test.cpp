@@ -35,7 +35,7 @@ using vendor::device_memory;
 using vendor::managed;
 using vendor::pinned;
 
-using none = allot::growth::none;
+using none = allot::growth::none<>;
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
 constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};

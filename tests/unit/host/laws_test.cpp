@@ -111,7 +111,7 @@ constexpr allot::best_fit_options few_two_ends{.records = 24, .large = 200};
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
 using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
-template <class Device, class Strategy, class Growth = allot::growth::none>
+template <class Device, class Strategy, class Growth = allot::growth::none<>>
 using on = laws::arena_subject<laws::arena_over<Device, Strategy, Growth>>;
 
 using laws::make;

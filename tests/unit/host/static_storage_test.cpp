@@ -17,7 +17,7 @@ using namespace allot::literals;
 // A global arena registers nothing with atexit unless its device needs its memory back or the arena reports leaks.
 template <class Device, class Strategy, allot::arena_options Options = allot::arena_options{}>
 constexpr bool ends_in_silence =
-    std::is_trivially_destructible_v<allot::arena<Device, Strategy, allot::growth::none, Options>>;
+    std::is_trivially_destructible_v<allot::arena<Device, Strategy, allot::growth::none<>, Options>>;
 using kilobyte = allot::host::static_storage<1_KiB>;
 static_assert(ends_in_silence<kilobyte, allot::bump<>> && ends_in_silence<kilobyte, allot::best_fit<>>);
 static_assert(ends_in_silence<kilobyte, allot::pool<allot::pool_options{.slot = 32}>>);

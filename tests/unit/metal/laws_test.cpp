@@ -26,7 +26,7 @@ struct ground<tests::heap> {
 
 namespace {
 
-using none = allot::growth::none;
+using none = allot::growth::none<>;
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
 using fixed_pages = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 100'000, .regions = 8}>;
 constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};

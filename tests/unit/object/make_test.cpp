@@ -119,7 +119,7 @@ TEST_CASE("make: a constructor that throws frees the block") {
 }
 
 TEST_CASE("make: in a hardened arena, a double destroy is reported") {
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, helpers::checked, helpers::noted> memory{
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, helpers::checked, helpers::noted> memory{
         {}, 4_KiB};
     auto* const number = allot::make<int>(memory, 1);
     REQUIRE(number != nullptr);

@@ -119,7 +119,7 @@ TEST_CASE("reallocate: an allocator that cannot resize copies") {
 }
 
 TEST_CASE("reallocate: in a hardened arena, no misuse") {
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, helpers::debug, helpers::noted> memory{
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, helpers::debug, helpers::noted> memory{
         {}, 4_KiB};
     auto block = memory.allocate({100});
     const auto next = memory.allocate({100});

@@ -27,7 +27,7 @@ TEST_CASE_TEMPLATE(
     "scoped_mark: frees the allocations of its scope, also when nested", Arena,
     allot::arena<allot::host::static_storage<4_KiB>, allot::bump<>>,
     allot::arena<allot::host::static_storage<4_KiB>, allot::stack<>>,
-    allot::arena<allot::host::static_storage<4_KiB>, allot::bump<>, allot::growth::none, helpers::checked>) {
+    allot::arena<allot::host::static_storage<4_KiB>, allot::bump<>, allot::growth::none<>, helpers::checked>) {
     Arena memory;
     const auto kept = memory.allocate({100});
     void* const outer_next = next(memory);

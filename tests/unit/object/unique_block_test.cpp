@@ -84,7 +84,7 @@ TEST_CASE("unique_block: a move between allocators of one type frees each block 
 }
 
 TEST_CASE("unique_block: release gives up ownership, and reset frees once") {
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, helpers::checked, helpers::noted> memory{
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, helpers::checked, helpers::noted> memory{
         {}, 4_KiB};
     auto block = allot::allocate_unique(memory, {100});
     const auto released = block.release();

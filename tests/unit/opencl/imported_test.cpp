@@ -138,7 +138,7 @@ TEST_CASE("opencl import: two windows at the same time") {
 
 TEST_CASE("opencl import: a host tensor is a buffer of the same bytes or a reported copy") {
     constexpr allot::arena_options whole_pages{.align = 4096};
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none, whole_pages> host{{}, 4 * size};
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, whole_pages> host{{}, 4 * size};
     auto data = *allot::alloc_storage(host, 4096, 4096);
     auto a = *allot::alloc_tensor(data, 0, {4, 64}, allot::int32);
     auto b = *allot::alloc_tensor(data, 1024 + 16, {4, 64}, allot::int32, 16);

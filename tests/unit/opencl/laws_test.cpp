@@ -103,7 +103,7 @@ using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 
 constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 using on = laws::arena_subject<laws::arena_over<buffer, Strategy, Growth>>;
 using host_tables = laws::arena_over<laws::pages<laws::page_options{}>, allot::best_fit<>>;
 using paged = laws::paged_subject<laws::arena_over<buffer, allot::best_fit<>>, host_tables,
@@ -130,7 +130,7 @@ constexpr laws::row table[] = {
 
 using fine = page_aligned<allot::opencl::fine_svm>;
 using coarse = page_aligned<allot::opencl::coarse_svm>;
-template <class Device, class Strategy, class Growth = allot::growth::none>
+template <class Device, class Strategy, class Growth = allot::growth::none<>>
 using shared = laws::arena_subject<laws::arena_over<Device, Strategy, Growth>>;
 
 constexpr laws::row svm_table[] = {

@@ -17,7 +17,7 @@ namespace {
 using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 20'000, .regions = 8}>;
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 using on = laws::arena_subject<laws::arena_over<machine::device, Strategy, Growth>>;
 using laws::make;
 constexpr laws::row table[] = {

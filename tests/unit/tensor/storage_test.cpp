@@ -99,7 +99,7 @@ TEST_CASE("alloc_storage: a layout with named fields means the same as the posit
 
     const allot::scope_map memories{allot::in_scope<allot::scope::global>(over.memory)};
     CHECK(allot::alloc_storage<allot::scope::global>(memories, {.size = 64, .align = 32})->align() == 32);
-    using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none<>>;
+    using uncounted = allot::storage_policies<allot::best_fit<>, allot::references::none>;
     allot::storage_body<decltype(over.memory), uncounted> body;
     const auto held = *allot::alloc_storage(body, over.memory, {.size = 64, .align = 32});
     CHECK((held.size() == 64 && held.align() == 32));
@@ -329,7 +329,7 @@ TEST_CASE("storage: with atomic references, threads free each byte once") {
 
 TEST_CASE("references::none: the caller owns the body, tensors can be moved, views hold no reference") {
     using policies = allot::storage_policies<allot::best_fit<allot::best_fit_options{.records = 16}, std::uint16_t>,
-                                             allot::references::none<4>, allot::hardening::debug, told>;
+                                             allot::references::basic_none<4>, allot::hardening::debug, told>;
     using static_arena = allot::arena<allot::host::static_storage<8192, 64>, allot::bump<>>;
     told::all.clear();
     static_arena memory;

@@ -92,7 +92,7 @@ using fixed = allot::growth::fixed<allot::growth_options{.step = 1000, .limit = 
 constexpr allot::best_fit_options few{.records = 24}, two_ends{.large = 200};
 constexpr allot::pool_options slots{.slot = 64, .count = 60, .align = 16, .store = allot::pool_store::bitmap};
 
-template <class Strategy, class Growth = allot::growth::none>
+template <class Strategy, class Growth = allot::growth::none<>>
 using on = laws::arena_subject<laws::arena_over<device_memory, Strategy, Growth>>;
 using host_tables = laws::arena_over<laws::pages<laws::page_options{}>, allot::best_fit<>>;
 using paged = laws::paged_subject<laws::arena_over<device_memory, allot::best_fit<>>, host_tables,

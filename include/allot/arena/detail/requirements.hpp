@@ -39,7 +39,7 @@ template <class Device, class Strategy, class Growth>
 consteval bool arena_requirements() {
     if constexpr (!growth_policy<Growth>) {
         static_assert(!sizeof(Growth),
-                      "allot: the third parameter of an arena is a growth: growth::none, growth::fixed<> "
+                      "allot: the third parameter of an arena is a growth: growth::none<>, growth::fixed<> "
                       "or growth::geometric<>");
     } else if constexpr (device_requirements<Device>() && strategy_requirements<Strategy>()) {
         constexpr bool grows = Growth::regions > 1;
@@ -52,10 +52,11 @@ consteval bool arena_requirements() {
         static_assert(!Strategy::in_band || std::same_as<typename Device::address_model, raw_pointer>,
                       "allot: records in band need memory with pointers: use node_store::side_table or "
                       "node_store::automatic with this device");
-        static_assert(!grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
-                      "allot: this strategy manages one extent: use growth::none, or best_fit, which manages several");
+        static_assert(
+            !grows || Strategy::several_extents || Strategy::reclaims == reclaim::never,
+            "allot: this strategy manages one extent: use growth::none<>, or best_fit, which manages several");
         static_assert(!grows || !bounded_device<Device>,
-                      "allot: this device has one window, which an arena acquires as a whole: use growth::none");
+                      "allot: this device has one window, which an arena acquires as a whole: use growth::none<>");
         static_assert(!Growth::in_place || extensible_device<Device>,
                       "allot: growth::contiguous needs a device whose regions grow in place, such as "
                       "host::virtual_memory");
