@@ -26,7 +26,7 @@ int main() {
     }
 
     if (packets.make()) return 1;  // all four are in use
-    std::printf("no packet: %s\n", to_string(packets.diagnose()));
+    std::printf("no packet: %s\n", packets.diagnose().what());
 
     received[0].reset();  // one is free again
     auto reply = packets.make(packet{{1, 2, 3}, 3});
@@ -35,5 +35,5 @@ int main() {
 
     sending = reply.release();  // the driver owns it now
     on_sent();
-    return packets.diagnose() == allot::refusal::none ? 0 : 1;
+    return packets.diagnose().reason == allot::refusal::none ? 0 : 1;
 }

@@ -34,9 +34,9 @@ int main() {
     if (other == 0) _exit(child(sockets[1]));
 
     auto memory = allot::host::shared_memory::create(1_MiB);
-    if (!memory || memory->send(sockets[0]) != 0) return 1;
+    if (!memory) return 1;
     auto arena = allot::shared_arena<>::create(std::move(*memory));
-    if (!arena) return 1;
+    if (!arena || arena->memory().send(sockets[0]) != 0) return 1;  // the child attaches to a complete arena
 
     std::uint64_t offset = 0;
     if (::read(sockets[0], &offset, sizeof offset) != sizeof offset) return 1;

@@ -12,6 +12,8 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 #include <allot/address/raw_pointer.hpp>

@@ -7,6 +7,10 @@
 // inline namespace `v1`.
 #pragma once
 
+#if __cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#error "allot needs C++20: compile with -std=c++20, or with /std:c++20"
+#endif
+
 /// The major version.
 #define ALLOT_VERSION_MAJOR 0
 /// The minor version.

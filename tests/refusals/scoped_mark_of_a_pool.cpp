@@ -1,5 +1,5 @@
 // A pool takes blocks back one by one.
-// refused: allot: this allocator has no marks: use an arena over bump or stack, or free blocks one by one
+// refused: allot: this allocator has no marks: use an arena over bump, stack or ring, or free blocks one by one
 #include <allot/allot.hpp>
 #include <allot/object.hpp>
 

@@ -188,6 +188,7 @@ public:
     }
     /// Attaches to the arena that another process created in this memory. Errors: EAGAIN if the arena is not yet
     /// created, EPROTO if the memory has other contents, another format or another size, EINVAL if `memory` is empty.
+    /// To avoid EAGAIN, send the memory to the other process after `create`.
     [[nodiscard]] static made attach(host::shared_memory memory) noexcept {
         const std::size_t size = memory.capacity();
         if (size == 0) return made::failure(EINVAL);

@@ -29,8 +29,9 @@ inline namespace v1 {
 /// Takes a mark of an allocator, and rolls back to it at the end of the scope. Neither copied nor moved.
 template <class Allocator>
 class [[nodiscard]] scoped_mark {
-    static_assert(markable_allocator<Allocator>,
-                  "allot: this allocator has no marks: use an arena over bump or stack, or free blocks one by one");
+    static_assert(
+        markable_allocator<Allocator>,
+        "allot: this allocator has no marks: use an arena over bump, stack or ring, or free blocks one by one");
 
 public:
     /// Takes a mark. The allocator must outlive the scope.

@@ -83,8 +83,8 @@ public:
     [[nodiscard]] bool owns(const T* object) const noexcept {
         return memory_.owns({const_cast<T*>(object), sizeof(T), {}});
     }
-    /// Returns the reason why `make` would return null now; `refusal::none` if a slot is free.
-    [[nodiscard]] refusal diagnose() const noexcept { return memory_.diagnose(layout_of<T>).reason; }
+    /// Returns the reason why `make` would return null now. The reason is `refusal::none` if a slot is free.
+    [[nodiscard]] allot::diagnosis diagnose() const noexcept { return memory_.diagnose(layout_of<T>); }
 
 private:
     memory_type memory_;

@@ -106,7 +106,7 @@ inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 /// The error of the tensor layer: a reason, the row it concerns, and the allocator's own diagnosis.
 struct tensor_error {
     tensor_refusal reason = tensor_refusal::none;  ///< The reason.
-    std::size_t row = no_row;                      ///< Index of the row or request that failed, or `no_row`.
+    std::size_t row = no_row;  ///< Index of the row or request that failed. `no_row`: the tensor or its table failed.
     diagnosis memory{};  ///< Of the storage, allocator or device, for `no_memory`, `overlapping` and `copy_failed`.
 
     /// Returns a human-readable description: the allocator's own text for `no_memory` where `memory` has a reason.

@@ -42,14 +42,14 @@ TEST_CASE_TEMPLATE("typed_pool: holds exactly as many objects as stated", pool_t
     for (int round = 0; round != 3; ++round) {
         std::vector<typename pool_type::owner> held;
         CHECK(fill(pool, held) == pool.capacity());
-        CHECK(pool.diagnose() == allot::refusal::exhausted);
+        CHECK(pool.diagnose().reason == allot::refusal::exhausted);
         for (const auto& each : held) {
             CHECK(reinterpret_cast<std::uintptr_t>(each.get()) % alignof(object) == 0);
             CHECK(pool.owns(each.get()));
         }
         const object* const freed = held.back().get();
         held.pop_back();
-        CHECK(pool.diagnose() == allot::refusal::none);
+        CHECK(pool.diagnose().reason == allot::refusal::none);
         const auto again = pool.make();
         CHECK(again.get() == freed);
     }
