@@ -1,0 +1,491 @@
+"""A Relax pass in the place of StaticPlanBlockMemory: allot plans all memory of a function, and each tensor has an offset.
+
+    from allot_tvm.plan_memory import Memory, load_planner, pipeline
+
+    load_planner("build/tvm/liballot_planner.so")
+    executable = tvm.compile(module, target="llvm", relax_pipeline=pipeline())
+    executable = tvm.compile(module, "llvm", relax_pipeline=pipeline([Memory("global.vtcm", 48 << 10), Memory()]))
+
+    Relax function ──► lifetimes ──► allot.plan_memory ──► one storage for each memory, one offset for each tensor
+
+The planner is a small shared library that runs at compile time. In the mode "wheel" the compiled program contains only
+instructions of TVM, so it runs where only TVM's wheel is. In the mode "library" it calls allot's functions.
+
+A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
+its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
+whose sizes are multiples of the same expression, in units of this expression. Tensors that leave the function, textures
+and other symbolic tensors stay with the run-time allocator, as do those that an unknown operator receives.
+"""
+
+import ctypes
+from collections import namedtuple
+from dataclasses import dataclass, field
+
+import tvm
+import tvm_ffi
+from tvm import relax, sym, tirx
+from tvm.ir import GlobalVar, Op, Range
+from tvm.relax import transform
+
+ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
+EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
+NOTHING = frozenset()
+ALIASING = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
+
+# The steps [then, otherwise) are the first branch of an If, and [otherwise, end) are the second.
+Branch = namedtuple("Branch", "then otherwise end")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory for tensors: its scope, its capacity in bytes (None is no limit), and the device that it belongs to.
+
+    The order of a list of memories is the order of their costs: a tensor is in the first memory that has room, and the
+    tensors with the most uses for each byte have precedence. `storage_scope` is the scope that the program asks for, if
+    it differs: a run on the wheel alone has only "global".
+    """
+
+    scope: str = "global"
+    capacity: int | None = None
+    device: int = 0
+    storage_scope: str | None = None
+
+    def __post_init__(self):
+        if self.scope.startswith("global.texture"):
+            raise ValueError(f"allot: {self.scope} is not flat memory: leave textures to the run-time allocator")
+        if self.capacity is not None and self.capacity < 0:
+            raise ValueError(f"allot: the capacity of {self.scope} is negative: use None for no limit")
+
+
+@dataclass
+class Planned:
+    """A tensor of a function: its binding, its uses as steps, and later its place."""
+
+    var: relax.Var
+    step: int
+    shape: list
+    dtype: str
+    scope: str
+    device: int
+    uses: list = field(default_factory=list)
+    escapes: bool = False
+    size: int = 0  # bytes, or bytes for each unit of `factor`
+    factor: object = None  # the symbolic factor of the size
+    bounded: bool = False  # the size is that of the bound of a symbolic shape
+    lives: list = field(default_factory=list)
+    storage: int | None = None
+    offset: int = 0
+
+
+@dataclass
+class Storage:
+    """A storage that a function allocates when it begins."""
+
+    scope: str
+    device: int
+    size: int
+    factor: object = None
+
+
+@dataclass
+class Report:
+    """The plan of one function: its tensors and storages, and the lower bound of the storages' bytes if it is known."""
+
+    function: str
+    tensors: list
+    left: list  # the tensors that stay with the run-time allocator
+    storages: list
+    bound: int
+    status: str
+
+
+def load_planner(path):
+    """Loads the library that registers allot.plan_memory."""
+    ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+
+
+def planner():
+    found = tvm_ffi.get_global_func("allot.plan_memory", allow_missing=True)
+    if found is None:
+        raise RuntimeError("allot: the planner is not loaded: call load_planner(path of liballot_planner.so)")
+    return found
+
+
+class Lifetimes:
+    """Finds the tensors that a function allocates, and the steps at which each is used.
+
+    Steps are numbered in the order of the program. The branches of an If come one after the other. A variable stands for
+    a set of tensors, or for a list of such values if it is a tuple. Any use of the variable is a use of all of them.
+    """
+
+    def __init__(self, module, function):
+        self.module = module
+        self.step = 0
+        self.values = {}
+        self.tensors = {}
+        self.branches = []
+        self.escape(self.sequence(function.body))
+        for tensor in self.tensors.values():
+            tensor.lives = self.lives(tensor)
+
+    def sequence(self, sequence):
+        if not isinstance(sequence, relax.SeqExpr):
+            return self.value(sequence)
+        for block in sequence.blocks:
+            for binding in block.bindings:
+                self.step += 1
+                self.values[binding.var] = self.bound_value(binding)
+        return self.value(sequence.body)
+
+    def bound_value(self, binding):
+        value = binding.value
+        if isinstance(value, relax.If):
+            return self.branch(value)
+        if isinstance(value, relax.SeqExpr):
+            return self.sequence(value)
+        if isinstance(value, relax.Call):
+            return self.call(binding.var, value)
+        return self.value(value)
+
+    def value(self, expression):
+        if isinstance(expression, relax.Tuple):
+            return [self.value(item) for item in expression.fields]
+        if isinstance(expression, relax.TupleGetItem):
+            whole = self.value(expression.tuple_value)
+            return whole[expression.index] if isinstance(whole, list) else whole
+        if isinstance(expression, relax.Var):
+            return self.values.get(expression, NOTHING)
+        self.escape([self.values.get(var, NOTHING) for var in relax.analysis.free_vars(expression)])
+        return NOTHING
+
+    def branch(self, value):
+        self.use(self.value(value.cond))
+        then = self.step + 1
+        first = self.sequence(value.true_branch)
+        self.use(first)
+        self.step += 1
+        otherwise = self.step
+        second = self.sequence(value.false_branch)
+        self.use(second)
+        self.step += 1
+        self.branches.append(Branch(then, otherwise, self.step))
+        return merged(first, second)
+
+    def call(self, var, call):
+        arguments = list(call.args)
+        if isinstance(call.op, Op):
+            name = call.op.name
+            if name == "relax.builtin.alloc_tensor":
+                return self.allocated(var, call)
+            if name in ALIASING:
+                return self.value(arguments[0])
+            if name != "relax.vm.call_tir_dyn":
+                self.escape([self.value(argument) for argument in arguments])
+                return NOTHING
+            arguments = arguments[1:]
+        given = [self.value(argument) for argument in arguments]
+        self.use(given)
+        if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
+            return NOTHING
+        if isinstance(call.op, (GlobalVar, relax.ExternFunc)):  # either may return one of its arguments
+            return frozenset(flat(given)) if may_be_tensor(var.ty) else NOTHING
+        self.escape(given)
+        return NOTHING
+
+    def allocated(self, var, call):
+        tensor = Planned(var, self.step, list(call.args[0].values), str(var.ty.dtype), str(call.args[3].value),
+                         int(call.args[2]))
+        self.tensors[var] = tensor
+        return frozenset([var])
+
+    def use(self, value):
+        for var in flat(value):
+            self.tensors[var].uses.append(self.step)
+
+    def escape(self, value):
+        for var in flat(value):
+            self.tensors[var].escapes = True
+
+    def lives(self, tensor):
+        """Returns the intervals of steps during which the tensor's bytes are in use."""
+        begin, end = tensor.step, max(tensor.uses, default=tensor.step) + 1
+        unused = []  # intervals in which the tensor is not live, because the other branch is taken
+        for then, otherwise, after in self.branches:
+            if then <= begin < otherwise:
+                unused.append((otherwise, after))
+            elif begin < then and end <= after:
+                last = max((use for use in tensor.uses if then <= use < otherwise), default=then - 1)
+                unused.append((last + 1, otherwise))
+        return without([(begin, end)], unused)
+
+
+def without(intervals, unused):
+    for first, last in unused:
+        intervals = [piece for begin, end in intervals
+                     for piece in ((begin, min(end, first)), (max(begin, last), end)) if piece[0] < piece[1]]
+    return intervals
+
+
+def merged(first, second):
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return [merged(*pair) for pair in zip(first, second)]
+    return frozenset(flat(first)) | frozenset(flat(second))
+
+
+def flat(value):
+    if isinstance(value, list):
+        return [var for item in value for var in flat(item)]
+    return list(value)
+
+
+def may_be_tensor(type_of):
+    if isinstance(type_of, relax.TupleType):
+        return any(may_be_tensor(item) for item in type_of.fields)
+    return not isinstance(type_of, (relax.ShapeType, tvm.ir.PrimType))
+
+
+class Sizes:
+    """Computes the sizes of tensors: constants, bounds, or multiples of a symbolic factor."""
+
+    def __init__(self, function):
+        self.analyzer = sym.Analyzer()
+        self.known = {var for parameter in function.params
+                      for var in relax.analysis.definable_tir_vars_in_type(parameter.ty)}
+        bounds = dict((function.attrs or {}).get("tir_var_upper_bound", {}))
+        for var in self.known:
+            if var.name in bounds:
+                self.analyzer.bind(var, Range(0, int(bounds[var.name]) + 1))
+
+    def set_size(self, tensor):
+        """Sets the tensor's size, and returns whether the tensor can be planned."""
+        if tensor.escapes or tensor.scope.startswith("global.texture"):
+            return False
+        item = tvm.DataType(tensor.dtype)
+        symbolic = [d for d in tensor.shape if not isinstance(d, tirx.IntImm)]
+        tensor.size = (item.bits * item.lanes + 7) // 8
+        for dimension in tensor.shape:
+            if isinstance(dimension, tirx.IntImm):
+                tensor.size *= int(dimension)
+        bounds = [self.analyzer.const_int_bound(d) for d in symbolic]
+        if all(bound.max_value < bound.POS_INF for bound in bounds):
+            tensor.bounded = bool(symbolic)
+            for bound in bounds:
+                tensor.size *= max(bound.max_value, 0)
+            return True
+        return self.set_factor(tensor, symbolic)
+
+    def set_factor(self, tensor, symbolic):
+        atoms = []
+        for dimension in symbolic:
+            dimension = self.analyzer.canonical_simplify(dimension)
+            while isinstance(dimension, tirx.Mul) and isinstance(dimension.b, tirx.IntImm):
+                tensor.size *= int(dimension.b)
+                dimension = dimension.a
+            atoms.append(dimension)
+        if any(var not in self.known for atom in atoms for var in tirx.analysis.undefined_vars(tirx.Evaluate(atom))):
+            return False  # its value is computed only after the storages are allocated
+        if aligned(tensor.size) > tensor.size + tensor.size // 8:
+            return False  # alignment would waste more than an eighth
+        atoms.sort(key=str)
+        tensor.factor = atoms[0]
+        for atom in atoms[1:]:
+            tensor.factor = tensor.factor * atom
+        return True
+
+
+def aligned(size):
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+class FunctionPlan:
+    """Plans one function: gives each tensor a storage and an offset."""
+
+    def __init__(self, module, function, name, memories, effort):
+        tensors = list(Lifetimes(module, function).tensors.values())
+        sizes = Sizes(function)
+        planned = [tensor for tensor in tensors if sizes.set_size(tensor)]
+        self.memories, self.effort, self.name = memories, effort, name
+        self.storages, self.bound, self.status = [], 0, "optimal"
+        for device in sorted({tensor.device for tensor in planned if tensor.factor is None}):
+            self.plan_static([t for t in planned if t.device == device and t.factor is None], device)
+        self.plan_symbolic([t for t in planned if t.factor is not None])
+        self.tensors = [tensor for tensor in planned if tensor.storage is not None]
+        self.left = [tensor for tensor in tensors if tensor.storage is None]
+
+    def report(self):
+        return Report(self.name, self.tensors, self.left, self.storages, self.bound, self.status)
+
+    def plan_static(self, tensors, device):
+        memories = [memory for memory in self.memories if memory.device == device]
+        for scope in dict.fromkeys(tensor.scope for tensor in tensors):
+            given = scope == "global" and any(memory in self.memories for memory in memories)
+            if not given and not any(scope == memory.scope for memory in memories):
+                memories.append(Memory(scope, device=device))
+        allowed = [sum(1 << m for m, memory in enumerate(memories) if self.may_hold(memory, tensor))
+                   for tensor in tensors]
+        places, peaks = self.run([(t, t.size, mask) for t, mask in zip(tensors, allowed)], memories)
+        index = {}
+        for m, memory in enumerate(memories):
+            if peaks[m] or any(memory_of == m for memory_of, _ in places):
+                index[m] = len(self.storages)
+                self.storages.append(Storage(memory.storage_scope or memory.scope, device, peaks[m]))
+        for tensor, (memory, offset) in zip(tensors, places):
+            tensor.storage, tensor.offset = index[memory], offset
+
+    def may_hold(self, memory, tensor):
+        return tensor.scope == memory.scope or tensor.scope == "global" and memory in self.memories
+
+    def plan_symbolic(self, tensors):
+        groups = []
+        for tensor in tensors:
+            scope = self.symbolic_scope(tensor)
+            if scope is None:
+                continue
+            for group in groups:
+                if group[0] == (scope, tensor.device) and tvm_ffi.structural_equal(group[1].factor, tensor.factor):
+                    group.append(tensor)
+                    break
+            else:
+                groups.append([(scope, tensor.device), tensor])
+        for (scope, device), *group in groups:
+            places, peaks = self.run([(t, aligned(t.size), 1) for t in group], [Memory()])
+            for tensor, (_, tensor.offset) in zip(group, places):
+                tensor.storage = len(self.storages)
+            self.storages.append(Storage(scope, device, peaks[0], group[0].factor))
+
+    def symbolic_scope(self, tensor):
+        """Returns the scope of a memory without a limit, or None."""
+        memories = [memory for memory in self.memories if memory.device == tensor.device]
+        if tensor.scope != "global" or not memories:
+            return tensor.scope
+        return next((m.storage_scope or m.scope for m in memories if m.capacity is None), None)
+
+    def run(self, tensors, memories):
+        """Calls the planner. Returns the memory and the offset of each tensor, and the peak of each memory."""
+        buffers = [(size, ALIGNMENT, max(len(tensor.uses), 1), mask, *(s for life in tensor.lives for s in life))
+                   for tensor, size, mask in tensors]
+        rows = [(-1 if memory.capacity is None else memory.capacity, ALIGNMENT, cost)
+                for cost, memory in enumerate(memories)]
+        try:
+            status, memory, offset, peak, bound, _ = planner()(buffers, rows, self.effort)
+        except (MemoryError, ValueError) as error:
+            names = ", ".join(memory.scope for memory in memories)
+            raise type(error)(f"{str(error).splitlines()[0]} (function {self.name}, memories {names})") from None
+        if status != "optimal":
+            self.status = status
+        self.bound += bound if len(memories) == 1 and tensors[0][0].factor is None else 0
+        return list(zip(memory, offset)), list(peak)
+
+
+@relax.expr_functor.mutator
+class Rewriter(relax.PyExprMutator):
+    """Replaces the allocations of a function by its plan."""
+
+    def __init__(self, module, plan, emit):
+        super().__init__(module)
+        self.tensors = {tensor.var: tensor for tensor in plan.tensors}
+        self.plan, self.emit, self.storages = plan, emit, None
+
+    def visit_binding_block_(self, block):
+        if self.storages is not None:
+            return super().visit_binding_block_(block)
+        self.builder_._begin_binding_block()
+        self.storages = [self.emit.storage(self.builder_, storage) for storage in self.plan.storages]
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return self.builder_._end_block()
+
+    def visit_var_binding_(self, binding):
+        tensor = self.tensors.get(binding.var)
+        if tensor is None:
+            super().visit_var_binding_(binding)
+            return
+        value = self.emit.tensor(self.builder_, self.storages[tensor.storage], self.plan.storages[tensor.storage],
+                                 tensor)
+        self.builder_.emit_normalized(relax.VarBinding(binding.var, self.builder_.normalize(value)))
+
+
+def scaled(number, factor):
+    return relax.prim_value(number if factor is None else factor * tirx.IntImm("int64", number))
+
+
+class Wheel:
+    """Writes allocations with TVM's own operators. An offset is a view that ensure_zero_offset moves to its address."""
+
+    def storage(self, builder, storage):
+        size = relax.ShapeExpr([scaled(storage.size, storage.factor)])
+        return builder.emit(relax.op.memory.alloc_storage(size, storage.device, storage.scope, "uint8"), "storage")
+
+    def tensor(self, builder, variable, storage, tensor):
+        offset = scaled(tensor.offset, storage.factor)
+        shape, dtype = relax.ShapeExpr(tensor.shape), tensor.dtype
+        if tensor.bounded:  # the view below fails at run time if the shape exceeds its bound
+            shape, dtype = relax.ShapeExpr([tensor.size]), "uint8"
+        value = relax.op.memory.alloc_tensor(variable, offset, shape, dtype, tensor.device)
+        if tensor.offset != 0:
+            value = relax.op.memory.ensure_zero_offset(builder.emit(value, "placed"))
+        if tensor.bounded:
+            value = relax.op.memory.view(builder.emit(value, "reserved"), relax.ShapeExpr(tensor.shape), tensor.dtype)
+        return value
+
+
+EMITTERS = {"wheel": Wheel}
+
+
+def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pass, named as TVM's passes are
+    """Returns the pass. `memories` is a list of Memory in the order of preference. None is one memory for each scope.
+
+    `report` is a list to which the pass appends one Report for each function. Raises MemoryError with the planner's
+    reason if the tensors do not fit.
+    """
+    memories = list(memories or [])
+    if mode not in EMITTERS:
+        raise ValueError(f"allot: there is no mode {mode!r}: use one of {', '.join(EMITTERS)}")
+
+    @tvm.transform.module_pass(opt_level=0, name="AllotPlanMemory")
+    def run(module, _):
+        for name in list(module.functions):
+            function = module[name]
+            if isinstance(function, relax.Function):
+                plan = FunctionPlan(module, function, name.name_hint, memories, effort)
+                if report is not None:
+                    report.append(plan.report())
+                if plan.tensors:
+                    rewriter = Rewriter(module, plan, EMITTERS[mode]())
+                    module[name] = rewriter.visit_expr(function)
+        return module
+
+    return run
+
+
+def pipeline(memories=None, mode="wheel", effort=EFFORT, report=None):
+    """Returns TVM's default pipeline of passes for the CPU, with PlanMemory in the place of StaticPlanBlockMemory."""
+    return pipeline_with([PlanMemory(memories, mode, effort, report)])
+
+
+def pipeline_with(planning):
+    """Returns TVM's default pipeline with other passes in the place of StaticPlanBlockMemory. An empty list is no plan.
+
+    Every tensor then has a storage of its own, which the run-time allocator allocates.
+    """
+    @tvm.transform.module_pass(opt_level=0, name="allot_pipeline")
+    def run(module, _):
+        return tvm.transform.Sequential([
+            relax.backend.DispatchSampling(),
+            relax.backend.DispatchSortScan(),
+            transform.LegalizeOps(),
+            transform.RewriteDataflowReshape(),
+            transform.ToNonDataflow(),
+            transform.RemovePurityChecking(),
+            transform.CallTIRRewrite(),
+            *planning,
+            transform.RewriteCUDAGraph(),
+            transform.LowerAllocTensor(),
+            transform.KillAfterLastUse(),
+            transform.LowerRuntimeBuiltin(),
+            transform.ComputePrimValue(),
+            transform.VMShapeLower(),
+            transform.AttachGlobalSymbol(),
+        ])(module)
+
+    return run
