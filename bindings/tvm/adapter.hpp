@@ -1,104 +1,169 @@
-// adapter: TVM's allocator interface over an allot allocator whose blocks are pointers.
+// adapter: TVM's allocator interface over an allot allocator whose blocks are pointers, with scopes.
 //
 //     using growing = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<>>;
-//     tvm::runtime::Allocator* storages = new allot_tvm::adapter<growing>{tvm::runtime::memory::kPooled};
+//     auto* storages = new allot_tvm::adapter<growing>{tvm::runtime::memory::kPooled};
+//     storages->serve_scopes([](DLDevice, const std::string& scope) -> allot_tvm::memory& { … });
 //
-//     Relax VM ──► MemoryManager ──► adapter ──► allocate ──► block {address, size, metadata}
-//                                                Buffer {data, size, …} ◄──┘        └──► metadata, by address
+//     Relax VM ──► MemoryManager ──► adapter ──► "", "global" ──► the allocator
+//                                       └──────► other scopes ──► the memory that the function returns
 //
-// A buffer of TVM has no space for a block's metadata. If the allocator's blocks have metadata, the adapter keeps it in
-// a hash table. TVM calls from any thread, and allot is not synchronized, so every call holds a lock.
+// A buffer of TVM has no space for a scope, so the adapter keeps the memory of each buffer outside `global` in a hash
+// table. Scopes reach `Alloc` with the shape as the program states it, and `CreateView` with the shape of the tensor.
 //
-// Complexity: that of the allocator, and one look-up if blocks have metadata. Memory: that of the allocator, and a node
-// of the table for each live block with metadata. Thread safety: all functions may be called from any thread.
+// Complexity: that of the memory (memory.hpp), and one look-up for each buffer that is freed. Memory: that of the
+// memory, and a node of the table for each live buffer outside `global`. Thread safety: all functions may be called from
+// any thread; `serve_scopes` comes first.
 #pragma once
 
-#include <allot/address/raw_pointer.hpp>
-#include <allot/core/allocator.hpp>
+#include "memory.hpp"
+
+#include <allot/tensor/scope.hpp>
 
 #include <tvm/ffi/error.h>
 #include <tvm/runtime/memory/memory_manager.h>
 
-#include <mutex>
-#include <string>
-#include <type_traits>
-#include <unordered_map>
-#include <utility>
+#include <atomic>
+#include <functional>
+#include <unordered_set>
 
 namespace allot_tvm {
 
 using tvm::runtime::memory::AllocatorType;
 using tvm::runtime::memory::Buffer;
 
+/// The function that finds the memory of a scope. It throws tvm::ffi::Error for a scope without a memory.
+using scope_finder = std::function<memory&(DLDevice, const std::string& scope)>;
+
+/// Returns allot's dtype for TVM's.
+[[nodiscard]] inline allot::dtype dtype_of(DLDataType type) noexcept {
+    return {static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
+}
+
+/// Returns allot's shape for TVM's.
+template <class Shape>
+[[nodiscard]] allot::shape shape_of(const Shape& of) noexcept {
+    return allot::shape{std::span<const std::int64_t>{of.data(), static_cast<std::size_t>(of.size())}};
+}
+
+/// Returns the shape for a message: "(4, 64)".
+[[nodiscard]] inline std::string text_of(const allot::shape& of) {
+    if (of.rank() > allot::max_rank) return "with more than " + std::to_string(allot::max_rank) + " axes";
+    std::string text;
+    for (const std::int64_t n : of) text += (text.empty() ? "" : ", ") + std::to_string(n);
+    return "(" + text + (of.rank() == 1 ? ",)" : ")");
+}
+
+/// Returns whether a scope is the default memory.
+[[nodiscard]] inline bool is_global(std::string_view scope) noexcept {
+    return allot::is_named<allot::scope::global>(scope);
+}
+
+/// Throws a ValueError of Python, or a MemoryError if memory is missing.
+[[noreturn]] inline void refuse(const allot::tensor_error& why, const std::string& text) {
+    const bool is_memory =
+        why.reason == allot::tensor_refusal::no_memory || why.reason == allot::tensor_refusal::no_host_memory;
+    throw tvm::ffi::Error{is_memory ? "MemoryError" : "ValueError", text, ""};
+}
+
 template <allot::allocator Memory>
 class adapter : public tvm::runtime::memory::Allocator {
-    static_assert(std::same_as<typename Memory::address_model, allot::raw_pointer>,
-                  "allot: a buffer of TVM names memory by one pointer");
-    using block = allot::block_of<Memory>;
-    using metadata = decltype(block::metadata);
-    static constexpr bool has_metadata = !std::is_empty_v<metadata>;
-
 public:
     /// MemoryManager keeps an allocator for each device and `type`. A buffer stores the type, so that it returns here.
     template <class... Arguments>
     explicit adapter(AllocatorType type, Arguments&&... arguments)
-        : Allocator{type}, memory_{std::forward<Arguments>(arguments)...} {}
+        : Allocator{type}, global_{1, std::forward<Arguments>(arguments)...} {}
 
-    using Allocator::Alloc;  // the overload for shapes calls the one below
+    /// Serves the scopes other than `global` from the memories that `find` returns. They outlive the adapter.
+    void serve_scopes(scope_finder find) { find_ = std::move(find); }
 
-    /// Allocates a buffer. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is no memory.
+    /// Allocates a buffer in `global`. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is no
+    /// memory.
     Buffer Alloc(DLDevice device, std::size_t size, std::size_t align, DLDataType) override {
-        const std::lock_guard lock{mutex_};
         const allot::layout wanted{size != 0 ? size : 1, align};
-        const block fresh = memory_.allocate(wanted);
-        if (!fresh) throw tvm::ffi::Error{"MemoryError", why_not(wanted), ""};
-        if constexpr (has_metadata) {
-            try {
-                metadata_.emplace(fresh.address, fresh.metadata);
-            } catch (...) {
-                memory_.deallocate(fresh);
-                throw;
-            }
+        void* const fresh = global_.allocate(wanted);
+        if (fresh == nullptr) {
+            const allot::diagnosis found = global_.diagnose(wanted);
+            throw tvm::ffi::Error{"MemoryError",
+                                  "allot: no " + std::to_string(wanted.size) + " bytes aligned to " +
+                                      std::to_string(align) + " in global: " + found.what() + details_of(found),
+                                  ""};
         }
-        used_ += fresh.size;
-        return {fresh.address, fresh.size, device, type()};
+        used_ += wanted.size;
+        return {fresh, wanted.size, device, type()};
+    }
+
+    /// Allocates a buffer for a tensor in a scope. Throws tvm::ffi::Error: in Python a MemoryError with the scope and the
+    /// reason, or a ValueError for an unknown scope or an unsuitable shape.
+    Buffer Alloc(DLDevice device, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
+        if (is_global(scope)) return Allocator::Alloc(device, of, type, scope);
+        if (!find_)
+            throw tvm::ffi::Error{"ValueError", "allot: this adapter has only the scope global; it has no " + scope,
+                                  ""};
+        memory& from = find_(device, scope);
+        const allot::shape shape = shape_of(of);
+        const auto fresh = from.allocate(shape, dtype_of(type));
+        if (!fresh) {
+            refuse(fresh.error(), "allot: no buffer of shape " + text_of(shape) + " in " + scope + ": " +
+                                      fresh.error().what() + details_of(fresh.error().memory));
+        }
+        try {
+            const std::lock_guard lock{mutex_};
+            served_.insert(&from);
+            elsewhere_.emplace(fresh->base, &from);
+        } catch (...) {
+            from.deallocate(fresh->base, fresh->size);
+            throw;
+        }
+        used_ += fresh->size;
+        return {fresh->base, fresh->size, device, this->type()};
+    }
+
+    /// Returns the address of a tensor at the start of a buffer. Throws a ValueError when the tensor is larger.
+    void* CreateView(const Buffer& buffer, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
+        const allot::shape shape = shape_of(of);
+        const auto size = allot::byte_count(shape, dtype_of(type));
+        const allot::tensor_error why = !size ? size.error()
+                                        : *size > buffer.size
+                                            ? allot::tensor_error{allot::tensor_refusal::out_of_bounds}
+                                            : allot::tensor_error{};
+        if (why.reason != allot::tensor_refusal::none) {
+            refuse(why, "allot: no tensor of shape " + text_of(shape) + " in a storage of " +
+                            std::to_string(buffer.size) + " bytes in " + scope + ": " + why.what());
+        }
+        return buffer.data;
     }
 
     void Free(const Buffer& buffer) override {
-        const std::lock_guard lock{mutex_};
-        block held{buffer.data, buffer.size};
-        if constexpr (has_metadata) held.metadata = metadata_.extract(buffer.data).mapped();
-        memory_.deallocate(held);
+        memory* from = &global_;
+        {
+            const std::lock_guard lock{mutex_};
+            const auto found = elsewhere_.find(buffer.data);
+            if (found != elsewhere_.end()) {
+                from = found->second;
+                elsewhere_.erase(found);
+            }
+        }
+        from->deallocate(buffer.data, buffer.size);
         used_ -= buffer.size;
     }
 
-    /// Releases unused memory to the device, if the allocator supports it.
+    /// Releases unused memory of all scopes to the device, if their allocators support it.
     void Clear() override {
+        global_.trim();
         const std::lock_guard lock{mutex_};
-        if constexpr (requires { memory_.trim(); }) memory_.trim();
+        for (memory* const each : served_) each->trim();
     }
 
     /// Returns the number of bytes that TVM holds.
-    std::size_t UsedMemory() const override {
-        const std::lock_guard lock{mutex_};
-        return used_;
-    }
+    std::size_t UsedMemory() const override { return used_; }
 
 private:
-    [[nodiscard]] std::string why_not(allot::layout wanted) {
-        const allot::diagnosis found = memory_.diagnose(wanted);
-        std::string text = "allot: no " + std::to_string(wanted.size) + " bytes aligned to " +
-                           std::to_string(wanted.align) + ": " + found.what();
-        if (found.largest_hole != 0) text += "; the largest hole has " + std::to_string(found.largest_hole) + " bytes";
-        if (found.device_error != 0) text += "; the device's error is " + std::to_string(found.device_error);
-        return text;
-    }
-    struct nothing {};
-
-    mutable std::mutex mutex_;
-    Memory memory_;
-    [[no_unique_address]] std::conditional_t<has_metadata, std::unordered_map<void*, metadata>, nothing> metadata_{};
-    std::size_t used_ = 0;
+    std::mutex mutex_;
+    memory_over<Memory> global_;
+    scope_finder find_;
+    std::unordered_map<void*, memory*> elsewhere_;
+    std::unordered_set<memory*> served_;
+    std::atomic<std::size_t> used_ = 0;
 };
 
 }  // namespace allot_tvm

@@ -6,6 +6,7 @@
 #include <tvm/runtime/memory/memory_manager.h>
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <type_traits>
@@ -35,6 +36,13 @@ static_assert(requires(member<Buffer(DLDevice, std::size_t, std::size_t, DLDataT
                        member<Buffer(DLDevice, tvm::ffi::Shape, DLDataType, const std::string&)> shaped) {
     flat = &Allocator::Alloc;
     shaped = &Allocator::Alloc;
+});
+
+static_assert(std::same_as<decltype(&Allocator::CreateView),
+                           member<void*(const Buffer&, tvm::ffi::Shape, DLDataType, const std::string&)>>);
+static_assert(requires(const tvm::ffi::Shape of) {
+    { of.data() } -> std::same_as<const std::int64_t*>;
+    { of.size() } -> std::same_as<std::size_t>;
 });
 
 static_assert(std::derived_from<Error, std::exception> &&

@@ -149,18 +149,18 @@ TEST_CASE("tvm adapter: Clear releases only unused memory") {
 TEST_CASE("tvm adapter: a failure has a reason and changes nothing") {
     one_region small{kPooled, allot::host::heap{}, 4_KiB};
     CHECK(refusal_of(small, 8192)
-              .starts_with("MemoryError: allot: no 8192 bytes aligned to 64: fewer bytes are free than "
+              .starts_with("MemoryError: allot: no 8192 bytes aligned to 64 in global: fewer bytes are free than "
                            "were asked for; the largest hole has "));
     CHECK(refusal_of(small, 8, 3) ==
-          "MemoryError: allot: no 8 bytes aligned to 3: the alignment is not a power of two");
+          "MemoryError: allot: no 8 bytes aligned to 3 in global: the alignment is not a power of two");
     CHECK(small.UsedMemory() == 0);
     CHECK(refusal_of(small, 2048) == "none");
 
     std::size_t held = 0;
     growing refused{kPooled, watched_heap{{}, &held, 2_MiB}};
     CHECK(refusal_of(refused, 3_MiB) ==
-          "MemoryError: allot: no 3145728 bytes aligned to 64: the device refused to give memory; the device's error "
-          "is 1");
+          "MemoryError: allot: no 3145728 bytes aligned to 64 in global: the device refused to give memory; the "
+          "device's error is 1");
     CHECK(held == 0);
 }
 

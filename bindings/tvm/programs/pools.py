@@ -1,9 +1,5 @@
-"""Compares SqueezeNet on TVM with storage from TVM's pool and from allot: results, device calls and peaks, on the CPU.
+"""Compares SqueezeNet on TVM with storage from TVM's pool and from allot: results, device calls and peaks, on the CPU."""
 
-    compare.py LIBRARY      LIBRARY is liballot_tvm.so; ./run builds it and calls this script.
-"""
-
-import ctypes
 import gc
 import hashlib
 import sys
@@ -16,12 +12,14 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-NETWORK = Path(__file__).parents[2] / "examples" / "apps" / "network_demo" / "squeezenet.network"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import allot_tvm  # noqa: E402
+
+NETWORK = Path(__file__).resolve().parents[3] / "examples" / "apps" / "network_demo" / "squeezenet.network"
 RUNS = {"static": [1] * 5, "dynamic": [1, 4, 2, 8, 3, 6, 5, 7, 1, 8]}  # the batches, one run each
 
-# Loaded before the first VirtualMachine on a device, because MemoryManager requests an allocator only once.
-ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
-use, counts_of, used_by = (tvm_ffi.get_global_func(f"allot.{name}") for name in ("use", "counts", "used"))
+allot_tvm.load()
+counts_of, used_by = allot_tvm.counts, tvm_ffi.get_global_func("allot.used")
 clear_all = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
 numbers = count(1)  # device numbers: each VirtualMachine gets a new CPU number, and so a separate allocator
 failures = []
@@ -132,7 +130,7 @@ class Row(NamedTuple):
 def serve(executable, weights, images, allocator, capacity=0):
     device = tvm.cpu(next(numbers))
     if allocator:
-        use(device, allocator, capacity)
+        allot_tvm.use(device, "global", allocator, capacity)
     machine = relax.VirtualMachine(executable, device)
     parameters = [tvm.runtime.tensor(weight, device) for weight in weights]
     digest = hashlib.sha256()
