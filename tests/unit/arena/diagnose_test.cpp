@@ -156,6 +156,15 @@ TEST_CASE_TEMPLATE("diagnose: a failed device request does not affect smaller re
     CHECK(arena.diagnose(much).reason == refusal::device_refused);
 }
 
+TEST_CASE("diagnose: a failed device request does not affect requests of a smaller alignment") {
+    supply from{.align = 64};
+    allot::arena<handles<>, allot::best_fit<side_table>, allot::growth::fixed<>> arena{handles<>{from}};
+    REQUIRE_FALSE(arena.allocate({100, 128}));
+    CHECK(arena.diagnose({1000, 128}) == allot::diagnosis{refusal::device_refused, 0, supply::unaligned});
+    CHECK(arena.diagnose({1000, 64}).reason == refusal::none);
+    CHECK(arena.allocate({1000, 64}));
+}
+
 TEST_CASE("diagnose: an alignment above a pool's is misaligned, also if the pool can grow") {
     allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 128}>, allot::growth::geometric<>> arena;
     CHECK(arena.diagnose({16, 4096}).reason == refusal::misaligned);

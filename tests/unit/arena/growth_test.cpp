@@ -67,6 +67,22 @@ struct inner_handles : handles<> {
     }
 };
 
+/// A side table that compares the extents of freed blocks with the allocated ones.
+struct comparing : allot::best_fit<side_table> {
+    using base = allot::best_fit<side_table>;
+    [[nodiscard]] base::allocation_type allocate(base::layout_type wanted) noexcept {
+        const auto given = base::allocate(wanted);
+        live.push_back(given.where);
+        return given;
+    }
+    void deallocate(base::allocation_type given) noexcept {
+        freed_as_allocated += std::erase(live, given.where);
+        base::deallocate(given);
+    }
+    std::vector<base::extent_type> live;
+    std::size_t freed_as_allocated = 0;
+};
+
 using down_narrow = allot::bump<allot::bump_options{}, std::uint16_t>;
 using four_by_1000 = growth::fixed<growth_options{.step = 1000, .regions = 4}>;
 
@@ -630,4 +646,26 @@ TEST_CASE("growth: blocks are translated correctly in a region that starts insid
         CHECK(blocks.size() == 8);
         for (const auto& block : blocks) arena.deallocate(block);
     }
+}
+
+TEST_CASE("growth: a strategy gets back the extents that it gave, in every region") {
+    supply from;
+    allot::arena<inner_handles, comparing, four_by_1000> arena{inner_handles{from}};
+    std::vector<decltype(arena)::block_type> blocks;
+    for (int i = 0; i != 8; ++i) blocks.push_back(arena.allocate({400, 16}));
+    CHECK(from.held == 4);
+    for (const auto& block : blocks) arena.deallocate(block);
+    CHECK(arena.strategy().freed_as_allocated == 8);
+}
+
+TEST_CASE("growth: shrink_to releases a new region whose base is that of no region") {
+    supply from{.acquired = most};  // the first handle is 0
+    allot::arena<handles<>, allot::best_fit<>, four_by_1000> arena{handles<>{from}};
+    const auto before = arena.held();
+    const auto block = arena.allocate({100, 16});
+    REQUIRE(block.address == allot::handle_offset<int>::address{});
+    arena.deallocate(block);
+    arena.shrink_to(before);
+    CHECK(arena.size() == 0);
+    CHECK(from.held == 0);
 }

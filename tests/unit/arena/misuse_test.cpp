@@ -511,6 +511,28 @@ TEST_CASE_TEMPLATE("hardening debug: a write after free is reported when a block
     CHECK(noted::take().empty());
 }
 
+namespace {
+/// A strategy whose blocks have no usable bytes after their size.
+struct without_spare_bytes : allot::best_fit<side_table> {
+    using base = allot::best_fit<side_table>;
+    [[nodiscard]] base::offset_type capacity(base::allocation_type given) const noexcept { return given.where.size; }
+};
+}  // namespace
+
+TEST_CASE("hardening debug: a write after free is reported in the bytes that a resize added") {
+    noted::take();
+    std::size_t at = 0;
+    {
+        auto arena = debugged<without_spare_bytes>::make();
+        auto block = arena.allocate({64, 8});
+        REQUIRE(arena.resize(block, 128));
+        at = allot::raw_pointer::position(block.address);
+        arena.deallocate(block);
+        static_cast<unsigned char*>(block.address)[100] = 3;
+    }
+    CHECK(noted::only(misuse::written_after_free, at, 128));
+}
+
 TEST_CASE_TEMPLATE("hardening debug: a write after free is reported at destruction and by trim", Kind,
                    debugged<allot::best_fit<side_table>>, debugged<allot::best_fit<in_band>, some_growth>) {
     noted::take();

@@ -172,6 +172,11 @@ TEST_CASE("virtual memory: an upward bump uses the whole reserved range") {
     CHECK_FALSE(memory.allocate({.size = 1}));
 }
 
+TEST_CASE("virtual memory: the alignment of the device takes no bytes of the reserved range") {
+    growing<up> memory{virtual_memory{1_MiB}};
+    CHECK(memory.allocate({.size = 1_MiB, .align = virtual_memory::min_align}));
+}
+
 TEST_CASE_TEMPLATE("virtual memory: only a resize of the last block grows the region", Strategy, in_band, beside, low) {
     growing<Strategy> memory{virtual_memory{8_MiB}};
     auto first = memory.allocate({.size = 10'001}), last = memory.allocate({.size = 10'001, .align = 4096});

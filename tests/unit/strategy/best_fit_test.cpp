@@ -377,6 +377,16 @@ TEST_CASE("best_fit: by default a request fails only after a search of all holes
     CHECK(exact.looks_of({100, 16}) < 100);  // holes that are too small are not visited
 }
 
+TEST_CASE("best_fit: an aligned block is placed at the lowest of the first holes of its size") {
+    allot::best_fit<best_fit_options{.records = 64}> strategy;
+    REQUIRE(strategy.insert({0, 4096}));
+    std::vector<allot::allocation_of<decltype(strategy)>> blocks;
+    for (int i = 0; i != 10; ++i) blocks.push_back(strategy.allocate({32, 1}));
+    strategy.deallocate(blocks[4]);
+    strategy.deallocate(blocks[8]);  // both holes are in one bin, and the newest comes first
+    CHECK(strategy.allocate({32, 32}).where == extent{128, 32});
+}
+
 TEST_CASE("best_fit: an alignment up to the granule fails only if no hole is large enough") {
     allot::best_fit<best_fit_options{.granule = 256}> strategy;
     REQUIRE(strategy.insert({100, 1'000'000}));  // from 256 on
@@ -458,6 +468,29 @@ TEST_CASE("best_fit: in band, is_sound rejects a record that points outside of t
     words[behind] |= 2;  // as if a block were below, not a hole
     CHECK_FALSE(strategy.is_sound(block, inside));
     words[behind] &= ~std::size_t{2};
+    CHECK(strategy.is_sound(block, inside));
+    words[above] &= ~std::size_t{2};  // as if the block were a hole
+    CHECK_FALSE(strategy.is_sound(block, inside));
+    words[above] |= 2;
+    CHECK(strategy.is_sound(block, inside));
+}
+
+TEST_CASE("best_fit: in band, is_sound rejects a hole below that starts outside of the extent") {
+    constexpr std::size_t word = sizeof(std::size_t);
+    alignas(16) static std::size_t words[256]{};
+    const auto base = reinterpret_cast<std::uintptr_t>(words);
+    const extent inside{base + 128 * word, 128 * word};  // the other half of the memory
+    allot::best_fit<best_fit_options{.store = node_store::in_band}> strategy;
+    REQUIRE(strategy.insert(inside));
+    const auto below = strategy.allocate({20 * word, 1}), block = strategy.allocate({20 * word, 1});
+    REQUIRE((below && block));
+    strategy.deallocate(below);
+    CHECK(strategy.is_sound(block, inside));
+    const std::size_t at = (block.where.offset - base) / word - 1, whole = words[at - 1];
+    words[at - 1] = 64 * word;  // as if the hole had this many words
+    words[at - 64] = 64 * word | 2;
+    CHECK_FALSE(strategy.is_sound(block, inside));
+    words[at - 1] = whole;
     CHECK(strategy.is_sound(block, inside));
 }
 

@@ -23,6 +23,7 @@ constexpr bool every_size_has_a_bin() {
         lists.push(bin, 7, 0xFFFF);
         if (lists.head(bin) != 7 || lists.next(0) != bin || lists.next(bin) != bin || lists.after(bin) != bins::count)
             return false;
+        if (bin != 0 && lists.after(0) != bin) return false;
         lists.pop(bin, 0xFFFF);
         if (lists.head(bin) != 0xFFFF || lists.next(0) != bins::count) return false;
         if (at > std::numeric_limits<std::uint64_t>::max() - at / 16 - 1) break;
