@@ -116,7 +116,8 @@ def build_program(kernels, folder):
                "-I", ROOT / "include", "-I", tests / "freestanding", "-isystem", boost.parent,
                "-isystem", tvm_ffi.libinfo.find_include_path(), "-isystem", tvm_ffi.libinfo.find_dlpack_include_path(),
                "-isystem", libraries[0], "-isystem", libraries[0] / "arm-none-eabi",
-               "-isystem", pathlib.Path(output_of(clang, "--print-resource-dir").strip()) / "include", "-isystem", "/usr/include/newlib"]
+               "-isystem", pathlib.Path(output_of(clang, "--print-resource-dir").strip()) / "include",
+               "-isystem", "/usr/include/newlib"]
     objects = []
     for source in (pathlib.Path(__file__).with_name("hexagon_program.cpp"), tests / "hexagon/runtime.cpp",
                    tests / "freestanding/c_library.cpp"):
@@ -169,7 +170,7 @@ def main():
     except Missing as reason:
         print(f"skipped: {reason}")
         return
-    print("tables at 0, 16 and 32 of 64 bytes, rows at 768 256 2304 3072 … of 4096 bytes: sum and product equal NumPy's")
+    print("tables at 0, 16 and 32 of 64 bytes, rows at 768 256 2304 3072 … of 4096 bytes: results equal NumPy's")
     print(f"TVM refuses a table of 3 entries: {refusals[0]}")
     print(f"allot refuses a row that is in use: {refusals[1]}")
 
