@@ -62,12 +62,12 @@ def list_files(folder, into):
 def run(folder):
     """Runs zero_copy.py with both heaps in the virtual machine and returns what it prints. Raises Missing."""
     own = pathlib.Path(__file__).resolve()
-    environment = {**os.environ, "TVM_USE_RUNTIME_LIB": "1", "ALLOT_TVM_LIBRARY": LIBRARY}
+    packages = os.path.realpath(pathlib.Path(importlib.util.find_spec("tvm_ffi").origin).parents[1])
+    environment = {**os.environ, "TVM_USE_RUNTIME_LIB": "1", "ALLOT_TVM_LIBRARY": LIBRARY, "PYTHONPATH": packages}
     program = own.with_name("zero_copy.py")
     subprocess.run([sys.executable, program, "--export", folder], check=True)
     subprocess.run([sys.executable, own, folder, "--list", folder / "files"], check=True, env=environment,
                    stdout=subprocess.DEVNULL)
-    packages = pathlib.Path(importlib.util.find_spec("tvm_ffi").origin).parents[1]
     environment |= {"VM_FILES": str(folder / "files"), "VM_MEMORY": "1024",
                     "VM_ENVIRONMENT": f"PYTHONPATH={packages} ALLOT_TVM_LIBRARY={LIBRARY} TVM_USE_RUNTIME_LIB=1 "
                                       "TVM_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1"}
