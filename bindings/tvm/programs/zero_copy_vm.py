@@ -68,7 +68,7 @@ def run(folder):
     subprocess.run([sys.executable, program, "--export", folder], check=True)
     subprocess.run([sys.executable, own, folder, "--list", folder / "files"], check=True, env=environment,
                    stdout=subprocess.DEVNULL)
-    environment |= {"VM_FILES": str(folder / "files"), "VM_MEMORY": "1024",
+    environment |= {"VM_NAME": "zero_copy", "VM_FILES": str(folder / "files"), "VM_MEMORY": "1024",
                     "VM_ENVIRONMENT": f"PYTHONPATH={packages} ALLOT_TVM_LIBRARY={LIBRARY} TVM_USE_RUNTIME_LIB=1 "
                                       "TVM_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1"}
     ended = subprocess.run([ROOT / "tests/targets/vm/run.sh", os.path.realpath(sys.executable), "-S", "-B", program,

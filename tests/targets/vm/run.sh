@@ -3,10 +3,11 @@
 # MiB), the system heap, and udmabuf. No packaged kernel of Debian has the first.
 #
 #     tests/targets/vm/run.sh build/gcc/tests/test_dma
-#     VM_FILES=build/files VM_ENVIRONMENT="A=1 B=2" VM_MEMORY=1024 tests/targets/vm/run.sh PROGRAM ARGUMENT...
+#     VM_NAME=x VM_FILES=build/files VM_ENVIRONMENT="A=1 B=2" VM_MEMORY=1024 tests/targets/vm/run.sh PROGRAM ARGUMENT...
 #
 # VM_FILES is a list of files, one path a line, that the program finds at the same paths. Neither arguments nor
-# environment may contain a space.
+# environment may contain a space. VM_NAME names the generated files; the output without it is in build/vm/console.log,
+# where ./dev devices reads the devices of the tests.
 #
 # The script builds the kernel from Debian's linux-source-* with kernel.config (about four minutes of CPU time) and
 # keeps it under build/vm. The VM is emulated (QEMU's TCG) and needs no privilege. It boots from a kernel and an
@@ -56,7 +57,8 @@ if [[ ! -e $kernel ]]; then
     } >"$vm/kernel.log" 2>&1 </dev/null || { tail -n 40 "$vm/kernel.log" && exit 1; }
 fi
 
-root=$vm/root
+name=${VM_NAME:-console}
+root=$vm/$name.root
 rm -rf "$root" && mkdir -p "$root"/{dev,proc,sys,tmp}
 g++ -std=c++20 -O1 -static tests/targets/vm/init.cpp -o "$root/init"
 cp "$program" "$root/test"
@@ -68,15 +70,15 @@ if [[ -n ${VM_FILES-} ]]; then
         mkdir -p "$root$(dirname "$file")" && cp -L "$file" "$root$file"
     done <"$VM_FILES"
 fi
-(cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$vm/initramfs.gz"
+(cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$vm/$name.initramfs.gz"
 
 status=0
 timeout 600 qemu-system-x86_64 -accel tcg -M pc -cpu max -m "${VM_MEMORY-512}" -no-reboot -nic none \
     -display none -monitor none -serial stdio \
-    -kernel "$kernel" -initrd "$vm/initramfs.gz" \
+    -kernel "$kernel" -initrd "$vm/$name.initramfs.gz" \
     -append "console=ttyS0 panic=-1 quiet cma=32M ${VM_ENVIRONMENT-} -- ${*:2}" \
-    -device isa-debug-exit,iobase=0xf4,iosize=4 </dev/null >"$vm/console.log" 2>&1 || status=$?
-tr -d '\r' <"$vm/console.log"
+    -device isa-debug-exit,iobase=0xf4,iosize=4 </dev/null >"$vm/$name.log" 2>&1 || status=$?
+tr -d '\r' <"$vm/$name.log"
 # 2 n + 3 is status n of the program. Any other status is a failure (1: the emulator, 0: the kernel restarted, 124:
 # timeout).
 if ((status % 2 == 0 || status < 3)); then
