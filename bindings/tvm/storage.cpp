@@ -182,9 +182,8 @@ DLDevice device_of(const VirtualMachine& vm, std::int64_t index) {
     return vm.devices[static_cast<std::size_t>(index == -1 ? count - 1 : index)];
 }
 
-storage_ref alloc_storage(void* vm, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) {
-    const DLDevice device = device_of(*static_cast<VirtualMachine*>(vm), index);
-    const std::string name = scope.empty() ? "global" : std::string{scope};
+storage_ref alloc_storage_on(DLDevice device, const ffi::Shape& of, DLDataType type, const std::string& scope) {
+    const std::string name = scope.empty() ? "global" : scope;
     const allot::shape shape = shape_of(of);
     const std::string asked =
         "allot.alloc_storage: a storage of shape " + text_of(shape) + " and " + name_of(type) + " in " + name;
@@ -193,6 +192,10 @@ storage_ref alloc_storage(void* vm, ffi::Shape of, std::int64_t index, DLDataTyp
     auto fresh = ffi::make_object<storage_object>(allot_tvm::memory_in(device, name), device, name);
     if (const auto why = fresh->allocate(*size); why.reason != allot::tensor_refusal::none) refuse(why, asked);
     return storage_ref{std::move(fresh)};
+}
+
+storage_ref alloc_storage(void* vm, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) {
+    return alloc_storage_on(device_of(*static_cast<VirtualMachine*>(vm), index), of, type, scope);
 }
 
 // ── tensors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -336,12 +339,61 @@ void copy_tensor(Tensor from, Tensor to) {
     });
 }
 
+// ── TVM's own names, as an option ────────────────────────────────────────────────────────────────────────────────────
+
+/// Copies a tensor to a device and a scope: a tensor of allot in a storage of its own.
+Tensor copy_to_scope(const Tensor& from, DLDevice device, const std::string& scope) {
+    const auto whole = alloc_storage_on(device, ffi::Shape(from.shape()), from->dtype, scope);
+    Tensor fresh = alloc_tensor(whole, 0, ffi::Shape(from.shape()), from->dtype);
+    copy_tensor(from, fresh);
+    return fresh;
+}
+
+/// Replaces the functions of TVM's virtual machine, for programs with R.vm.alloc_storage, R.vm.alloc_tensor and
+/// R.to_vdevice. Devices other than the CPU, and tensors in storages of TVM, keep TVM's functions.
+void replace_builtins() {
+    const auto replace = [](const char* name, auto make) {
+        ffi::Function::SetGlobal(name, make(ffi::Function::GetGlobalRequired(name)), true);
+    };
+    replace("vm.builtin.alloc_storage", [](const ffi::Function& before) {
+        return ffi::Function::FromTyped([before](void* vm, ffi::Shape of, std::int64_t index, DLDataType type,
+                                                 ffi::String scope) -> ffi::Any {
+            if (device_of(*static_cast<VirtualMachine*>(vm), index).device_type == kDLCPU)
+                return alloc_storage(vm, of, index, type, scope);
+            return before(vm, of, index, type, scope);
+        });
+    });
+    replace("vm.builtin.alloc_tensor", [](const ffi::Function& before) {
+        return ffi::Function::FromPacked([before](ffi::PackedArgs given, ffi::Any* result) {
+            if (given[0].as<storage_ref>()) {
+                *result = alloc_tensor(given[0], given[1].cast<std::int64_t>(), given[2].cast<ffi::Shape>(),
+                                       given[3].cast<DLDataType>());
+            } else {
+                before.CallPacked(given, result);
+            }
+        });
+    });
+    replace("vm.builtin.to_device", [](const ffi::Function& before) {
+        return ffi::Function::FromPacked([before](ffi::PackedArgs given, ffi::Any* result) {
+            const DLDevice device{static_cast<DLDeviceType>(given[1].cast<int>()), given[2].cast<int>()};
+            const ffi::String scope = given.size() == 4 ? given[3].cast<ffi::String>() : ffi::String{"global"};
+            if (device.device_type == kDLCPU && !allot_tvm::is_global(std::string{scope})) {
+                *result = copy_to_scope(given[0].cast<Tensor>(), device, scope);
+            } else {
+                before.CallPacked(given, result);
+            }
+        });
+    });
+    ffi::Function::SetGlobal("vm.builtin.copy_tensor", ffi::Function::FromTyped(copy_tensor), true);
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
     tvm::ffi::reflection::GlobalDef()
         .def("allot.alloc_storage", alloc_storage)
         .def("allot.alloc_tensor", alloc_tensor)
         .def("allot.alloc_discontiguous_tensor", alloc_discontiguous_tensor)
         .def("allot.copy_tensor", copy_tensor)
+        .def("allot.replace_builtins", replace_builtins)
         .def("allot.copy_counts", [] { return ffi::Shape{copied_calls.load(), copied_bytes.load()}; })
         .def("allot.reset_copy_counts", [] { copied_calls = copied_bytes = 0; });
 }

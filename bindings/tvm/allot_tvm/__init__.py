@@ -43,11 +43,26 @@ def load(library=None):
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; build it with bindings/tvm/run.")
     loaded = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)  # global, because code that TVM compiles calls its symbols
+    _require_no_machine("load")
+    _loaded = loaded
+
+
+def _require_no_machine(caller):
+    """Refuses a call that comes after a VirtualMachine of one of the first sixteen CPU numbers."""
     for number in range(16):
         if _function("has_allocator")(tvm.cpu(number)):
-            raise RuntimeError(f"a VirtualMachine of cpu:{number} exists, and TVM keeps its allocator until the process "
-                               "ends; call allot_tvm.load() before the first VirtualMachine.")
-    _loaded = loaded
+            raise RuntimeError(f"a VirtualMachine of cpu:{number} exists, and TVM keeps its allocators and functions "
+                               f"until the process ends; call allot_tvm.{caller}() before the first VirtualMachine.")
+
+
+def replace_builtins():
+    """Replaces functions of TVM's virtual machine, for programs with R.vm.alloc_storage and R.vm.alloc_tensor.
+
+    The functions are vm.builtin.alloc_storage, vm.builtin.alloc_tensor, vm.builtin.to_device for scopes of the CPU, and
+    vm.builtin.copy_tensor, which TVM lacks. They apply to every virtual machine of the process.
+    """
+    _require_no_machine("replace_builtins")
+    _function("replace_builtins")()
 
 
 def _function(name):
