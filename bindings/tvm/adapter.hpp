@@ -118,14 +118,15 @@ public:
         return {fresh->base, fresh->size, device, this->type()};
     }
 
-    /// Returns the address of a tensor at the start of a buffer. Throws a ValueError when the tensor is larger.
+    /// Returns the address of a tensor at the start of a buffer. Throws a ValueError when the tensor is larger, or when
+    /// the memory of the scope has no such tensors.
     void* CreateView(const Buffer& buffer, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
         const allot::shape shape = shape_of(of);
         const auto size = allot::byte_count(shape, dtype_of(type));
-        const allot::tensor_error why = !size ? size.error()
-                                        : *size > buffer.size
-                                            ? allot::tensor_error{allot::tensor_refusal::out_of_bounds}
-                                            : allot::tensor_error{};
+        allot::tensor_error why;
+        if (!size) why = size.error();
+        else if (*size > buffer.size) why = {allot::tensor_refusal::out_of_bounds};
+        else why = memory_of(buffer).check_view(shape, dtype_of(type));
         if (why.reason != allot::tensor_refusal::none) {
             refuse(why, "allot: no tensor of shape " + text_of(shape) + " in a storage of " +
                             std::to_string(buffer.size) + " bytes in " + scope + ": " + why.what());
@@ -134,16 +135,12 @@ public:
     }
 
     void Free(const Buffer& buffer) override {
-        memory* from = &global_;
+        memory& from = memory_of(buffer);
         {
             const std::lock_guard lock{mutex_};
-            const auto found = elsewhere_.find(buffer.data);
-            if (found != elsewhere_.end()) {
-                from = found->second;
-                elsewhere_.erase(found);
-            }
+            elsewhere_.erase(buffer.data);
         }
-        from->deallocate(buffer.data, buffer.size);
+        from.deallocate(buffer.data, buffer.size);
         used_ -= buffer.size;
     }
 
@@ -158,6 +155,12 @@ public:
     std::size_t UsedMemory() const override { return used_; }
 
 private:
+    [[nodiscard]] memory& memory_of(const Buffer& buffer) {
+        const std::lock_guard lock{mutex_};
+        const auto found = elsewhere_.find(buffer.data);
+        return found == elsewhere_.end() ? global_ : *found->second;
+    }
+
     std::mutex mutex_;
     memory_over<Memory> global_;
     scope_finder find_;

@@ -36,41 +36,22 @@ using allot_tvm::memory;
 using tvm::runtime::memory::Allocator;
 using tvm::runtime::memory::MemoryManager;
 
-/// Counts the requests of the VM to any allocator. Here, the VM uses one thread.
-template <class Base>
-class counted final : public Base {
+/// TVM's pool, unchanged, with a count of its calls to the device and of its requests. It releases memory only as a
+/// whole. TVM calls it in one thread here.
+class pool final : public tvm::runtime::memory::PooledAllocator {
 public:
-    template <class... Arguments>
-    explicit counted(demo::tally& into, Arguments&&... arguments)
-        : Base{std::forward<Arguments>(arguments)...}, vm_{&into} {}
+    pool(demo::tally& device, allot_tvm::served& requests) : device_{&device}, requests_{&requests} {}
 
+    using PooledAllocator::Alloc;
     Buffer Alloc(DLDevice device, std::size_t size, std::size_t align, DLDataType type) override {
-        return count(Base::Alloc(device, size, align, type));
-    }
-    Buffer Alloc(DLDevice device, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
-        const Buffer fresh = Base::Alloc(device, of, type, scope);
-        return is_global(scope) ? fresh : count(fresh);  // in global the function above has counted it
-    }
-    void Free(const Buffer& buffer) override {
-        vm_->held -= buffer.size;
-        Base::Free(buffer);
-    }
-
-private:
-    Buffer count(const Buffer& fresh) {
-        ++vm_->acquisitions;
-        vm_->held += fresh.size;
-        vm_->most = std::max(vm_->most, vm_->held);
+        const Buffer fresh = PooledAllocator::Alloc(device, size, align, type);
+        requests_->add(fresh.size);
         return fresh;
     }
-
-    demo::tally* vm_;
-};
-
-/// TVM's pool, unchanged, with a count of its calls to the device. It releases memory only as a whole.
-class pool : public tvm::runtime::memory::PooledAllocator {
-public:
-    explicit pool(demo::tally& device) : device_{&device} {}
+    void Free(const Buffer& buffer) override {
+        requests_->live -= buffer.size;
+        PooledAllocator::Free(buffer);
+    }
 
 protected:
     void* DeviceAllocDataSpace(DLDevice device, std::size_t size, std::size_t align, DLDataType type) override {
@@ -87,6 +68,7 @@ protected:
 
 private:
     demo::tally* device_;
+    allot_tvm::served* requests_;
 };
 
 /// A heap in which blocks of more than a page overlap. The comparison of results must detect that. Small blocks do not
@@ -204,14 +186,14 @@ struct entry {
     choice wanted;
     std::unique_ptr<memory> made;
     demo::tally device;
+    allot_tvm::served by_pool;  // of TVM's pool, which is no memory of allot
 };
 using scopes = std::map<std::string, entry>;
 
-/// The memories of every device number of the CPU, and the requests of the virtual machine.
+/// The memories of every device number of the CPU.
 struct registry {
     std::mutex mutex;
     std::map<int, scopes> by_device;
-    std::map<int, demo::tally> vm;
     std::set<int> chosen;  // the devices for which a program has called allot.use
 
     static registry& all() {
@@ -299,21 +281,24 @@ Allocator* make(DLDevice device, AllocatorType type) {
     if (device.device_type != kDLCPU || !registry::all().chosen.contains(device.device_id))
         return nullptr;  // TVM creates its own allocator
     entry& global = registry::all().find(device, "global");
-    demo::tally& vm = registry::all().vm[device.device_id];
-    if (global.wanted.allocator == "pool") return new counted<pool>{vm, global.device};
+    if (global.wanted.allocator == "pool") return new pool{global.device, global.by_pool};
     lock.unlock();
     using allot_tvm::reference_to_memory;
-    auto* const made = new counted<allot_tvm::adapter<reference_to_memory<>>>{
-        vm, type, reference_to_memory<>{allot_tvm::memory_in(device, "global")}};
+    auto* const made = new allot_tvm::adapter<reference_to_memory<>>{
+        type, reference_to_memory<>{allot_tvm::memory_in(device, "global")}};
     made->serve_scopes(allot_tvm::memory_in);
     return made;
 }
 
+/// Returns the requests to the device, the most bytes held and the bytes held; then the requests to the memory, the most
+/// bytes live and the bytes live.
 tvm::ffi::Shape counts_of(DLDevice device, const std::string& scope) {
     const std::lock_guard lock{registry::all().mutex};
-    const demo::tally &from = registry::all().find(device, scope).device, &vm = registry::all().vm[device.device_id];
+    const entry& found = registry::all().find(device, scope);
+    const allot_tvm::served by_memory = found.made ? found.made->served() : found.by_pool;
     const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
-    return {number(from.acquisitions), number(from.most), number(from.held), number(vm.acquisitions), number(vm.most)};
+    return {number(found.device.acquisitions), number(found.device.most), number(found.device.held),
+            number(by_memory.requests),        number(by_memory.most),    number(by_memory.live)};
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -324,6 +309,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                              std::int64_t capacity) { choose(device, scope, name, capacity); })
         .def("allot.counts", [](DLDevice device, std::string scope) { return counts_of(device, scope); })
         .def("allot.has_allocator", has_allocator)
+        .def("allot.ffi_versions",
+             [] {
+                 TVMFFIVersion found{};
+                 TVMFFIGetVersion(&found);
+                 return tvm::ffi::Shape{TVM_FFI_VERSION_MAJOR, TVM_FFI_VERSION_MINOR, TVM_FFI_VERSION_PATCH,
+                                        found.major,           found.minor,           found.patch};
+             })
         .def("allot.used", [](DLDevice device) {  // TVM's own count, which Python cannot access directly
             const Allocator* const used = MemoryManager::GetAllocator(device, tvm::runtime::memory::kPooled);
             return static_cast<std::int64_t>(used->UsedMemory());

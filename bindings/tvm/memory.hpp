@@ -30,6 +30,19 @@ inline constexpr std::size_t tensor_align = 64;
 /// Bytes of a memory.
 using bytes = allot::region<void*>;
 
+/// The requests that a memory has served.
+struct served {
+    std::size_t requests = 0;  ///< Requests that succeeded.
+    std::size_t live = 0;      ///< Bytes that are allocated.
+    std::size_t most = 0;      ///< The maximum of bytes allocated at one time.
+
+    void add(std::size_t size) noexcept {
+        ++requests;
+        live += size;
+        if (live > most) most = live;
+    }
+};
+
 class memory {
 public:
     memory() = default;
@@ -54,10 +67,16 @@ public:
     virtual void deallocate(void* address, std::size_t size) noexcept = 0;
     /// Returns the reason that a request would fail.
     [[nodiscard]] virtual allot::diagnosis diagnose(allot::layout wanted) noexcept = 0;
+    /// Returns the requests that it has served.
+    [[nodiscard]] virtual allot_tvm::served served() const noexcept = 0;
     /// Releases unused memory to the device. Returns the number of released bytes.
     virtual std::size_t trim() noexcept { return 0; }
     /// How tensors use offsets in a storage of this memory; `none` gives each tensor a buffer of its own.
     [[nodiscard]] virtual allot::offset_use offsets() const noexcept { return allot::offset_use::arithmetic; }
+    /// Returns the reason that a buffer of this memory cannot have a view of this shape, or an error of `none`.
+    [[nodiscard]] virtual allot::tensor_error check_view(const allot::shape&, allot::dtype) const noexcept {
+        return {};
+    }
     /// Whether tensors are images: they are allocated by shape and dtype, and each is a buffer of its own.
     [[nodiscard]] virtual bool has_images() const noexcept { return false; }
 };
@@ -89,10 +108,12 @@ public:
                 return nullptr;
             }
         }
+        served_.add(fresh.size);
         return fresh.address;
     }
     void deallocate(void* address, std::size_t size) noexcept override {
         const std::lock_guard lock{mutex_};
+        served_.live -= size;
         block held{address, size};
         if constexpr (has_metadata) held.metadata = metadata_.extract(address).mapped();
         memory_.deallocate(held);
@@ -100,6 +121,10 @@ public:
     [[nodiscard]] allot::diagnosis diagnose(allot::layout wanted) noexcept override {
         const std::lock_guard lock{mutex_};
         return memory_.diagnose(raised(wanted));
+    }
+    [[nodiscard]] allot_tvm::served served() const noexcept override {
+        const std::lock_guard lock{mutex_};
+        return served_;
     }
     std::size_t trim() noexcept override {
         if constexpr (allot::trimmable_allocator<Memory>) {
@@ -117,7 +142,8 @@ private:
         return wanted;
     }
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
+    allot_tvm::served served_;
     std::size_t align_;
     Memory memory_;
     [[no_unique_address]] std::conditional_t<has_metadata, std::unordered_map<void*, metadata>, nothing> metadata_{};

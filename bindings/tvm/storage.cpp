@@ -2,6 +2,7 @@
 // replaced, and a program that runs without this library fails with the name of the missing function.
 //
 //     allot.alloc_storage(vm, shape, device index, dtype, scope)         R.call_builtin_with_ctx
+//     allot.alloc_storage_on(device, shape, dtype, scope)                from Python, without a virtual machine
 //     allot.alloc_tensor(storage, offset, shape, dtype)                  R.call_packed
 //     allot.alloc_discontiguous_tensor(table storage, table offset, data storage, offsets of the rows, shape, dtype)
 //     allot.copy_tensor(from, to)                                        allot.copy_counts() → (calls, bytes)
@@ -126,7 +127,8 @@ std::string remedy_for(allot::tensor_refusal reason) {
         case out_of_bounds: return "Choose a smaller offset, or allocate a larger storage.";
         case overlapping: return "Kill the tensor that has these bytes first, or choose another offset.";
         case wrong_row_count: return "Give one offset for each row of the physical shape.";
-        case partial_bytes: return "Choose a dtype whose elements are whole bytes.";
+        case partial_bytes:
+        case bad_dtype: return "Choose a dtype whose elements are whole bytes.";
         case bad_texture: return "Add axes, or split the last axis into groups of four.";
         case bad_shape: return "Choose a shape with at most eight axes, none of them negative; rows need two axes.";
         case too_large: return "Choose a smaller shape.";
@@ -134,15 +136,22 @@ std::string remedy_for(allot::tensor_refusal reason) {
         case shape_mismatch: return "Give both tensors the same number of elements.";
         case killed: return "Allocate it before its first use, and kill it after its last.";
         case no_memory: return "Kill storages that are not needed, or choose a larger memory with allot_tvm.use.";
-        default: return "Change the request.";
+        case no_host_memory: return "Free memory of the process.";
+        case no_offsets: return "Choose a scope whose tensors have pointers, such as global or global.vtcm.";
+        case read_only: return "Choose another target.";
+        case wrong_device: return "Copy the tensor to the CPU first.";
+        default: return "Make a compact copy of the tensor first.";  // strides and alignment of a tensor of others
     }
 }
 
 /// Throws a ValueError or a MemoryError: the request, the reason, the remedy.
-[[noreturn]] void refuse(const allot::tensor_error& why, const std::string& asked) {
+[[noreturn]] void refuse(const allot::tensor_error& why, const std::string& asked, const std::string& remedy) {
     std::string text = asked + " is refused: " + why.what() + allot_tvm::details_of(why.memory);
     if (why.row != allot::no_row) text += "; the row is " + std::to_string(why.row);
-    allot_tvm::refuse(why, text + ". " + remedy_for(why.reason));
+    allot_tvm::refuse(why, text + ". " + remedy);
+}
+[[noreturn]] void refuse(const allot::tensor_error& why, const std::string& asked) {
+    refuse(why, asked, remedy_for(why.reason));
 }
 
 std::string name_of(DLDataType type) { return std::string{ffi::DLDataTypeToString(type)}; }
@@ -304,7 +313,12 @@ Tensor alloc_discontiguous_tensor(ffi::AnyView given_table, std::int64_t table_o
     if (in_table == nullptr || in_data == nullptr) refuse({allot::tensor_refusal::no_offsets}, asked);
     const allot::row_offsets at{offsets.data(), offsets.size()};
     const auto fresh = allot::alloc_discontiguous_tensor(*in_table, table_offset, *in_data, at, shape, dtype_of(type));
-    if (!fresh) refuse(fresh.error(), asked);
+    if (!fresh) {
+        const allot::tensor_error why = fresh.error();
+        if (why.reason == allot::tensor_refusal::misaligned && why.row == allot::no_row)
+            refuse(why, asked, "Choose a multiple of 8 for the table, the size of a pointer.");
+        refuse(why, asked);
+    }
     const ffi::Shape entries({static_cast<std::int64_t>(fresh->rows())});
     return Tensor::FromNDAlloc(placed_rows{table, data}, entries, DLDataType{kDLUInt, 64, 1}, table->device, *fresh);
 }
@@ -332,7 +346,11 @@ void copy_tensor(Tensor from, Tensor to) {
     with_tensor(from, asked, [&](const auto& source) {
         with_tensor(to, asked, [&](const auto& target) {
             const auto done = allot::copy_tensor(source, target);
-            if (!done) refuse(done.error(), asked);
+            if (!done) {
+                if (done.error().reason == allot::tensor_refusal::overlapping)
+                    refuse(done.error(), asked, "Copy between tensors that share no bytes.");
+                refuse(done.error(), asked);
+            }
             ++copied_calls;
             copied_bytes += static_cast<std::int64_t>(source.size_bytes());
         });
@@ -356,12 +374,12 @@ void replace_builtins() {
         ffi::Function::SetGlobal(name, make(ffi::Function::GetGlobalRequired(name)), true);
     };
     replace("vm.builtin.alloc_storage", [](const ffi::Function& before) {
-        return ffi::Function::FromTyped([before](void* vm, ffi::Shape of, std::int64_t index, DLDataType type,
-                                                 ffi::String scope) -> ffi::Any {
-            if (device_of(*static_cast<VirtualMachine*>(vm), index).device_type == kDLCPU)
-                return alloc_storage(vm, of, index, type, scope);
-            return before(vm, of, index, type, scope);
-        });
+        return ffi::Function::FromTyped(
+            [before](void* vm, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) -> ffi::Any {
+                if (device_of(*static_cast<VirtualMachine*>(vm), index).device_type == kDLCPU)
+                    return alloc_storage(vm, of, index, type, scope);
+                return before(vm, of, index, type, scope);
+            });
     });
     replace("vm.builtin.alloc_tensor", [](const ffi::Function& before) {
         return ffi::Function::FromPacked([before](ffi::PackedArgs given, ffi::Any* result) {
@@ -390,6 +408,7 @@ void replace_builtins() {
 TVM_FFI_STATIC_INIT_BLOCK() {
     tvm::ffi::reflection::GlobalDef()
         .def("allot.alloc_storage", alloc_storage)
+        .def("allot.alloc_storage_on", alloc_storage_on)
         .def("allot.alloc_tensor", alloc_tensor)
         .def("allot.alloc_discontiguous_tensor", alloc_discontiguous_tensor)
         .def("allot.copy_tensor", copy_tensor)

@@ -33,6 +33,14 @@ def _check_versions(installed=metadata.version):
                               f"install it with pip install {package}=={needed}.")
 
 
+def _check_ffi(*numbers):
+    """Refuses a library that was built for another tvm-ffi than the one in this process."""
+    built, found = (".".join(map(str, each)) for each in (numbers[:3], numbers[3:]))
+    if built != found:
+        raise ImportError(f"the library was built for tvm-ffi {built}, and this process has {found}; "
+                          "build it with bindings/tvm/run.")
+
+
 def load(library=None):
     """Loads the library, once. `library` is a path; the default is $ALLOT_TVM_LIBRARY, or the one that `run` builds."""
     global _loaded
@@ -43,6 +51,7 @@ def load(library=None):
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; build it with bindings/tvm/run.")
     loaded = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)  # global, because code that TVM compiles calls its symbols
+    _check_ffi(*_function("ffi_versions")())
     _require_no_machine("load")
     _loaded = loaded
 
@@ -80,7 +89,9 @@ def use(device, scope="global", allocator="geometric", capacity=0):
 
 
 def counts(device, scope="global"):
-    """Returns (device calls, most bytes held, bytes held, requests of the virtual machine, most bytes live)."""
+    """Returns the counts of a memory: to its device (calls, most bytes held, bytes held), then of its storages and
+    buffers (requests, most bytes live, bytes live).
+    """
     return tuple(_function("counts")(device, scope))
 
 

@@ -56,7 +56,7 @@ def main():
     random = np.random.default_rng(3)
     x, y, z = (random.integers(-1000, 1000, (4, 64), dtype="int32") for _ in range(3))
     device = tvm.cpu(0)
-    for mode in "bytecode", "compiled":
+    for index, mode in enumerate(("bytecode", "compiled")):
         allot_tvm.reset_copy_counts()
         machine = relax.VirtualMachine(relax.build(Module, target="llvm", exec_mode=mode), device)
         arguments = [tvm.runtime.tensor(each, device) for each in (x, y, z, np.zeros((4, 64), "int32"))]
@@ -64,8 +64,10 @@ def main():
         calls, size = allot_tvm.copy_counts()
         assert (found == (x + y) * z).all(), f"the results differ in {mode}"
         assert (calls, size) == (4, 4 * 1024), f"{calls} copies of {size} bytes in {mode}"
-        most = allot_tvm.counts(device, "global.vtcm")
-        print(f"{mode}: equal to NumPy; {calls} copies, {size} bytes; one window of {most[2]} bytes in {most[0]} device call")
+        _, _, held, requests, most_live, _ = allot_tvm.counts(device, "global.vtcm")
+        assert (requests, most_live) == (index + 1, 4096), f"{requests} storages, {most_live} bytes"
+        print(f"{mode}: equal to NumPy; {calls} copies, {size} bytes; one storage of {most_live} bytes in a window of "
+              f"{held} bytes")
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def serve(executable, weights, images, allocator, capacity=0):
     for image in images:
         digest.update(machine["main"](tvm.runtime.tensor(image, device), *parameters).numpy().tobytes())
     used = used_by(device)
-    calls, most_held, _, requests, most_live = counts_of(device)
+    calls, most_held, _, requests, most_live, _ = counts_of(device)
     del machine, parameters
     gc.collect()
     clear_all()

@@ -22,16 +22,21 @@ VTCM, TEXTURE = "global.vtcm", "global.texture"
 
 @I.ir_module
 class VDevices:
-    """An ordinary program: the compiler allocates the tensors of a VDevice in its scope."""
+    """An ordinary program: the compiler allocates the tensors of a VDevice in its scope.
+
+    The arguments have the VDevice as well, because TVM otherwise moves the program to theirs. The machine takes them as
+    they are.
+    """
 
     I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global.vtcm")]})
 
     @R.function
-    def main(x: R.Tensor((4, 64), "int32"), y: R.Tensor((4, 64), "int32")):
+    def main(x: R.Tensor((4, 64), "int32", "llvm:1:global.vtcm"), y: R.Tensor((4, 64), "int32", "llvm:1:global.vtcm")):
         with R.dataflow():
             total: R.Tensor((4, 64), "int32", "llvm:1:global.vtcm") = R.add(x, y)
             product: R.Tensor((4, 64), "int32", "llvm:1:global.vtcm") = R.multiply(total, total)
-            result = R.subtract(product, total)
+            near: R.Tensor((4, 64), "int32", "llvm:1:global.vtcm") = R.subtract(product, total)
+            result = R.to_vdevice(near, "llvm:0:global")
             R.output(result)
         return result
 
@@ -91,10 +96,10 @@ def main():
 
         found = run(VDevices, mode, [device, device], (x, y))
         assert (found == (x + y) * (x + y) - (x + y)).all(), f"VDevices in {mode}"
-        calls, _, held, requests, most_live = allot_tvm.counts(device, VTCM)
-        assert (calls, held) == (1, WINDOW) and requests > 0, "the window was not used"
-        print(f"VDevices, {mode}: equal to NumPy; {requests} requests, at most {most_live} bytes live in all scopes; "
-              f"one window of {held} bytes")
+        calls, _, held, requests, most_live, _ = allot_tvm.counts(device, VTCM)
+        assert (calls, held, requests) == (1, WINDOW, 3), f"{requests} requests to the window"
+        print(f"VDevices, {mode}: equal to NumPy; {requests} requests to a window of {held} bytes, at most {most_live} "
+              "bytes live")
 
         allot_tvm.reset_copy_counts()
         found = run(Images, mode, [device], (image, np.zeros_like(image)))
