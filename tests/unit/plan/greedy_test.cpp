@@ -243,6 +243,10 @@ TEST_CASE("greedy: plans up to 64 bits and rejects larger sums") {
     CHECK(refusal(problem).reason == too_large);
     problem.buffers = {{highest / 2, {0, 2}, 2}, {highest / 2, {1, 3}, 1}, {2, {1, 2}, 1}};
     CHECK(refusal(problem).reason == too_large);
+    constexpr std::uint64_t unit = std::uint64_t{1} << 60;  // the first order of the buffers exceeds 64 bits
+    problem.buffers = {
+        {3 * unit, {0, 3}, 2 * unit}, {unit, {1, 2}, 4 * unit}, {2 * unit, {1, 3}, 1}, {4 * unit, {0, 2}, 4 * unit}};
+    CHECK(checked_plan(problem, 0).answer.height == 11 * unit);
     problem.buffers = {{highest - 100, {0, 2}, 1}};
     problem.reserved = {{50, 51}};
     CHECK(refusal(problem).reason == too_large);

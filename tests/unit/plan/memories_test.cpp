@@ -226,6 +226,21 @@ TEST_CASE("spill: small problems are never below the least cost and mostly reach
     CHECK(exact >= solved * 95 / 100);
 }
 
+TEST_CASE("spill: the repeated choice of a part finds a plan at the bound for three memories") {
+    const plan_buffer buffers[] = {{.size = 10, .live = {1, 4}},  {.size = 6, .live = {8, 11}},
+                                   {.size = 11, .live = {8, 10}}, {.size = 4, .live = {1, 5}},
+                                   {.size = 12, .live = {7, 9}},  {.size = 3, .live = {8, 11}},
+                                   {.size = 9, .live = {0, 4}},   {.size = 1, .live = {9, 13}}};
+    const std::uint64_t uses[] = {6, 1, 4, 6, 1, 6, 6, 3};
+    const plan_memory memories[] = {{.capacity = 14}, {.capacity = 18, .cost = 1}, {.cost = 3}};
+    const memories_problem problem{.buffers = {.buffers = buffers}, .memories = memories, .uses = uses};
+    const auto made = allot::plan_memories(problem, {.effort = 4000});
+    REQUIRE(made);
+    check_plan(problem, *made);
+    CHECK(made->cost == 75);
+    CHECK(made->status == plan_status::optimal);
+}
+
 TEST_CASE("spill: a plan that fits the fastest memory is optimal") {
     std::mt19937 random{2};
     for (int round = 0; round != 20; ++round) {
@@ -601,6 +616,15 @@ TEST_CASE("spill: rejects an invalid problem with a reason") {
           allot::plan_error{plan_refusal::fixed_misaligned, 0});
     CHECK(reason({.buffers = {.buffers = known, .fixed = colliding}, .memories = one}).reason ==
           plan_refusal::contradiction);
+    // With members of a group, each pair of given buffers is compared. The lifetimes of others do not matter.
+    const plan_buffer four[] = {{.size = 4, .live = {0, 2}},
+                                {.size = 4, .live = {1, 3}},
+                                {.size = 4, .live = {5, 6}},
+                                {.size = 4, .live = {7, 8}}};
+    const allot::plan_revival later[] = {{2, {9, 10}}};
+    const allot::plan_pair together[] = {{2, 3}};
+    CHECK(reason({.buffers = {.buffers = four, .revivals = later, .fixed = colliding, .together = together},
+                  .memories = one}) == allot::plan_error{plan_refusal::contradiction, 1});
     const allot::plan_reserved reserved[] = {{0, 1}};
     CHECK(reason({.buffers = {.buffers = known, .reserved = reserved}, .memories = one}).reason ==
           plan_refusal::unsupported);

@@ -575,6 +575,41 @@ TEST_CASE("moves: the bound counts each time that one of two buffers displaces t
     CHECK(made->bound >= 500);  // at each step except the first and the last, one of the two is in the slow memory
 }
 
+TEST_CASE("moves: the bound counts every access, but a return for many accesses only once") {
+    const plan_buffer buffers[] = {{.size = 10, .live = {0, 10}}, {.size = 10, .live = {0, 10}}};
+    std::vector<plan_access> accesses{{0, 0, true}, {1, 2, true}};
+    for (int k = 0; k != 100; ++k) {
+        accesses.push_back({0, 6});
+        accesses.push_back({1, 4});
+    }
+    const plan_memory memories[] = {{.capacity = 10, .cost = 1}, {.cost = 2}};
+    const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
+    const auto made = allot::plan_moves(problem, quick);
+    REQUIRE(made);
+    check_plan(problem, *made, quick);
+    CHECK(made->cost == 10 * (202 + 1 + 3));  // the first write is in the slow memory, then the contents are copied in
+    CHECK(made->bound == 10 * (202 + 1));     // the other buffer is in the fast memory at steps 3 and 4
+}
+
+TEST_CASE("moves: a progress callback sees costs below that of the plan without moves, and stops the planner there") {
+    std::mt19937 random{7};
+    owner given;
+    given.buffers = problems::simple(3, 100, 100, 60, 100);
+    given.memories = {{.capacity = 1000}, {.cost = 1}};
+    given.accesses = random_accesses(random, given.buffers, 5);
+    const auto all = allot::plan_moves(given.problem(), quick);
+    REQUIRE(all);
+    int later = 0;
+    const auto stopped = allot::plan_moves(given.problem(), quick, [&](allot::memories_progress now) {
+        return now.cost < all->whole_cost && ++later == 1;
+    });
+    REQUIRE(stopped);
+    CHECK(later == 1);
+    check_plan(given.problem(), *stopped, quick);
+    CHECK(stopped->cost < stopped->whole_cost);
+    CHECK(stopped->cost > all->cost);
+}
+
 TEST_CASE("validate_moves: every kind has its own text") {
     texts::check_distinct_up_to(allot::moves_violation_kind::stale);
     CHECK(std::string_view{allot::moves_violation{}.what()} == "the plan is valid");
