@@ -664,6 +664,8 @@ TEST_CASE("growth: shrink_to releases a new region whose base is that of no regi
     const auto before = arena.held();
     const auto block = arena.allocate({100, 16});
     REQUIRE(block.address == allot::handle_offset<int>::address{});
+    CHECK(arena.owns(block));
+    CHECK_FALSE(arena.owns({}));
     arena.deallocate(block);
     arena.shrink_to(before);
     CHECK(arena.size() == 0);
