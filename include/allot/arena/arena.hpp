@@ -16,7 +16,8 @@
 // Memory: the strategy, the device, and 24 bytes for every region.
 // Thread safety: that of the strategy: not synchronized, except with pool_store::atomic_bitmap.
 //
-// An arena is movable if its device is, and its blocks stay in place. A moved-from arena has no blocks and no regions.
+// An arena is movable if its device is, and its blocks stay in place. Owners, containers and wrappers hold the arena's
+// address, so do not move an arena while one of them refers to it. A moved-from arena has no blocks and no regions.
 // It can be destroyed. It can also be used as a new arena if it grows and its device still provides memory
 // (host::heap).
 #pragma once
@@ -88,7 +89,8 @@ public:
     explicit arena(Device device) noexcept : regions_{std::move(device)} { regions_.acquire_window(); }
 
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
-    /// returns the device's error.
+    /// returns the device's error. A size above the limit of the growth, or that the strategy cannot manage, acquires
+    /// nothing.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
 
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).
@@ -271,7 +273,8 @@ public:
     /// much memory or `trim` releases some.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
 
-    /// Returns true if the arena holds a region or can grow. Returns false if the device refused the only region.
+    /// Returns true if the arena holds a region or can grow. Returns false if the device refused the only region, or if
+    /// the strategy cannot manage a region of its size.
     [[nodiscard]] explicit operator bool() const noexcept { return regions_type::grows || size() != 0; }
 
     /// Returns the number of bytes in all regions.

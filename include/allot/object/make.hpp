@@ -103,7 +103,7 @@ template <class T, class Allocator>
 using unique_ptr = std::unique_ptr<T, object_deleter<T, Allocator>>;
 
 /// Makes a `T` in a block of `allocator` and returns its owner, which is null if the allocation failed. The allocator
-/// must outlive the owner.
+/// must outlive the owner, at the same address.
 template <class T, class Allocator, class... Arguments>
 [[nodiscard]] unique_ptr<T, Allocator> make_unique(Allocator& allocator, Arguments&&... arguments) {
     static_assert(detail::object_requirements<T, Allocator>());
@@ -113,7 +113,7 @@ template <class T, class Allocator, class... Arguments>
     return unique_ptr<T, Allocator>{made, {allocator, memory.release()}};
 }
 
-/// Allocates a block of zero bytes. Returns an empty block if the allocation failed. Memory that the host cannot access
+/// Allocates a block of `size` zero bytes; bytes of its capacity beyond `size` may have other values. Returns an empty block if the allocation failed. Memory that the host cannot access
 /// is zeroed by the fill of its backend, such as clEnqueueFillBuffer or cudaMemset.
 template <class Allocator>
 [[nodiscard]] block_of<Allocator> allocate_zeroed(Allocator& allocator, layout wanted) noexcept {

@@ -83,6 +83,23 @@ TEST_CASE("make: aggregates, values without arguments, and overaligned types") {
     allot::destroy(memory, zero);
 }
 
+TEST_CASE("make: an aggregate is initialized from the values of its first members") {
+    struct point {
+        int x;
+        double y;
+        int z = 7;
+    };
+    allot::arena<allot::host::static_storage<4096>, allot::best_fit<>> memory;
+    const auto first = allot::make_unique<point>(memory, 1);
+    REQUIRE(first);
+    CHECK(first->x == 1);
+    CHECK(first->y == 0);
+    CHECK(first->z == 7);
+    const auto copy = allot::make_unique<point>(memory, *first);
+    REQUIRE(copy);
+    CHECK(copy->x == 1);
+}
+
 TEST_CASE("make: arguments are forwarded, moves stay moves") {
     heap_arena memory{{}, 4_KiB};
     auto inner = allot::make_unique<int>(memory, 5);

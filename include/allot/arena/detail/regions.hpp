@@ -73,12 +73,13 @@ public:
         else if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
     }
 
-    /// Acquires a first region of at least `size` bytes. On failure, `diagnose` returns the device's error. Where
+    /// Acquires a first region of at least `size` bytes, within the limit of the growth. Where
     /// offsets are addresses, the base has the strategy's extent alignment, so that the usable size does not depend on
     /// the address.
     void acquire_first(std::size_t size) noexcept {
         constexpr std::size_t align = model::absolute ? extent_align<Strategy>() : 1;
-        static_cast<void>(acquire({size, align < Align ? Align : align}));
+        if (size <= align_down(Growth::limit, Device::granularity))
+            static_cast<void>(acquire({size, align < Align ? Align : align}));
     }
 
     /// Allocates from the strategy. If that fails, grows by a region or in place and tries again.

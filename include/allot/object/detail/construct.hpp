@@ -17,7 +17,9 @@ namespace detail {
 /// one sentence describes the change to make.
 template <class Allocator>
 consteval bool host_block_requirements() {
-    if constexpr (!allocator<Allocator>) {
+    if constexpr (std::is_const_v<Allocator>) {
+        static_assert(!sizeof(Allocator), "allot: this allocator is const: pass one that may change");
+    } else if constexpr (!allocator<Allocator>) {
         return allocator_requirements<Allocator>();
     } else if constexpr (!std::same_as<typename Allocator::address_model, raw_pointer>) {
         static_assert(!sizeof(Allocator),
@@ -40,12 +42,30 @@ consteval bool object_requirements() {
     return host_block_requirements<Allocator>();
 }
 
-/// Constructs a `T` at `address`; an aggregate also from the values of its members.
+/// True if `construct` can make a `T` from these arguments.
+template <class T, class... Arguments>
+consteval bool is_constructible() {
+    if constexpr (std::is_aggregate_v<T>) return requires(Arguments&&... from) { T{std::forward<Arguments>(from)...}; };
+    else return std::is_constructible_v<T, Arguments...>;
+}
+
+/// Constructs a `T` at `address`; an aggregate by braces, from the values of its first members.
 template <class T, class... Arguments>
 [[nodiscard]] T* construct(void* address, Arguments&&... arguments) {
-    if constexpr (std::is_constructible_v<T, Arguments...>)
+    static_assert(
+        is_constructible<T, Arguments...>(),
+        "allot: no constructor of this type accepts these arguments; an aggregate is initialized by braces, which "
+        "allow no narrowing conversion");
+    if constexpr (!is_constructible<T, Arguments...>()) {
+        return nullptr;
+    } else if constexpr (std::is_aggregate_v<T>) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+        return ::new (address) T{std::forward<Arguments>(arguments)...};
+#pragma GCC diagnostic pop
+    } else {
         return ::new (address) T(std::forward<Arguments>(arguments)...);
-    else return ::new (address) T{std::forward<Arguments>(arguments)...};
+    }
 }
 
 }  // namespace detail
