@@ -1,15 +1,17 @@
-"""A Relax pass in the place of StaticPlanBlockMemory: allot plans all memory of a function, and each tensor has an offset.
+"""A Relax pass in the place of StaticPlanBlockMemory: allot plans all memory of a function, and tensors have offsets.
 
-    from allot_tvm.plan_memory import Memory, load_planner, pipeline
+    from allot_tvm.plan_memory import Memory, pipeline
 
-    load_planner("build/tvm/liballot_planner.so")
     executable = tvm.compile(module, target="llvm", relax_pipeline=pipeline())
     executable = tvm.compile(module, "llvm", relax_pipeline=pipeline([Memory("global.vtcm", 48 << 10), Memory()]))
 
     Relax function ──► lifetimes ──► allot.plan_memory ──► one storage for each memory, one offset for each tensor
 
 The planner is a small shared library that runs at compile time. In the mode "wheel" the compiled program contains only
-instructions of TVM, so it runs where only TVM's wheel is. In the mode "library" it calls allot's functions.
+instructions of TVM, so it runs where only TVM's wheel is. In the mode "library" it calls allot.alloc_storage and
+allot.alloc_tensor, which check at run time that no two live tensors share a byte. Functions with branches, and those
+that keep a dead tensor in a tuple, contain the instructions of the mode "wheel" in both modes, because TVM kills their
+tensors late or not at all.
 
 A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
@@ -18,14 +20,21 @@ and other symbolic tensors stay with the run-time allocator, as do those that an
 """
 
 import ctypes
+import os
 from collections import namedtuple
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import tvm
 import tvm_ffi
 from tvm import relax, sym, tirx
 from tvm.ir import GlobalVar, Op, Range
 from tvm.relax import transform
+from tvm.relax.op.vm import kill_object
+
+from . import _check_versions, alloc_storage, alloc_tensor
+
+LIBRARY = Path(__file__).resolve().parents[3] / "build" / "tvm" / "liballot_planner.so"
 
 ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
 EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
@@ -99,29 +108,36 @@ class Report:
     status: str
 
 
-def load_planner(path):
-    """Loads the library that registers allot.plan_memory."""
+def load_planner(library=None):
+    """Loads the planner. `library` is a path; the default is $ALLOT_TVM_PLANNER, or the one that `run` builds.
+
+    The pass loads the default by itself.
+    """
+    _check_versions()
+    path = Path(library or os.environ.get("ALLOT_TVM_PLANNER", LIBRARY))
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; build it with bindings/tvm/run.")
     ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
 
 
 def planner():
-    found = tvm_ffi.get_global_func("allot.plan_memory", allow_missing=True)
-    if found is None:
-        raise RuntimeError("allot: the planner is not loaded: call load_planner(path of liballot_planner.so)")
-    return found
+    if tvm_ffi.get_global_func("allot.plan_memory", allow_missing=True) is None:
+        load_planner()
+    return tvm_ffi.get_global_func("allot.plan_memory")
 
 
 class Lifetimes:
     """Finds the tensors that a function allocates, and the steps at which each is used.
 
-    Steps are numbered in the order of the program. The branches of an If come one after the other. A variable stands for
-    a set of tensors, or for a list of such values if it is a tuple. Any use of the variable is a use of all of them.
+    Steps are numbered in the order of the program. The branches of an If come one after the other. A variable stands
+    for a set of tensors, or for a list of such values if it is a tuple. A use of the variable is a use of all of them.
     """
 
     def __init__(self, module, function):
         self.module = module
         self.step = 0
         self.values = {}
+        self.seen = {}  # the last step at which the program names a variable
         self.tensors = {}
         self.branches = []
         self.escape(self.sequence(function.body))
@@ -154,6 +170,7 @@ class Lifetimes:
             whole = self.value(expression.tuple_value)
             return whole[expression.index] if isinstance(whole, list) else whole
         if isinstance(expression, relax.Var):
+            self.seen[expression] = self.step
             return self.values.get(expression, NOTHING)
         self.escape([self.values.get(var, NOTHING) for var in relax.analysis.free_vars(expression)])
         return NOTHING
@@ -284,12 +301,13 @@ class Sizes:
             atoms.append(dimension)
         if any(var not in self.known for atom in atoms for var in tirx.analysis.undefined_vars(tirx.Evaluate(atom))):
             return False  # its value is computed only after the storages are allocated
-        if aligned(tensor.size) > tensor.size + tensor.size // 8:
-            return False  # alignment would waste more than an eighth
         atoms.sort(key=str)
         tensor.factor = atoms[0]
         for atom in atoms[1:]:
             tensor.factor = tensor.factor * atom
+        if aligned(tensor.size) > tensor.size + tensor.size // 8:  # the unit is a block of 64 bytes of this size
+            tensor.factor = (tensor.factor * tirx.IntImm("int64", tensor.size) + (ALIGNMENT - 1)) // ALIGNMENT
+            tensor.size = ALIGNMENT
         return True
 
 
@@ -301,7 +319,8 @@ class FunctionPlan:
     """Plans one function: gives each tensor a storage and an offset."""
 
     def __init__(self, module, function, name, memories, effort):
-        tensors = list(Lifetimes(module, function).tensors.values())
+        self.lifetimes = Lifetimes(module, function)
+        tensors = list(self.lifetimes.tensors.values())
         sizes = Sizes(function)
         planned = [tensor for tensor in tensors if sizes.set_size(tensor)]
         self.memories, self.effort, self.name = memories, effort, name
@@ -311,6 +330,23 @@ class FunctionPlan:
         self.plan_symbolic([t for t in planned if t.factor is not None])
         self.tensors = [tensor for tensor in planned if tensor.storage is not None]
         self.left = [tensor for tensor in tensors if tensor.storage is None]
+
+    def kills(self):
+        """Returns the variables to kill before each tensor is allocated, or None if not all of them can be killed.
+
+        A variable that holds a dead tensor keeps its bytes in use until the variable is killed.
+        """
+        if self.lifetimes.branches:
+            return None
+        held = [(var, self.lifetimes.tensors[of]) for var, value in self.lifetimes.values.items() for of in flat(value)]
+        kills, killed = {}, set()
+        for tensor in self.tensors:
+            dead = [var for var, other in held if other.step < tensor.step and share_bytes(other, tensor)]
+            if any(self.lifetimes.seen.get(var, 0) >= tensor.step for var in dead):
+                return None
+            kills[tensor.var] = [var for var in dict.fromkeys(dead) if var not in killed]
+            killed.update(dead)
+        return kills
 
     def report(self):
         return Report(self.name, self.tensors, self.left, self.storages, self.bound, self.status)
@@ -377,6 +413,11 @@ class FunctionPlan:
         return list(zip(memory, offset)), list(peak)
 
 
+def share_bytes(first, second):
+    return (first.storage is not None and first.storage == second.storage
+            and first.offset < second.offset + second.size and second.offset < first.offset + first.size)
+
+
 @relax.expr_functor.mutator
 class Rewriter(relax.PyExprMutator):
     """Replaces the allocations of a function by its plan."""
@@ -400,6 +441,8 @@ class Rewriter(relax.PyExprMutator):
         if tensor is None:
             super().visit_var_binding_(binding)
             return
+        for dead in self.emit.kills.get(binding.var, ()):
+            self.builder_.emit(kill_object(dead))
         value = self.emit.tensor(self.builder_, self.storages[tensor.storage], self.plan.storages[tensor.storage],
                                  tensor)
         self.builder_.emit_normalized(relax.VarBinding(binding.var, self.builder_.normalize(value)))
@@ -412,24 +455,50 @@ def scaled(number, factor):
 class Wheel:
     """Writes allocations with TVM's own operators. An offset is a view that ensure_zero_offset moves to its address."""
 
+    kills = {}  # KillAfterLastUse kills the tensors
+
     def storage(self, builder, storage):
-        size = relax.ShapeExpr([scaled(storage.size, storage.factor)])
-        return builder.emit(relax.op.memory.alloc_storage(size, storage.device, storage.scope, "uint8"), "storage")
+        return builder.emit(self.allocated(scaled_shape(storage), storage), "storage")
+
+    def allocated(self, shape, storage):
+        return relax.op.memory.alloc_storage(shape, storage.device, storage.scope, "uint8")
 
     def tensor(self, builder, variable, storage, tensor):
         offset = scaled(tensor.offset, storage.factor)
-        shape, dtype = relax.ShapeExpr(tensor.shape), tensor.dtype
-        if tensor.bounded:  # the view below fails at run time if the shape exceeds its bound
-            shape, dtype = relax.ShapeExpr([tensor.size]), "uint8"
+        shape = relax.ShapeExpr(tensor.shape)
+        if not tensor.bounded:
+            return self.placed(builder, variable, offset, shape, tensor.dtype, tensor)
+        # The view fails at run time if the shape exceeds its bound.
+        value = self.placed(builder, variable, offset, relax.ShapeExpr([tensor.size]), "uint8", tensor)
+        return relax.op.memory.view(builder.emit(value, "reserved"), shape, tensor.dtype)
+
+    def placed(self, builder, variable, offset, shape, dtype, tensor):
         value = relax.op.memory.alloc_tensor(variable, offset, shape, dtype, tensor.device)
-        if tensor.offset != 0:
-            value = relax.op.memory.ensure_zero_offset(builder.emit(value, "placed"))
-        if tensor.bounded:
-            value = relax.op.memory.view(builder.emit(value, "reserved"), relax.ShapeExpr(tensor.shape), tensor.dtype)
-        return value
+        if tensor.offset == 0:
+            return value
+        return relax.op.memory.ensure_zero_offset(builder.emit(value, "placed"))
 
 
-EMITTERS = {"wheel": Wheel}
+class Library(Wheel):
+    """Writes allocations with allot's functions."""
+
+    def __init__(self, kills):
+        self.kills = kills
+
+    def allocated(self, shape, storage):
+        return alloc_storage(shape, storage.device, "uint8", storage.scope)
+
+    def placed(self, builder, variable, offset, shape, dtype, tensor):
+        return alloc_tensor(variable, offset, shape, dtype)
+
+
+def scaled_shape(storage):
+    return relax.ShapeExpr([scaled(storage.size, storage.factor)])
+
+
+def emitter(mode, plan):
+    kills = plan.kills() if mode == "library" else None
+    return Wheel() if kills is None else Library(kills)
 
 
 def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pass, named as TVM's passes are
@@ -439,8 +508,8 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pa
     reason if the tensors do not fit.
     """
     memories = list(memories or [])
-    if mode not in EMITTERS:
-        raise ValueError(f"allot: there is no mode {mode!r}: use one of {', '.join(EMITTERS)}")
+    if mode not in ("wheel", "library"):
+        raise ValueError(f"allot: there is no mode {mode!r}: use wheel or library")
 
     @tvm.transform.module_pass(opt_level=0, name="AllotPlanMemory")
     def run(module, _):
@@ -451,7 +520,7 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pa
                 if report is not None:
                     report.append(plan.report())
                 if plan.tensors:
-                    rewriter = Rewriter(module, plan, EMITTERS[mode]())
+                    rewriter = Rewriter(module, plan, emitter(mode, plan))
                     module[name] = rewriter.visit_expr(function)
         return module
 

@@ -1,10 +1,9 @@
 """Tests of the Relax pass that plans memory: results equal TVM's bit for bit, and no live tensor loses a byte.
 
-Run by bindings/tvm/run, or with PYTHONPATH=bindings/tvm and $ALLOT_TVM_PLANNER, the path of liballot_planner.so.
+Run by bindings/tvm/run, or with PYTHONPATH=bindings/tvm after it has built the libraries.
 """
 
 import itertools
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,11 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+import allot_tvm
 from allot_tvm import plan_memory
 from allot_tvm.plan_memory import Memory, PlanMemory, pipeline, pipeline_with
 
-PLANNER = Path(os.environ.get("ALLOT_TVM_PLANNER", Path(__file__).parents[3] / "build/tvm/liballot_planner.so"))
-plan_memory.load_planner(PLANNER)
+allot_tvm.load()
 
 
 def compile_with(module, memories=None, **options):
@@ -86,10 +85,10 @@ class ByteOracle:
 class Case(unittest.TestCase):
     reference = "default"  # the pipeline of the outputs to compare with
 
-    def check(self, module, arguments, memories=None, oracle=True, **options):
-        """Compares all outputs with those of TVM's own plan, and returns the report of main."""
+    def check(self, module, arguments, memories=None, oracle=True):
+        """Compares the outputs of both modes with those of TVM's own plan, and returns the report of main."""
         expected = outputs(tvm.compile(module, "llvm", relax_pipeline=self.reference), arguments)
-        executable, reports = compile_with(module, memories, **options)
+        executable, reports = compile_with(module, memories)
         watch = ByteOracle() if oracle else None
         found = outputs(executable, arguments, watch)
         self.assertEqual(len(found), len(expected))
@@ -100,6 +99,8 @@ class Case(unittest.TestCase):
             self.assertEqual(watch.errors, [])
         for report in reports.values():
             self.check_disjoint(report)
+        executable, _ = compile_with(module, memories, mode="library")
+        self.assertEqual([a.tobytes() for a in outputs(executable, arguments)], [a.tobytes() for a in expected])
         return reports["main"]
 
     def check_disjoint(self, report):
@@ -414,6 +415,9 @@ class DynamicShapes(Case):
         executable, _ = compile_with(chain(tirx.Var("n", "int64"), bound=8))
         with self.assertRaisesRegex(ValueError, r"only contains 512 bytes"):
             outputs(executable, [random(9, 16)])
+        executable, _ = compile_with(chain(tirx.Var("n", "int64"), bound=8), mode="library")
+        with self.assertRaisesRegex(ValueError, r"only contains 512 bytes"):
+            outputs(executable, [random(9, 16)])
 
     def test_planned_in_units_of_the_symbolic_size(self):
         module = chain(tirx.Var("n", "int64"))
@@ -453,7 +457,8 @@ class DynamicShapes(Case):
                 result = builder.emit_output(relax.op.matmul(e, c))
             builder.emit_func_output(result)
         report = self.check(builder.finalize(), [random(16, 16), random(5, 16)])
-        self.assertEqual(sorted(str(s.factor) for s in report.storages), ["m", "n"])
+        self.assertEqual(sorted(str(s.factor) for s in report.storages),
+                         ["(m * n * T.int64(4) + T.int64(63)) // T.int64(64)", "m", "n"])
 
     def test_a_bounded_output_is_planned_as_tvm_plans_it(self):
         module = chain(tirx.Var("n", "int64"), bound=8)
@@ -474,6 +479,42 @@ class SeveralMemories(Case):
             compile_with(chain(16), [Memory("small", 2048, storage_scope="global")])
         with self.assertRaisesRegex(MemoryError, "allot: no plan: .*fits none of its memories"):
             compile_with(chain(16), [Memory("tiny", 64), Memory("small", 128)])
+
+    def test_tensors_of_a_scope_stay_in_it(self):
+        """The tensor of a VDevice with a scope is planned in a memory of this scope, on the device of the VDevice."""
+        @I.ir_module
+        class Module:
+            I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global.vtcm")]})
+
+            @T.prim_func(private=True, s_tir=True)
+            def double(a: T.Buffer((4, 64), "float32"), b: T.Buffer((4, 64), "float32")):
+                for i, j in T.grid(4, 64):
+                    with T.sblock("double"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        b[vi, vj] = a[vi, vj] * T.float32(2)
+
+            @R.function
+            def main(x: R.Tensor((4, 64), "float32")):
+                cls = Module
+                with R.dataflow():
+                    a = R.tanh(x)
+                    b = R.call_tir(cls.double, (a,), out_ty=R.Tensor((4, 64), "float32", "llvm:1:global.vtcm"))
+                    c = R.call_tir(cls.double, (b,), out_ty=R.Tensor((4, 64), "float32", "llvm:1:global.vtcm"))
+                    d = R.call_tir(cls.double, (c,), out_ty=R.Tensor((4, 64), "float32"))
+                    e = R.tanh(d)
+                    R.output(e)
+                return e
+
+        device = tvm.cpu(9)
+        allot_tvm.use(device, "global.vtcm", "window", 2048)
+        found = []
+        for pipe in pipeline_with([]), pipeline(report=(report := [])), pipeline(mode="library"):
+            machine = relax.VirtualMachine(tvm.compile(Module, "llvm", relax_pipeline=pipe), [device, device])
+            found.append(machine["main"](tvm.runtime.tensor(random(4, 64), device)).numpy().tobytes())
+            del machine
+        self.assertEqual(found, found[:1] * 3)
+        self.assertEqual([(s.scope, s.device, s.size) for s in report[0].storages],
+                         [("global", 0, 1024), ("global.vtcm", 1, 2048)])
 
     def test_invalid_memories_are_refused(self):
         with self.assertRaisesRegex(ValueError, "texture"):
@@ -503,6 +544,15 @@ class Lifetimes(Case):
         oracle, found, expected = self.run_with(lambda begin, end: (begin, begin + 1))
         self.assertNotEqual(oracle.errors, [])
         self.assertNotEqual(found, expected)
+
+    def test_allot_detects_wrong_lifetimes_at_run_time(self):
+        right = plan_memory.Lifetimes.lives
+        wrong = lambda *given: [(begin, begin + 1) for begin, _ in right(*given)]  # noqa: E731
+        with mock.patch.object(plan_memory.Lifetimes, "lives", wrong):
+            with mock.patch.object(plan_memory.FunctionPlan, "kills", lambda plan: {}):
+                executable, _ = compile_with(chain(), mode="library")
+        with self.assertRaisesRegex(ValueError, "allot.alloc_tensor: .* overlap"):
+            outputs(executable, [random(4, 16)])
 
     def test_lifetimes_that_end_one_operator_early_are_detected(self):
         """The result of an element-wise operator may then have the bytes of its argument, which leaves it correct."""
@@ -610,9 +660,16 @@ class Pipeline(Case):
         self.assertEqual(done.stdout, expected.tobytes().hex())
 
     def test_a_missing_planner_is_named(self):
-        with mock.patch.object(tvm_ffi, "get_global_func", return_value=None):
-            with self.assertRaisesRegex(RuntimeError, "call load_planner"):
-                plan_memory.planner()
+        with self.assertRaisesRegex(FileNotFoundError, "nowhere.so does not exist; build it with bindings/tvm/run"):
+            plan_memory.load_planner("nowhere.so")
+
+    def test_the_modes(self):
+        """Library mode asks allot for every planned tensor, unless a branch or a tuple keeps dead tensors."""
+        for module, calls in (chain(), True), (Branches, False):
+            executable, _ = compile_with(module, mode="library")
+            self.assertEqual("allot.alloc_tensor" in executable.as_text(), calls)
+            executable, _ = compile_with(module)
+            self.assertNotIn("allot.", executable.as_text())
 
 
 if __name__ == "__main__":
