@@ -14,12 +14,12 @@
 
 namespace peers {
 
-struct detail::greedy_answer {
+struct greedy_answer {
     std::uint64_t height = 0;
     std::uint64_t spilled = 0;  // bytes of the buffers that are not placed
 };
 
-inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of,
+inline greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of,
                                             std::uint64_t capacity = ~std::uint64_t{0}) {
     std::vector<std::size_t> order(of.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -29,7 +29,7 @@ inline detail::greedy_answer greedy_by_size(const std::vector<allot::plan_buffer
         allot::lifetime live;
     };
     std::vector<placed> all;  // from the lowest up
-    detail::greedy_answer made;
+    greedy_answer made;
     for (const std::size_t i : order) {
         std::uint64_t above = 0, best = 0, smallest = ~std::uint64_t{0};
         for (const placed& other : all) {
