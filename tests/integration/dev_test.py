@@ -26,6 +26,7 @@ class Dev(unittest.TestCase):
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
+        self.script("bindings/tvm/run", ECHO)
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
@@ -76,6 +77,8 @@ class Dev(unittest.TestCase):
             (["docs", "--nonsense"], "./dev docs accepts --check or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),
+            (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
+            (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.dev(*arguments, exits_with=2)
@@ -154,6 +157,12 @@ class Dev(unittest.TestCase):
         self.script("docs/site/build.py", ECHO)
         self.assertEqual(self.dev("docs").stdout, "build.py build/site\n")
         self.assertEqual(self.dev("docs", "--check").stdout, "build.py build/site --check\n")
+
+    def test_programs_inside_tvm_are_chosen_by_name(self):
+        for name in ("bindings/tvm/programs/offsets.py", "tests/integration/tvm/storage_test.py"):
+            self.script(name, "")
+        self.assertEqual(self.dev("tvm").stdout, "run\n")
+        self.assertEqual(self.dev("tvm", "offsets", "storage_test").stdout, "run offsets storage_test\n")
 
     def test_a_failed_build_is_shown(self):
         done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")

@@ -188,3 +188,93 @@ TEST_CASE("tvm adapter: threads enter one at a time") {
     CHECK(meetings == 0);
     CHECK(memory.UsedMemory() == 0);
 }
+
+namespace {
+
+/// A memory of images: shapes end with four channels.
+struct picky : allot_tvm::memory_over<arena> {
+    using allot_tvm::memory_over<arena>::memory_over;
+    [[nodiscard]] allot::tensor_error check_view(const allot::shape& of, allot::dtype) const noexcept override {
+        return {of[of.rank() - 1] == 4 ? allot::tensor_refusal::none : allot::tensor_refusal::bad_texture};
+    }
+};
+
+/// An adapter of 4 KiB with the scopes global.vtcm and global.texture of 8 KiB each.
+struct scoped {
+    picky vtcm{128, allot::host::heap{}, 8_KiB}, texture{64, allot::host::heap{}, 8_KiB};
+    one_region memory{kPooled, allot::host::heap{}, 4_KiB};
+
+    scoped() {
+        memory.serve_scopes([this](DLDevice device, const std::string& scope) -> allot_tvm::memory& {
+            CHECK(device.device_id == cpu.device_id);
+            if (scope == "global.vtcm") return vtcm;
+            if (scope == "global.texture") return texture;
+            throw tvm::ffi::Error{"ValueError", "no scope " + scope, ""};
+        });
+    }
+};
+
+std::string refusal_in(Allocator& from, tvm::ffi::Shape of, const std::string& scope) {
+    try {
+        from.Alloc(cpu, of, float32, scope);
+    } catch (const tvm::ffi::Error& error) {
+        return error.kind() + ": " + error.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("tvm adapter: each scope has its memory, and a buffer returns there") {
+    scoped all;
+    Allocator& memory = all.memory;
+    const tvm::ffi::Shape shape{{4, 64}};
+    const Buffer near = memory.Alloc(cpu, shape, float32, "global.vtcm");
+    const Buffer image = memory.Alloc(cpu, shape, float32, "global.texture");
+    const Buffer plain = memory.Alloc(cpu, shape, float32, ""), named = memory.Alloc(cpu, shape, float32, "global");
+    CHECK(near.size == 1024);
+    CHECK(allot::raw_pointer::position(near.data) % 128 == 0);
+    CHECK(near.device.device_id == cpu.device_id);
+    CHECK(all.vtcm.served().live == 1024);
+    CHECK(all.texture.served().live == 1024);
+    CHECK(memory.UsedMemory() == 4 * 1024);
+    for (const Buffer& each : {near, image, plain, named}) memory.Free(each);
+    CHECK(all.vtcm.served().live == 0);
+    CHECK(all.vtcm.served().most == 1024);
+    CHECK(all.texture.served().live == 0);
+    CHECK(memory.UsedMemory() == 0);
+}
+
+TEST_CASE("tvm adapter: a refusal in a scope names it and changes nothing") {
+    scoped all;
+    CHECK(refusal_in(all.memory, {{64, 64}}, "global.vtcm")
+              .starts_with("MemoryError: allot: no buffer of shape (64, 64) in global.vtcm: fewer bytes are free than "
+                           "were asked for; the largest hole has "));
+    CHECK(refusal_in(all.memory, {{-1}}, "global.vtcm") ==
+          "ValueError: allot: no buffer of shape (-1,) in global.vtcm: the shape has a negative dimension, or more "
+          "dimensions than max_rank");
+    CHECK(refusal_in(all.memory, {{1}}, "global.vtcm2") == "ValueError: no scope global.vtcm2");
+    one_region alone{kPooled, allot::host::heap{}, 4_KiB};
+    CHECK(refusal_in(alone, {{1}}, "global.vtcm") ==
+          "ValueError: allot: this adapter has only the scope global; it has no global.vtcm");
+    CHECK(all.memory.UsedMemory() == 0);
+    CHECK(all.vtcm.served().requests == 0);
+}
+
+TEST_CASE("tvm adapter: a view starts at its buffer, fits it, and suits its memory") {
+    scoped all;
+    Allocator& memory = all.memory;
+    const Buffer buffer = memory.Alloc(cpu, {{4, 64}}, float32, "global.texture");
+    CHECK(memory.CreateView(buffer, {{16, 4, 4}}, float32, "global.texture") == buffer.data);
+    for (const auto& [shape, reason] : {std::pair<tvm::ffi::Shape, std::string>{{{65, 4}}, "the bytes extend beyond"},
+                                        {{{4, 64}}, "a texture needs at least three axes"}}) {
+        std::string text;
+        try {
+            memory.CreateView(buffer, shape, float32, "global.texture");
+        } catch (const tvm::ffi::Error& error) {
+            text = error.what();
+        }
+        CHECK(text.find("in a storage of 1024 bytes in global.texture: " + reason) != std::string::npos);
+    }
+    memory.Free(buffer);
+}
