@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -210,10 +211,12 @@ struct tensor_bytes {
 };
 
 [[noreturn]] void refuse(std::int64_t offset, const ffi::Shape& shape, std::size_t size, const std::string& reason) {
-    std::string text = "allot: no tensor of shape (";
-    for (const std::int64_t extent : shape) text += std::to_string(extent) + ", ";
-    text += ") at offset " + std::to_string(offset) + " of a storage of " + std::to_string(size) + " bytes: " + reason;
-    throw ffi::Error{"ValueError", text, ""};
+    std::string extents;
+    for (const std::int64_t extent : shape) extents += (extents.empty() ? "" : ", ") + std::to_string(extent);
+    throw ffi::Error{"ValueError",
+                     "allot: no tensor of shape (" + extents + ") at offset " + std::to_string(offset) +
+                         " of a storage of " + std::to_string(size) + " bytes: " + reason,
+                     ""};
 }
 
 /// Allocates a tensor at a byte offset of a storage, for kernels whose buffers have the offset factor `factor`.
@@ -230,6 +233,8 @@ Tensor alloc_tensor(const storage_ref& from, std::int64_t offset, const ffi::Sha
         if (!passed)
             refuse(offset, shape, storage.size(),
                    std::string{passed.error().what()} + "; the factor is " + std::to_string(factor));
+        if (passed->elements + made->size() > std::size_t{std::numeric_limits<std::int32_t>::max()})
+            refuse(offset, shape, storage.size(), "the elements end after 2^31 - 1, the last index of a kernel of TVM");
         return ffi::Tensor::FromNDAlloc(tensor_bytes<Memory>{*std::move(made)}, shape, type, from->device);
     };
     return std::visit(make, from->bytes);

@@ -1,6 +1,7 @@
 """Tests of OpenCL inside TVM's wheel. Run by bindings/tvm/run with the Python of build/tvm."""
 
 import gc
+import os
 import pathlib
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from allot_tvm import opencl  # noqa: E402
 sys.path.insert(0, str(ROOT / "bindings/tvm/programs"))
 import opencl as program  # noqa: E402
 
+os.environ.setdefault("POCL_DEVICES", "pthread basic")  # PoCL then has two devices
 DEVICE = program.loaded()
 
 
@@ -92,6 +94,18 @@ class OpenCL(unittest.TestCase):
         self.assertEqual(opencl.tensor(storage, 3072, (4, 64), "float32").shape, (4, 64))
         self.assertEqual(opencl.factor_of("float64"), 8)
         self.assertEqual(opencl.tensor(storage, 64, (4,), "float64").shape, (4,))
+
+    def test_offsets_that_an_int_cannot_have_are_refused(self):
+        try:
+            storage = opencl.storage(DEVICE, 3 << 30)  # PoCL touches no byte of it
+        except MemoryError as error:
+            self.skipTest(f"skipped: {error}")
+        with self.assertRaisesRegex(ValueError, "end after 2\\^31 - 1"):
+            opencl.tensor(storage, (2 << 30) - 64, (64,), "uint8")
+        self.assertEqual(opencl.tensor(storage, (2 << 30) - 128, (64,), "uint8").shape, (64,))
+        wide = opencl.tensor(storage, 5 << 29, (64,), "float32")
+        wide.copyfrom(numbers(64))
+        self.assertTrue(np.array_equal(wide.numpy(), numbers(64)))
 
     def test_kernels_refuse_an_offset_that_is_no_multiple_of_their_factor(self):
         module, oracle = small_model()
@@ -184,6 +198,21 @@ class OpenCL(unittest.TestCase):
         freeing.join()
         gc.collect()
         opencl.use_arena(DEVICE)
+
+    def test_two_devices_have_memory_and_kernels_of_their_own(self):
+        other = tvm.device("opencl", 1)
+        if not other.exist:
+            self.skipTest("skipped: there is one OpenCL device")
+        module, oracle = small_model()
+        executable, x, on_first = compiled(module), numbers(5, 33), opencl.counts(DEVICE)
+        result = relax.VirtualMachine(executable, other)["main"](tvm.runtime.tensor(x, other))
+        self.assertTrue(np.array_equal(result.numpy(), oracle(x)))
+        self.assertEqual(opencl.counts(DEVICE)["arena"][0], on_first["arena"][0])
+        self.assertEqual(opencl.counts(other)["arena"][0], 1)
+        given = tvm.runtime.tensor(x, DEVICE)
+        self.assertTrue(np.array_equal(relax.VirtualMachine(executable, DEVICE)["main"](given).numpy(), oracle(x)))
+        with self.assertRaisesRegex(ValueError, "between two OpenCL devices"):
+            result.copyto(tvm.runtime.empty(result.shape, "float32", DEVICE))
 
     def test_other_scopes_are_refused(self):
         with self.assertRaisesRegex(Exception, "memory scope: global.texture"):
