@@ -2,7 +2,7 @@
 // run-time library for it. Loading this library with ctypes.CDLL in Python, after `import tvm`, registers the functions
 // that TVM looks up by name:
 //
-//     device_api.opencl                   the device: separate buffers, copies with offsets, the queue
+//     device_api.opencl                   the device: separate buffers, images for the texture scopes, copies, the queue
 //     ffi.Module.create.opencl            kernels, from the source that TVM generates
 //     ffi.Module.load_from_bytes.opencl   the same kernels, from an exported library
 //     allot.opencl.alloc_storage          a storage in an arena of buffers; takes what vm.builtin.alloc_storage takes
@@ -21,6 +21,7 @@
 
 #include <allot/allot.hpp>
 #include <allot/opencl.hpp>
+#include <allot/tensor/dlpack.hpp>
 
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/map.h>
@@ -81,6 +82,47 @@ std::string why_not(std::size_t size, std::size_t align, const allot::diagnosis&
     return text;
 }
 
+/// Images for the texture scopes. TVM's kernels take image2d_array_t, so each image is an array of one.
+class images {
+public:
+    using region = allot::texture_region<cl_mem>;
+    using error = cl_int;
+
+    images(const cl::Context& context, const cl::Device& device, demo::tally& counts)
+        : context_{context}, limits_{context, device}, counts_{&counts} {}
+
+    [[nodiscard]] allot::opencl::cl_result<region> acquire(allot::texture_shape shape, allot::dtype type) noexcept {
+        using answer = allot::opencl::cl_result<region>;
+        if (const cl_int reason = limits_.check(shape, type); reason != CL_SUCCESS) return answer::failure(reason);
+        const cl_image_format format = *allot::opencl::image_format_of(type);
+        cl_image_desc wanted{};
+        wanted.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY;
+        wanted.image_width = shape.width;
+        wanted.image_height = shape.height;
+        wanted.image_array_size = 1;
+        cl_int status = CL_SUCCESS;
+        const cl_mem made = ::clCreateImage(context_(), CL_MEM_READ_WRITE, &format, &wanted, nullptr, &status);
+        if (status != CL_SUCCESS) return answer::failure(status);
+        ++counts_->acquisitions;
+        counts_->held += bytes_of(shape, type);
+        counts_->most = std::max(counts_->most, counts_->held);
+        return region{made, shape, type};
+    }
+    void release(region held) noexcept {
+        counts_->held -= bytes_of(held.shape, held.dtype);
+        ::clReleaseMemObject(held.handle);
+    }
+
+private:
+    static std::size_t bytes_of(allot::texture_shape shape, allot::dtype type) noexcept {
+        return allot::texture_bytes(shape, type)->total;
+    }
+
+    cl::Context context_;
+    allot::opencl::image limits_;
+    demo::tally* counts_;
+};
+
 /// One OpenCL device: its context, its queue, the memory, and the counts of clCreateBuffer.
 struct machine {
     explicit machine(cl::Device of)
@@ -90,17 +132,20 @@ struct machine {
           way{queue},
           alone{buffers{{context, device}, alone_counts}},
           workspaces{allot::cached{buffers{{context, device}, workspace_counts}}},
+          pictures{context, device, image_counts},
           memory{std::in_place_type<growing>, buffers{{context, device}, arena_counts}} {}
 
     cl::Device device;
     cl::Context context;
     cl::CommandQueue queue;
     allot::opencl::queue_copy way;
-    demo::tally alone_counts, workspace_counts, arena_counts;
+    demo::tally alone_counts, workspace_counts, arena_counts, image_counts;
     separate alone;
     reused workspaces;
+    images pictures;
     std::unordered_map<void*, allot::block_of<separate>> held;  // by cl_mem, the data of a tensor
     std::unordered_map<void*, allot::block_of<reused>> worked_in;
+    std::unordered_map<void*, allot::texture<images>> textures;
     std::variant<growing, one_region> memory;
     int storages = 0;  // live storages in `memory`
 };
@@ -280,9 +325,21 @@ public:
         machine& there = machine_of(device);
         return take(there.alone, there.held, {std::max<std::size_t>(size, 1), align});
     }
-    using DeviceAPI::AllocDataSpace;  // the overload for shapes calls the one above, and refuses other scopes
+    /// Creates an image for the texture scopes. For the scope "global" it calls the function above.
+    void* AllocDataSpace(DLDevice device, int rank, const std::int64_t* extents, DLDataType type,
+                         ffi::Optional<ffi::String> scope) override {
+        const std::string name = scope.has_value() ? std::string{*scope} : std::string{};
+        machine& there = machine_of(device);
+        const allot::shape shape{std::span{extents, static_cast<std::size_t>(rank)}};
+        if (name == allot::scope::texture::name) return take_image<allot::scope::texture>(there, shape, type);
+        if (name == allot::scope::texture_weight::name)
+            return take_image<allot::scope::texture_weight>(there, shape, type);
+        if (name == allot::scope::texture_nhwc::name) return take_image<allot::scope::texture_nhwc>(there, shape, type);
+        return DeviceAPI::AllocDataSpace(device, rank, extents, type, scope);
+    }
     void FreeDataSpace(DLDevice device, void* data) override {
         machine& there = machine_of(device);
+        if (const std::lock_guard lock{mutex}; there.textures.erase(data) != 0) return;
         give_back(there.alone, there.held, data);
     }
 
@@ -299,6 +356,23 @@ public:
     }
 
     void StreamSync(DLDevice device, TVMStreamHandle) override { check(machine_of(device).queue.finish(), "clFinish"); }
+
+    void CopyDataFromTo(DLTensor* from, DLTensor* to, TVMStreamHandle stream) override {
+        const bool reads = image_at(from) != nullptr;
+        if (!reads && image_at(to) == nullptr) return DeviceAPI::CopyDataFromTo(from, to, stream);
+        DLTensor* const other = reads ? to : from;
+        machine& there = machine_of(reads ? from->device : to->device);
+        const auto copy = [&]<class Memory>() {
+            DLManagedTensor borrowed{*other, nullptr, nullptr};  // a tensor of allot over bytes that stay TVM's
+            const auto bytes = allot::from_dlpack<Memory>(allot::dlpack_pointer_unversioned{&borrowed});
+            if (!bytes) TVM_FFI_THROW(ValueError) << "allot: no copy of an image: " << bytes.error().what();
+            const auto made = reads ? allot::copy_tensor(*image_at(from), *bytes, there.way)
+                                    : allot::copy_tensor(*bytes, *image_at(to), there.way);
+            if (!made) TVM_FFI_THROW(ValueError) << "allot: no copy of an image: " << made.error().what();
+        };
+        if (other->device.device_type == kDLCPU) copy.template operator()<allot::host::heap>();
+        else copy.template operator()<allot::opencl::buffer>();
+    }
 
 protected:
     void CopyDataFromTo(const void* from, std::size_t from_offset, void* to, std::size_t to_offset, std::size_t size,
@@ -324,6 +398,30 @@ protected:
     }
 
 private:
+    static const allot::texture<images>* image_at(const DLTensor* tensor) {
+        if (tensor->device.device_type != kDLOpenCL) return nullptr;
+        machine& there = machine_of(tensor->device);
+        const std::lock_guard lock{mutex};
+        const auto found = there.textures.find(tensor->data);
+        return found == there.textures.end() ? nullptr : &found->second;
+    }
+    template <class Scope>
+    static void* take_image(machine& there, const allot::shape& shape, DLDataType type) {
+        const std::lock_guard lock{mutex};
+        const allot::dtype element{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
+        auto made = allot::alloc_texture<Scope>(there.pictures, shape, element);
+        if (!made) {
+            const allot::tensor_error error = made.error();
+            const bool refused = error.reason == allot::tensor_refusal::no_memory;
+            throw ffi::Error{refused ? "MemoryError" : "ValueError",
+                             "allot: no image in the scope " + std::string{Scope::name} + ": " + error.what() +
+                                 (refused ? "; OpenCL's error is " + std::to_string(error.memory.device_error) : ""),
+                             ""};
+        }
+        void* const data = made->data();
+        there.textures.emplace(data, *std::move(made));
+        return data;
+    }
     template <class Memory>
     static void* take(Memory& memory, std::unordered_map<void*, allot::block_of<Memory>>& into, allot::layout wanted) {
         const std::lock_guard lock{mutex};
@@ -450,13 +548,14 @@ void use_arena(DLDevice on, std::int64_t size) {
     else there.memory.emplace<one_region>(std::move(from), static_cast<std::size_t>(size));
 }
 
-/// Returns the calls of clCreateBuffer, the bytes held, and the most bytes held since the last call, of each memory.
+/// Returns the calls of clCreateBuffer or clCreateImage, the bytes held, and the most bytes held since the last call, of
+/// each memory.
 ffi::Shape counts(DLDevice of) {
     machine& there = machine_of(of);
     const std::lock_guard lock{mutex};
     const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
     std::vector<std::int64_t> all;
-    for (demo::tally* each : {&there.alone_counts, &there.workspace_counts, &there.arena_counts}) {
+    for (demo::tally* each : {&there.alone_counts, &there.workspace_counts, &there.arena_counts, &there.image_counts}) {
         all.insert(all.end(), {number(each->acquisitions), number(each->held), number(each->most)});
         each->most = each->held;
     }

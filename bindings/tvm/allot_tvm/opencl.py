@@ -65,13 +65,15 @@ def contract(allowed):
 
 
 def counts(device):
-    """Returns {"alone" | "workspace" | "arena": (calls of clCreateBuffer, bytes held, most bytes since the last call)}.
+    """Returns {"alone" | "workspace" | "arena" | "images": (calls, bytes held, most bytes since the last call)}.
 
     "alone" counts the buffers that TVM requests from the device, for one tensor or one storage each. "workspace" counts
-    the memory that kernels use while they run. "arena" counts the regions of the arena.
+    the memory that kernels use while they run. "arena" counts the regions of the arena. These are calls of
+    clCreateBuffer. "images" counts the calls of clCreateImage, for tensors in the texture scopes.
     """
     numbers = list(_function("counts")(device))
-    return {name: tuple(numbers[i:i + 3]) for name, i in (("alone", 0), ("workspace", 3), ("arena", 6))}
+    names = ("alone", "workspace", "arena", "images")
+    return {name: tuple(numbers[3 * i:3 * i + 3]) for i, name in enumerate(names)}
 
 
 def storage(device, size):
@@ -89,10 +91,16 @@ def factor_of(dtype):
     return max(1, ALIGNMENT * 8 // (tvm.DataType(dtype).bits * tvm.DataType(dtype).lanes))
 
 
+def _may_begin_anywhere(parameter):
+    """Returns whether a parameter is a buffer without an offset of its own. An image has no offset."""
+    return (tirx.buffer.is_buffer_var(parameter) and isinstance(parameter.ty.elem_offset, tirx.IntImm)
+            and not parameter.ty.storage_scope.startswith("global.texture"))
+
+
 def _with_offsets(function):
     replaced = {}
     for parameter in function.params:
-        if tirx.buffer.is_buffer_var(parameter) and isinstance(parameter.ty.elem_offset, tirx.IntImm):
+        if _may_begin_anywhere(parameter):
             of = parameter.ty
             replaced[parameter] = tirx.decl_buffer(
                 of.shape, of.dtype, parameter.name, strides=of.strides, scope=of.storage_scope,

@@ -11,6 +11,10 @@ import unittest
 import numpy as np
 import tvm
 from tvm import relax
+from tvm.s_tir.backend.adreno import pipeline as adreno
+from tvm.script import ir as I
+from tvm.script import tirx as T
+from tvm.tirx import compilation_pipeline
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "bindings/tvm"))
@@ -23,12 +27,25 @@ os.environ.setdefault("POCL_DEVICES", "pthread basic")  # PoCL then has two devi
 DEVICE = program.loaded()
 
 
+@I.ir_module
+class Doubled:
+    @T.prim_func(s_tir=True)
+    def doubled(from_: T.Buffer((8, 16, 4), "float32", scope="global.texture"), onto: T.Buffer((8, 16, 4), "float32")):
+        T.func_attr({"tirx.is_scheduled": True})
+        for i in T.thread_binding(8, thread="blockIdx.x"):
+            for j in T.thread_binding(16, thread="threadIdx.x"):
+                for k in range(4):
+                    with T.sblock("doubled"):
+                        vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                        onto[vi, vj, vk] = from_[vi, vj, vk] * T.float32(2)
+
+
 def numbers(*shape, dtype="float32", seed=1):
     return (np.random.default_rng(seed).standard_normal(shape) * 100).astype(dtype)
 
 
 def calls(function):
-    """Returns the calls of clCreateBuffer during a function: for tensors, for workspaces, for the arena."""
+    """Returns the calls during a function: of clCreateBuffer for tensors, workspaces and the arena; of clCreateImage."""
     before = opencl.counts(DEVICE)
     function()
     return tuple(after[0] - earlier[0] for after, earlier in zip(opencl.counts(DEVICE).values(), before.values()))
@@ -124,7 +141,7 @@ class OpenCL(unittest.TestCase):
             machine["main"](opencl.tensor(opencl.storage(DEVICE, 4096), 1024, (5, 33), "float32"))
 
     def test_program_of_the_proposal_needs_one_buffer(self):
-        self.assertEqual(program.run_proposal(DEVICE), [0, 0, 1])
+        self.assertEqual(program.run_proposal(DEVICE), [0, 1])
 
     def test_planned_storage_equals_separate_buffers(self):
         module, oracle = small_model()
@@ -136,7 +153,7 @@ class OpenCL(unittest.TestCase):
             made.append(calls(lambda: results.append(machine["main"](given).numpy())))
         for result in results:
             self.assertTrue(np.array_equal(result, oracle(x)))
-        self.assertEqual(made, [(5, 0, 0), (3, 0, 0), (0, 0, 1)])
+        self.assertEqual(made, [(5, 0, 0, 0), (3, 0, 0, 0), (0, 0, 1, 0)])
         self.assertEqual([len(report[0].tensors), len(report[0].left), len(report[0].storages)], [4, 1, 1])
         self.assertTrue(any(tensor.offset for tensor in report[0].tensors))
 
@@ -214,9 +231,50 @@ class OpenCL(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "between two OpenCL devices"):
             result.copyto(tvm.runtime.empty(result.shape, "float32", DEVICE))
 
-    def test_other_scopes_are_refused(self):
-        with self.assertRaisesRegex(Exception, "memory scope: global.texture"):
-            tvm.runtime.empty((4, 4, 4), "float32", DEVICE, mem_scope="global.texture")
+    def test_texture_scopes_have_images(self):
+        before = opencl.counts(DEVICE)["images"]
+        storage = opencl.storage(DEVICE, 8192)
+        for scope, shape in (("global.texture", (2, 4, 16, 4)), ("global.texture-weight", (8, 2, 8, 4)),
+                             ("global.texture-nhwc", (2, 4, 16, 4))):
+            for dtype in ("float32", "float16", "int8"):
+                image = tvm.runtime.empty(shape, dtype, DEVICE, mem_scope=scope)
+                value, onto = numbers(*shape, dtype=dtype), opencl.tensor(storage, 4096, shape, dtype)
+                image.copyfrom(value)
+                self.assertTrue(np.array_equal(image.numpy(), value))
+                image.copyto(onto)
+                self.assertTrue(np.array_equal(onto.numpy(), value))
+                onto.copyfrom(numbers(*shape, dtype=dtype, seed=5))
+                onto.copyto(image)
+                self.assertTrue(np.array_equal(image.numpy(), numbers(*shape, dtype=dtype, seed=5)))
+        del image
+        gc.collect()
+        after = opencl.counts(DEVICE)["images"]
+        self.assertEqual((after[0] - before[0], after[1]), (9, 0))
+
+    def test_texture_refusals_have_the_reason(self):
+        for shape, dtype, scope, kind, reason in (
+                ((4, 4, 3), "float32", "global.texture", ValueError, "three axes, the last with four channels"),
+                ((4, 4), "float32", "global.texture", ValueError, "three axes, the last with four channels"),
+                ((4, 4, 4), "float64", "global.texture", MemoryError, "OpenCL's error is -10"),
+                ((1, 1 << 20, 4), "float32", "global.texture", MemoryError, "OpenCL's error is -40"),
+                ((4, 4, 4), "float32", "global.vtcm", Exception, "memory scope: global.vtcm")):
+            with self.assertRaisesRegex(kind, reason):
+                tvm.runtime.empty(shape, dtype, DEVICE, mem_scope=scope)
+
+    def test_kernel_reads_an_image_and_writes_at_an_offset(self):
+        compilation_pipeline.register_tir_pipeline("allot_adreno", lambda: (
+            adreno.default_tir_pipeline(), compilation_pipeline.finalize_host_passes,
+            compilation_pipeline.finalize_device_passes))
+        target = tvm.target.Target("qcom/adreno-opencl-texture", host="llvm")
+        kernels = tvm.tirx.build(opencl.offset_arguments()(Doubled), target=target, pipeline="allot_adreno")
+        source = kernels.imports[0].inspect_source()
+        self.assertRegex(source, "doubled_kernel.*image2d_array_t from_.*float.* onto_ptr, int onto_offset")
+        value = numbers(8, 16, 4)
+        image = tvm.runtime.empty(value.shape, "float32", DEVICE, mem_scope="global.texture")
+        image.copyfrom(value)
+        result = opencl.tensor(opencl.storage(DEVICE, 8192), 1024, value.shape, "float32")
+        kernels["doubled"](image, result)
+        self.assertTrue(np.array_equal(result.numpy(), value + value))
 
     def test_exported_program_runs(self):
         module, oracle = small_model()
