@@ -7,11 +7,12 @@
 
     Relax function ──► lifetimes ──► allot.plan_memory ──► one storage for each memory, one offset for each tensor
 
-The planner is a small shared library that runs at compile time. In the mode "wheel" the compiled program contains only
-instructions of TVM, so it runs where only TVM's wheel is. In the mode "library" it calls allot.alloc_storage and
-allot.alloc_tensor, which check at run time that no two live tensors share a byte. Functions with branches, and those
-that keep a dead tensor in a tuple, contain the instructions of the mode "wheel" in both modes, because TVM kills their
-tensors late or not at all.
+The planner is a small shared library that runs at compile time. plans.py also reads plans from a file.
+
+In the mode "wheel" the compiled program contains only instructions of TVM, so it runs where only TVM's wheel is. In the
+mode "library" it calls allot.alloc_storage and allot.alloc_tensor, which check at run time that no two live tensors
+share a byte. Functions with branches, and those that keep a dead tensor in a tuple, contain the instructions of the
+mode "wheel" in both modes, because TVM kills their tensors late or not at all.
 
 A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
@@ -19,11 +20,8 @@ whose sizes are multiples of the same expression, in units of this expression. T
 and other symbolic tensors stay with the run-time allocator, as do those that an unknown operator receives.
 """
 
-import ctypes
-import os
 from collections import namedtuple
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import tvm
 import tvm_ffi
@@ -32,9 +30,7 @@ from tvm.ir import GlobalVar, Op, Range
 from tvm.relax import transform
 from tvm.relax.op.vm import kill_object
 
-from . import _check_versions, alloc_storage, alloc_tensor
-
-LIBRARY = Path(__file__).resolve().parents[3] / "build" / "tvm" / "liballot_planner.so"
+from . import alloc_storage, alloc_tensor, plans
 
 ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
 EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
@@ -108,24 +104,6 @@ class Report:
     status: str
 
 
-def load_planner(library=None):
-    """Loads the planner. `library` is a path; the default is $ALLOT_TVM_PLANNER, or the one that `run` builds.
-
-    The pass loads the default by itself.
-    """
-    _check_versions()
-    path = Path(library or os.environ.get("ALLOT_TVM_PLANNER", LIBRARY))
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; build it with bindings/tvm/run.")
-    ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
-
-
-def planner():
-    if tvm_ffi.get_global_func("allot.plan_memory", allow_missing=True) is None:
-        load_planner()
-    return tvm_ffi.get_global_func("allot.plan_memory")
-
-
 class Lifetimes:
     """Finds the tensors that a function allocates, and the steps at which each is used.
 
@@ -196,10 +174,8 @@ class Lifetimes:
                 return self.allocated(var, call)
             if name in ALIASING:
                 return self.value(arguments[0])
-            if name != "relax.vm.call_tir_dyn":
-                self.escape([self.value(argument) for argument in arguments])
-                return NOTHING
-            arguments = arguments[1:]
+            self.escape([self.value(argument) for argument in arguments])
+            return NOTHING
         given = [self.value(argument) for argument in arguments]
         self.use(given)
         if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
@@ -318,12 +294,12 @@ def aligned(size):
 class FunctionPlan:
     """Plans one function: gives each tensor a storage and an offset."""
 
-    def __init__(self, module, function, name, memories, effort):
+    def __init__(self, module, function, name, memories, effort, plan):
         self.lifetimes = Lifetimes(module, function)
         tensors = list(self.lifetimes.tensors.values())
         sizes = Sizes(function)
         planned = [tensor for tensor in tensors if sizes.set_size(tensor)]
-        self.memories, self.effort, self.name = memories, effort, name
+        self.memories, self.effort, self.plan, self.name = memories, effort, plan, name
         self.storages, self.bound, self.status = [], 0, "optimal"
         for device in sorted({tensor.device for tensor in planned if tensor.factor is None}):
             self.plan_static([t for t in planned if t.device == device and t.factor is None], device)
@@ -403,7 +379,7 @@ class FunctionPlan:
         rows = [(-1 if memory.capacity is None else memory.capacity, ALIGNMENT, cost)
                 for cost, memory in enumerate(memories)]
         try:
-            status, memory, offset, peak, bound, _ = planner()(buffers, rows, self.effort)
+            status, memory, offset, peak, bound, _ = self.plan(buffers, rows, self.effort)
         except (MemoryError, ValueError) as error:
             names = ", ".join(memory.scope for memory in memories)
             raise type(error)(f"{str(error).splitlines()[0]} (function {self.name}, memories {names})") from None
@@ -501,11 +477,13 @@ def emitter(mode, plan):
     return Wheel() if kills is None else Library(kills)
 
 
-def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pass, named as TVM's passes are
-    """Returns the pass. `memories` is a list of Memory in the order of preference. None is one memory for each scope.
+def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan):
+    """Returns the pass, whose name is like that of TVM's passes.
 
-    `report` is a list to which the pass appends one Report for each function. Raises MemoryError with the planner's
-    reason if the tensors do not fit.
+    `memories` is a list of Memory in the order of preference. None is one memory without a limit for each scope.
+
+    `report` is a list to which the pass appends one Report for each function. `plan` is a planner of plans.py. Raises
+    MemoryError with the planner's reason if the tensors do not fit.
     """
     memories = list(memories or [])
     if mode not in ("wheel", "library"):
@@ -513,23 +491,22 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None):  # a pa
 
     @tvm.transform.module_pass(opt_level=0, name="AllotPlanMemory")
     def run(module, _):
-        for name in list(module.functions):
-            function = module[name]
+        planned = module.clone()
+        for name, function in module.functions_items():
             if isinstance(function, relax.Function):
-                plan = FunctionPlan(module, function, name.name_hint, memories, effort)
+                found = FunctionPlan(module, function, name.name_hint, memories, effort, plan)
                 if report is not None:
-                    report.append(plan.report())
-                if plan.tensors:
-                    rewriter = Rewriter(module, plan, emitter(mode, plan))
-                    module[name] = rewriter.visit_expr(function)
-        return module
+                    report.append(found.report())
+                if found.tensors:
+                    planned[name] = Rewriter(module, found, emitter(mode, found)).visit_expr(function)
+        return planned
 
     return run
 
 
-def pipeline(memories=None, mode="wheel", effort=EFFORT, report=None):
+def pipeline(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan):
     """Returns TVM's default pipeline of passes for the CPU, with PlanMemory in the place of StaticPlanBlockMemory."""
-    return pipeline_with([PlanMemory(memories, mode, effort, report)])
+    return pipeline_with([PlanMemory(memories, mode, effort, report, plan)])
 
 
 def pipeline_with(planning):

@@ -4,6 +4,7 @@ Run by bindings/tvm/run, or with PYTHONPATH=bindings/tvm after it has built the 
 """
 
 import itertools
+import json
 import subprocess
 import sys
 import tempfile
@@ -20,9 +21,10 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 import allot_tvm
-from allot_tvm import plan_memory
+from allot_tvm import plan_memory, plans
 from allot_tvm.plan_memory import Memory, PlanMemory, pipeline, pipeline_with
 
+PROGRAMS = Path(allot_tvm.__file__).parents[1] / "programs"
 allot_tvm.load()
 
 
@@ -323,6 +325,26 @@ class ControlFlow(Case):
         for n in -1, 0.5, 2:
             self.check(Module, [random(4, 64), np.array(n, "float32")])
 
+    def test_tuples_of_branches(self):
+        @I.ir_module
+        class Module:
+            @R.function
+            def main(x: R.Tensor((4, 64), "float32"), choice: R.Tensor((), "bool")):
+                a = R.tanh(x)
+                if choice:
+                    b = R.exp(a)
+                    z = (b, a)
+                else:
+                    c = R.negative(a)
+                    d = R.exp(c)
+                    z = (c, d)
+                e = R.tanh(x)
+                f = R.add(z[0], e)
+                return R.multiply(f, z[1])
+
+        for choice in True, False:
+            self.check(Module, [random(4, 64), np.array(choice)])
+
     def test_calls_between_functions(self):
         @I.ir_module
         class Module:
@@ -442,6 +464,31 @@ class DynamicShapes(Case):
         self.assertEqual(len(report.tensors), 1)
         self.assertEqual(len(report.left), 4)
 
+    def test_casts_are_views(self):
+        @I.ir_module
+        class Module:
+            @R.function
+            def main(x: R.Tensor((4, 64), "float32")):
+                n = T.int64()
+                a = R.tanh(x)
+                b = R.match_cast(a, R.Tensor((n, 64), "float32"))
+                c = R.exp(x)
+                d = R.tanh(c)
+                e = R.add(b, b)
+                f = R.add(d, c)
+                return (R.tanh(e), R.tanh(f))
+
+        report = self.check(Module, [random(4, 64)])
+        cast = report.tensors[0]
+        self.assertGreater(cast.lives[0][1], report.tensors[2].step)
+
+    def test_symbolic_tensors_stay_out_of_limited_memories(self):
+        module = chain(tirx.Var("n", "int64"))
+        report = self.check(module, [random(3, 16)], [Memory("small", 4096, storage_scope="global")])
+        self.assertEqual(report.tensors, [])
+        report = self.check(module, [random(3, 16)], [Memory("small", 4096, storage_scope="global"), Memory()])
+        self.assertEqual([s.size for s in report.storages], [3 * 64])
+
     def test_two_symbolic_sizes_have_two_storages(self):
         n, m = tirx.Var("n", "int64"), tirx.Var("m", "int64")
         builder = relax.BlockBuilder()
@@ -460,7 +507,7 @@ class DynamicShapes(Case):
         self.assertEqual(sorted(str(s.factor) for s in report.storages),
                          ["(m * n * T.int64(4) + T.int64(63)) // T.int64(64)", "m", "n"])
 
-    def test_a_bounded_output_is_planned_as_tvm_plans_it(self):
+    def test_the_attribute_that_plans_outputs_changes_nothing(self):
         module = chain(tirx.Var("n", "int64"), bound=8)
         module["main"] = module["main"].with_attr("relax.memory_plan_dynamic_func_output", True)
         self.check(module, [random(3, 16)])
@@ -661,7 +708,36 @@ class Pipeline(Case):
 
     def test_a_missing_planner_is_named(self):
         with self.assertRaisesRegex(FileNotFoundError, "nowhere.so does not exist; build it with bindings/tvm/run"):
-            plan_memory.load_planner("nowhere.so")
+            plans.load_planner("nowhere.so")
+
+    def test_the_input_of_the_pass_is_unchanged(self):
+        module = tvm.transform.Sequential([
+            relax.transform.LegalizeOps(), relax.transform.ToNonDataflow(), relax.transform.CallTIRRewrite()])(chain())
+        before = module.script()
+        planned = PlanMemory()(module)
+        self.assertEqual(module.script(), before)
+        self.assertNotEqual(planned.script(), before)
+
+    def test_plans_from_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "plan.json")
+            arguments = [random(4, 16)]
+            first, _ = compile_with(chain(), plan=plans.recording(path))
+            again, _ = compile_with(chain(), plan=plans.recorded(path))
+            self.assertEqual(again.as_text(), first.as_text())
+            self.assertEqual(outputs(again, arguments)[0].tobytes(), outputs(first, arguments)[0].tobytes())
+            with self.assertRaisesRegex(ValueError, "plan.json has no plan for these 9 tensors: record it again"):
+                compile_with(chain(5), plan=plans.recorded(path))
+            kept = json.loads(path.read_text())
+            kept[0]["plan"][2] = [0] * 9
+            path.write_text(json.dumps(kept))
+            with self.assertRaisesRegex(ValueError, "buffers 0 and 1 live at the same time and share bytes"):
+                compile_with(chain(), plan=plans.recorded(path))
+
+    def test_the_plan_of_the_first_program_is_what_the_planner_returns(self):
+        for each in json.loads((PROGRAMS / "first_plan.json").read_text()):
+            found = plans.plan(each["buffers"], each["memories"], plan_memory.EFFORT)
+            self.assertEqual([list(e) if isinstance(e, tvm_ffi.Shape) else e for e in found], each["plan"])
 
     def test_the_modes(self):
         """Library mode asks allot for every planned tensor, unless a branch or a tuple keeps dead tensors."""
