@@ -139,7 +139,7 @@ std::string remedy_for(allot::tensor_refusal reason) {
         case no_host_memory: return "Free memory of the process.";
         case no_offsets: return "Choose a scope whose tensors have pointers, such as global or global.vtcm.";
         case read_only: return "Choose another target.";
-        case wrong_device: return "Copy the tensor to the CPU first.";
+        case wrong_device: return "Use storages and tensors of the CPU.";
         default: return "Make a compact copy of the tensor first.";  // strides and alignment of a tensor of others
     }
 }
@@ -180,31 +180,91 @@ storage_ref storage_in(const ffi::AnyView& given, const std::string& function) {
 
 // ── storages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Returns the device of an index of the virtual machine; -1 is the host, which is the last device.
-DLDevice device_of(const VirtualMachine& vm, std::int64_t index) {
+/// The memory of an allocator of TVM for a device without scopes of allot, such as OpenCL's or CUDA's. Where an address
+/// of the device is no pointer, each tensor of a storage is a buffer of its own.
+class memory_of_tvm final : public memory {
+public:
+    memory_of_tvm(tvm::runtime::Allocator& from, DLDevice device) : from_{&from}, device_{device} {}
+
+    using memory::allocate;
+    [[nodiscard]] void* allocate(allot::layout wanted) noexcept override {
+        try {
+            const std::lock_guard lock{mutex_};
+            const allot_tvm::Buffer fresh = from_->Alloc(device_, wanted.size, wanted.align, DLDataType{kDLUInt, 8, 1});
+            live_.emplace(fresh.data, fresh);
+            served_.add(wanted.size);
+            return fresh.data;
+        } catch (...) {
+            return nullptr;  // `diagnose` states that the device refused
+        }
+    }
+    void deallocate(void* address, std::size_t size) noexcept override {
+        const std::lock_guard lock{mutex_};
+        from_->Free(live_.extract(address).mapped());
+        served_.live -= size;
+    }
+    [[nodiscard]] allot::diagnosis diagnose(allot::layout) noexcept override {
+        return {allot::refusal::device_refused};
+    }
+    [[nodiscard]] allot_tvm::served served() const noexcept override {
+        const std::lock_guard lock{mutex_};
+        return served_;
+    }
+    [[nodiscard]] allot::offset_use offsets() const noexcept override {
+        return ffi::IsDirectAddressDevice(device_) ? allot::offset_use::arithmetic : allot::offset_use::none;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    tvm::runtime::Allocator* from_;
+    DLDevice device_;
+    std::map<void*, allot_tvm::Buffer> live_;
+    allot_tvm::served served_;
+};
+
+/// Returns the memory of an allocator of TVM. As the allocators, it is never destroyed.
+memory& memory_behind(tvm::runtime::Allocator& from, DLDevice device) {
+    static auto* const all = new std::map<tvm::runtime::Allocator*, memory_of_tvm>;
+    static std::mutex mutex;
+    const std::lock_guard lock{mutex};
+    return all->try_emplace(&from, from, device).first->second;
+}
+
+storage_ref make_storage(memory& from, DLDevice device, const ffi::Shape& of, DLDataType type,
+                         const std::string& scope) {
+    const allot::shape shape = shape_of(of);
+    const std::string asked =
+        "allot.alloc_storage: a storage of shape " + text_of(shape) + " and " + name_of(type) + " in " + scope;
+    const auto size = allot::byte_count(shape, dtype_of(type));
+    if (!size) refuse(size.error(), asked);
+    auto fresh = ffi::make_object<storage_object>(from, device, scope);
+    if (const auto why = fresh->allocate(*size); why.reason != allot::tensor_refusal::none) refuse(why, asked);
+    return storage_ref{std::move(fresh)};
+}
+
+storage_ref alloc_storage_on(DLDevice device, const ffi::Shape& of, DLDataType type, const std::string& scope) {
+    const std::string name = scope.empty() ? "global" : scope;
+    return make_storage(allot_tvm::memory_in(device, name), device, of, type, name);
+}
+
+/// Returns the index of a device of the virtual machine; -1 is the host, which is the last device.
+std::size_t index_in(const VirtualMachine& vm, std::int64_t index) {
     const auto count = static_cast<std::int64_t>(vm.devices.size());
     if (index < -1 || index >= count)
         throw ffi::Error{"ValueError",
                          "allot.alloc_storage is refused: device " + std::to_string(index) +
                              " does not exist. Choose one below " + std::to_string(count) + ", or -1 for the host.",
                          ""};
-    return vm.devices[static_cast<std::size_t>(index == -1 ? count - 1 : index)];
+    return static_cast<std::size_t>(index == -1 ? count - 1 : index);
 }
 
-storage_ref alloc_storage_on(DLDevice device, const ffi::Shape& of, DLDataType type, const std::string& scope) {
-    const std::string name = scope.empty() ? "global" : scope;
-    const allot::shape shape = shape_of(of);
-    const std::string asked =
-        "allot.alloc_storage: a storage of shape " + text_of(shape) + " and " + name_of(type) + " in " + name;
-    const auto size = allot::byte_count(shape, dtype_of(type));
-    if (!size) refuse(size.error(), asked);
-    auto fresh = ffi::make_object<storage_object>(allot_tvm::memory_in(device, name), device, name);
-    if (const auto why = fresh->allocate(*size); why.reason != allot::tensor_refusal::none) refuse(why, asked);
-    return storage_ref{std::move(fresh)};
-}
-
-storage_ref alloc_storage(void* vm, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) {
-    return alloc_storage_on(device_of(*static_cast<VirtualMachine*>(vm), index), of, type, scope);
+storage_ref alloc_storage(void* given, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) {
+    const auto& vm = *static_cast<VirtualMachine*>(given);
+    const std::size_t at = index_in(vm, index);
+    const DLDevice device = vm.devices[at];
+    if (device.device_type == kDLCPU || !allot_tvm::is_global(std::string{scope}))
+        return alloc_storage_on(device, of, type, scope);
+    return make_storage(memory_behind(*vm.allocators[at], device), device, of, type, "global");
 }
 
 // ── tensors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -311,6 +371,9 @@ Tensor alloc_discontiguous_tensor(ffi::AnyView given_table, std::int64_t table_o
     const auto* const in_table = std::get_if<storage_of<pointers>>(&table->bytes);
     const auto* const in_data = std::get_if<storage_of<pointers>>(&data->bytes);
     if (in_table == nullptr || in_data == nullptr) refuse({allot::tensor_refusal::no_offsets}, asked);
+    for (const storage_ref& each : {table, data}) {  // the host writes the table, and copies rows
+        if (each->device.device_type != kDLCPU) refuse({allot::tensor_refusal::wrong_device}, asked);
+    }
     const allot::row_offsets at{offsets.data(), offsets.size()};
     const auto fresh = allot::alloc_discontiguous_tensor(*in_table, table_offset, *in_data, at, shape, dtype_of(type));
     if (!fresh) {
@@ -340,9 +403,24 @@ auto with_tensor(const Tensor& of, const std::string& asked, Use&& use) {
     return use(*contiguous);
 }
 
+void count_copy(std::size_t size) {
+    ++copied_calls;
+    copied_bytes += static_cast<std::int64_t>(size);
+}
+
+/// Copies contiguous tensors with another device than the CPU by TVM's copy of that device.
+void copy_by_device(const Tensor& from, Tensor& to, const std::string& asked) {
+    const auto size = allot::byte_count(shape_of(from.shape()), dtype_of(from->dtype));
+    if (dtype_of(from->dtype) != dtype_of(to->dtype)) refuse({allot::tensor_refusal::dtype_mismatch}, asked);
+    if (shape_of(from.shape()) != shape_of(to.shape())) refuse({allot::tensor_refusal::shape_mismatch}, asked);
+    to.CopyFrom(from);
+    count_copy(*size);
+}
+
 void copy_tensor(Tensor from, Tensor to) {
     const auto text = [](const Tensor& each) { return text_of_tensor(shape_of(each.shape()), each->dtype); };
     const std::string asked = "allot.copy_tensor: a copy of " + text(from) + " to " + text(to);
+    if (from->device.device_type != kDLCPU || to->device.device_type != kDLCPU) return copy_by_device(from, to, asked);
     with_tensor(from, asked, [&](const auto& source) {
         with_tensor(to, asked, [&](const auto& target) {
             const auto done = allot::copy_tensor(source, target);
@@ -351,8 +429,7 @@ void copy_tensor(Tensor from, Tensor to) {
                     refuse(done.error(), asked, "Copy between tensors that share no bytes.");
                 refuse(done.error(), asked);
             }
-            ++copied_calls;
-            copied_bytes += static_cast<std::int64_t>(source.size_bytes());
+            count_copy(source.size_bytes());
         });
     });
 }
@@ -376,7 +453,8 @@ void replace_builtins() {
     replace("vm.builtin.alloc_storage", [](const ffi::Function& before) {
         return ffi::Function::FromTyped(
             [before](void* vm, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) -> ffi::Any {
-                if (device_of(*static_cast<VirtualMachine*>(vm), index).device_type == kDLCPU)
+                const auto& machine = *static_cast<VirtualMachine*>(vm);
+                if (machine.devices[index_in(machine, index)].device_type == kDLCPU)
                     return alloc_storage(vm, of, index, type, scope);
                 return before(vm, of, index, type, scope);
             });
