@@ -83,16 +83,16 @@ class OnOpenCl(unittest.TestCase):
         return arrays, [tvm.runtime.tensor(each, self.device) for each in arrays]
 
     def test_results_and_buffers(self):
-        for mode in "bytecode", "compiled":
+        # d has the buffer of a, which TVM's pool keeps. The second machine finds all three buffers in the pool.
+        for mode, buffers in ("bytecode", 3), ("compiled", 0):
             machine = self.machine_of(Program, mode)
             arrays, given = self.tensors(3)
             allot_tvm.reset_copy_counts()
-            before = opencl.counts(self.device)["alone"]
+            before = opencl.counts(self.device)["alone"][0]
             found = machine["main"](*given).numpy()
             self.assertTrue((found == arrays[0] + 2 * arrays[1]).all(), mode)
             self.assertEqual(allot_tvm.copy_counts(), (3, 3 * 1024))
-            after = opencl.counts(self.device)["alone"]
-            self.assertLessEqual(after[2] - before[1], 4 * 4096, "more buffers than the four tensors, in TVM's pages")
+            self.assertEqual(opencl.counts(self.device)["alone"][0] - before, buffers)
 
     def refusal_of(self, module):
         _, given = self.tensors(1)

@@ -4,11 +4,13 @@ A refusal is a ValueError or a MemoryError with three parts: the request, the re
 """
 
 import gc
+import threading
 import unittest
 
 import numpy as np
 import tvm
 import tvm_ffi
+from tvm import relax, tirx
 
 import allot_tvm
 
@@ -91,6 +93,11 @@ class Storages(Refused):
         with self.assertRaisesRegex(ValueError, "scopes are served on the CPU; device2:0 has the memories of its own"):
             alloc_storage(tvm.cuda(0), shape(64), dtype("uint8"), "global")
 
+    def test_tvms_pool_has_no_storages(self):
+        allot_tvm.use(tvm.cpu(9), "global", "pool")
+        with self.assertRaisesRegex(ValueError, "global of cpu:9 is TVM's own pool, which has no storages of allot"):
+            alloc_storage(tvm.cpu(9), shape(64), dtype("uint8"), "global")
+
     def test_the_empty_scope_is_global(self):
         self.assertEqual(address_of(tensor(storage(1024, ""), 0)) % 64, 0)
 
@@ -165,6 +172,78 @@ class Tensors(Refused):
     def test_another_object(self):
         self.refuse(ValueError, "needs a storage from allot.alloc_storage and is given ffi.Shape",
                     "allot_tvm.alloc_storage", tensor, shape(1), 0)
+
+    def test_threads(self):
+        """TVM drops tensors in any thread."""
+        whole = storage(64 * 1024, "global")
+        failures = []
+
+        def work(number):
+            try:
+                for turn in range(200):
+                    first = np.from_dlpack(tensor(whole, number * 8192 + turn % 4 * 1024))
+                    first[:] = number
+                    second = tensor(storage(1024, VTCM), 0)
+                    copy_tensor(tvm.runtime.from_dlpack(first), second)
+                    if not (second.numpy() == number).all():
+                        failures.append(number)
+            except (ValueError, MemoryError) as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        before = allot_tvm.counts(DEVICE, VTCM)[5]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(allot_tvm.counts(DEVICE, VTCM)[5], before)
+
+
+class Programs(unittest.TestCase):
+    def test_shapes_and_offsets_that_are_known_when_the_program_runs(self):
+        n = tirx.Var("n", "int64")
+        builder = relax.BlockBuilder()
+        x, result = (relax.Var(name, relax.TensorType((n, 64), "int32")) for name in ("x", "result"))
+        with builder.function("main", [x, result], pure=False):
+            whole = builder.emit(allot_tvm.alloc_storage([n * 512], 0, "uint8", VTCM))
+            first = builder.emit(allot_tvm.alloc_tensor(whole, 0, [n, 64], "int32"))
+            second = builder.emit(allot_tvm.alloc_tensor(whole, n * 256, [n, 64], "int32"))
+            for source, target in (x, second), (second, first), (first, result):
+                builder.emit(allot_tvm.copy_tensor(source, target))
+            builder.emit_func_output(result)
+        module = builder.finalize()
+        for mode in "bytecode", "compiled":
+            machine = relax.VirtualMachine(relax.build(module, target="llvm", exec_mode=mode), DEVICE)
+            for size in 1, 7, 32:
+                given = numbers(size, (size, 64))
+                found = machine["main"](tvm.runtime.tensor(given), tvm.runtime.tensor(np.zeros_like(given)))
+                self.assertTrue((found.numpy() == given).all(), (mode, size))
+
+    def test_a_refusal_reaches_the_caller_and_the_machine_goes_on(self):
+        n = tirx.Var("n", "int64")
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((n,), "int32"))
+        with builder.function("main", [x], pure=False):
+            whole = builder.emit(allot_tvm.alloc_storage([4096], 0, "uint8", VTCM))
+            made = builder.emit(allot_tvm.alloc_tensor(whole, n * 4, [64], "int32"))
+            builder.emit_func_output(made)
+        module = builder.finalize()
+        for mode in "bytecode", "compiled":
+            machine = relax.VirtualMachine(relax.build(module, target="llvm", exec_mode=mode), DEVICE)
+            with self.assertRaisesRegex(ValueError, r"at offset 20 of a storage of 4096 bytes in global.vtcm is refused"):
+                machine["main"](tvm.runtime.tensor(np.zeros(5, "int32")))
+            with self.assertRaisesRegex(ValueError, "beyond the end of the storage"):
+                machine["main"](tvm.runtime.tensor(np.zeros(1008, "int32")))
+            self.assertEqual(machine["main"](tvm.runtime.tensor(np.zeros(16, "int32"))).shape, (64,))
+
+    def test_a_device_that_the_machine_lacks(self):
+        builder = relax.BlockBuilder()
+        with builder.function("main", [], pure=False):
+            builder.emit_func_output(builder.emit(allot_tvm.alloc_storage([64], 7, "uint8", "global")))
+        machine = relax.VirtualMachine(relax.build(builder.finalize(), target="llvm"), DEVICE)
+        with self.assertRaisesRegex(ValueError, "device 7 does not exist. Choose one below 1, or -1 for the host."):
+            machine["main"]()
 
 
 class BuffersOfTheirOwn(Refused):
