@@ -27,7 +27,7 @@ TEST_CASE("typed_pool: three packets and no more, and a released one returns") {
     CHECK(second);
     CHECK(third);
     CHECK_FALSE(packets.make());
-    CHECK(packets.diagnose() == allot::refusal::exhausted);
+    CHECK(packets.diagnose().reason == allot::refusal::exhausted);
     packets.destroy(first.release());
     CHECK(packets.make());
 }
