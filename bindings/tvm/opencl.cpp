@@ -2,7 +2,7 @@
 // run-time library for it. Loading this library with ctypes.CDLL in Python, after `import tvm`, registers the functions
 // that TVM looks up by name:
 //
-//     device_api.opencl                   the device: separate buffers, images for the texture scopes, copies, the queue
+//     device_api.opencl                   the device: separate buffers, images for texture scopes, copies, the queue
 //     ffi.Module.create.opencl            kernels, from the source that TVM generates
 //     ffi.Module.load_from_bytes.opencl   the same kernels, from an exported library
 //     allot.opencl.alloc_storage          a storage in an arena of buffers; takes what vm.builtin.alloc_storage takes
@@ -548,8 +548,8 @@ void use_arena(DLDevice on, std::int64_t size) {
     else there.memory.emplace<one_region>(std::move(from), static_cast<std::size_t>(size));
 }
 
-/// Returns the calls of clCreateBuffer or clCreateImage, the bytes held, and the most bytes held since the last call, of
-/// each memory.
+/// Returns the calls of clCreateBuffer or clCreateImage, the bytes held, and the most bytes held since the last call,
+/// of each memory.
 ffi::Shape counts(DLDevice of) {
     machine& there = machine_of(of);
     const std::lock_guard lock{mutex};

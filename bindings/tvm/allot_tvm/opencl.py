@@ -148,24 +148,8 @@ class arena_storages:
         return module
 
 
-class CarriedOffsets(plan_memory.Wheel):
-    """Writes the allocations of a plan for a device whose tensors carry their offsets."""
-
-    def tensor(self, builder, variable, storage, tensor):
-        offset = plan_memory.scaled(tensor.offset, storage.factor)
-        shape = relax.ShapeExpr(tensor.shape)
-        if not tensor.bounded:
-            return relax.op.memory.alloc_tensor(variable, offset, shape, tensor.dtype, tensor.device)
-        reserved = relax.op.memory.alloc_tensor(variable, offset, relax.ShapeExpr([tensor.size]), "uint8",
-                                                tensor.device)
-        return relax.op.memory.view(builder.emit(reserved, "reserved"), shape, tensor.dtype)
-
-
-plan_memory.EMITTERS["carried"] = CarriedOffsets
-
-
 def plan(report=None):
-    """Returns the pass that plans all memory of a function in one storage. It needs plan_memory.load_planner."""
+    """Returns the pass that plans all memory of a function in one storage."""
     return plan_memory.PlanMemory(mode="carried", report=report)
 
 

@@ -12,7 +12,8 @@ The planner is a small shared library that runs at compile time. plans.py also r
 In the mode "wheel" the compiled program contains only instructions of TVM, so it runs where only TVM's wheel is. In the
 mode "library" it calls allot.alloc_storage and allot.alloc_tensor, which check at run time that no two live tensors
 share a byte. Functions with branches, and those that keep a dead tensor in a tuple, contain the instructions of the
-mode "wheel" in both modes, because TVM kills their tensors late or not at all.
+mode "wheel" in both modes, because TVM kills their tensors late or not at all. The mode "carried" is for a device whose
+kernels take offsets as arguments (opencl.py).
 
 A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
@@ -455,6 +456,13 @@ class Wheel:
         return relax.op.memory.ensure_zero_offset(builder.emit(value, "placed"))
 
 
+class Carried(Wheel):
+    """Writes allocations for a device whose tensors carry their offsets, such as OpenCL."""
+
+    def placed(self, builder, variable, offset, shape, dtype, tensor):
+        return relax.op.memory.alloc_tensor(variable, offset, shape, dtype, tensor.device)
+
+
 class Library(Wheel):
     """Writes allocations with allot's functions."""
 
@@ -473,6 +481,8 @@ def scaled_shape(storage):
 
 
 def emitter(mode, plan):
+    if mode == "carried":
+        return Carried()
     kills = plan.kills() if mode == "library" else None
     return Wheel() if kills is None else Library(kills)
 
@@ -486,8 +496,8 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=pla
     MemoryError with the planner's reason if the tensors do not fit.
     """
     memories = list(memories or [])
-    if mode not in ("wheel", "library"):
-        raise ValueError(f"allot: there is no mode {mode!r}: use wheel or library")
+    if mode not in ("wheel", "library", "carried"):
+        raise ValueError(f"allot: there is no mode {mode!r}: use wheel, library or carried")
 
     @tvm.transform.module_pass(opt_level=0, name="AllotPlanMemory")
     def run(module, _):

@@ -20,7 +20,7 @@ from tvm.script import tirx as T
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "bindings/tvm"))
-from allot_tvm import opencl, plan_memory  # noqa: E402
+from allot_tvm import opencl  # noqa: E402
 
 SIZE = 64  # the image is SIZE × SIZE
 # One kernel for each operator, with the simplest of TVM's schedules. Sums then have the same order as on the CPU.
@@ -115,7 +115,6 @@ def loaded():
               "opencl-clhpp-headers have them")
         return None
     opencl.load()
-    plan_memory.load_planner(opencl.LIBRARY.with_name("liballot_planner.so"))
     device = tvm.device("opencl", 0)
     if not device.exist:
         print("skipped: there is no OpenCL device; on Debian, pocl-opencl-icd has one for the CPU")
@@ -125,7 +124,10 @@ def loaded():
 
 
 def run_proposal(device):
-    """Runs the program of the proposal and compares it with NumPy. Returns the calls of clCreateBuffer, separate and by the arena."""
+    """Runs the program of the proposal, and compares it with NumPy.
+
+    Returns the calls of clCreateBuffer: for separate buffers, and for the arena.
+    """
     executable = tvm.compile(Proposal, target=opencl.TARGET, relax_pipeline=opencl.pipeline(legalize=PLAIN))
     machine = relax.VirtualMachine(executable, device)
     random = np.random.default_rng(3)

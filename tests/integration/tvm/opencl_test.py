@@ -45,7 +45,7 @@ def numbers(*shape, dtype="float32", seed=1):
 
 
 def calls(function):
-    """Returns the calls during a function: of clCreateBuffer for tensors, workspaces and the arena; of clCreateImage."""
+    """Returns the calls during a function: clCreateBuffer for tensors, workspaces and the arena, and clCreateImage."""
     before = opencl.counts(DEVICE)
     function()
     return tuple(after[0] - earlier[0] for after, earlier in zip(opencl.counts(DEVICE).values(), before.values()))
