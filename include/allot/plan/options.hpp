@@ -36,7 +36,7 @@ struct plan_options {
     std::uint64_t effort = 500'000;
     /// Largest number of buffers that are searched. Larger problems are planned by the greedy algorithm alone.
     std::size_t search_at_most = 2048;
-    /// Number of failed search states to remember: 0 or a power of two.
+    /// Number of failed search states to remember, rounded down to a power of two.
     std::size_t remember = 1 << 16;
 };
 
@@ -50,7 +50,7 @@ struct memories_options {
     /// in addition to the first plan. 0 makes one simple plan.
     std::uint64_t effort = 150'000;
     std::size_t search_at_most = 2048;  ///< Largest number of buffers that are packed by search.
-    std::size_t remember = 1 << 10;     ///< Number of failed search states to remember: 0 or a power of two.
+    std::size_t remember = 1 << 10;     ///< Number of failed search states to remember, rounded down to a power of two.
 };
 
 /// Default options of `plan_memories` in constant expressions: one simple plan, which stays within the default limits

@@ -5,6 +5,8 @@
 #include <allot/plan/options.hpp>
 #include <allot/plan/plan.hpp>
 
+#include "problems.hpp"
+
 #include <doctest/doctest.h>
 
 namespace {
@@ -31,10 +33,18 @@ TEST_CASE("plan options: the defaults in constant expressions make one plan with
     CHECK(quick.u64 < allot::space_of_plan(problem, {}).u64);
 }
 
-TEST_CASE("plan options: a number of states to remember that is not a power of two still yields a plan") {
-    const auto made = allot::plan(problem, {.remember = 3});
-    REQUIRE(made);
-    CHECK(made->peak == 10);
-    const allot::plan_memory memories[] = {{.capacity = 6}, {.cost = 1}};
-    CHECK(allot::plan_memories({.buffers = problem, .memories = memories}, {.remember = 3}));
+TEST_CASE("plan options: a number of states to remember is rounded down to a power of two") {
+    for (const std::uint64_t seed : {5u, 6u, 11u}) {
+        const problems::owner hard = problems::simple(seed, 30, 20, 12, 30);
+        const auto rounded = allot::plan(hard, {.effort = 20'000, .remember = 100}),
+                   power = allot::plan(hard, {.effort = 20'000, .remember = 64});
+        REQUIRE(rounded);
+        CHECK(static_cast<const allot::plan_summary&>(*rounded) == static_cast<const allot::plan_summary&>(*power));
+        CHECK(rounded->places == power->places);
+
+        const allot::plan_memory memories[] = {{.capacity = power->peak / 2}, {.cost = 1}};
+        const allot::memories_problem spills{.buffers = hard, .memories = memories};
+        CHECK(allot::plan_memories(spills, {.effort = 20'000, .remember = 3})->places ==
+              allot::plan_memories(spills, {.effort = 20'000, .remember = 2})->places);
+    }
 }

@@ -73,7 +73,7 @@ struct search_result {
 struct search_counts {
     section_counts plan{};     ///< counts of buffers, lifetimes and pairs
     std::size_t reserved = 0;  ///< number of reserved ranges
-    std::size_t memo = 0;      ///< number of failed states to remember: 0 or a power of two
+    std::size_t memo = 0;      ///< number of failed states to remember, rounded down to a power of two
 
     /// Returns the counts of a problem.
     [[nodiscard]] static constexpr search_counts of(const plan_problem& problem, std::size_t memo) noexcept {
@@ -92,7 +92,7 @@ struct search_counts {
 /// Memory of a search.
 struct search_workspace {
     plan_workspace arrays{};  ///< at least as large as `search_counts` requires
-    std::size_t memo = 0;     ///< number of failed states to remember: 0 or a power of two
+    std::size_t memo = 0;     ///< number of failed states to remember, rounded down to a power of two
 };
 
 /// Searches plans of one problem.
@@ -112,7 +112,7 @@ public:
         plan_workspace& workspace = memory.arrays;
         state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), workspace, sizes};
         orders_ = detail::search_orders{buffers, workspace};
-        memo_ = cut(workspace.u64, 2 * memory.memo);
+        memo_ = cut(workspace.u64, 2 * std::bit_floor(memory.memo));
         frame_print_ = cut(workspace.u64, 2 * frames);
         for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
                             &frame_placed_, &frame_placed_mark_})
@@ -155,7 +155,6 @@ private:
                                                        const search_workspace& memory) noexcept {
         const std::size_t n = problem.buffers.size();
         const search_counts counts = search_counts::of(problem, memory.memo);
-        if (memory.memo != 0 && !std::has_single_bit(memory.memo)) return false;
         if (counts.plan.lifetimes > no_section / 1024 || counts.plan.pairs > no_section / 1024) return false;
         if (!memory.arrays.holds(counts.space())) return false;
         if (!problem.together.empty()) return false;
