@@ -34,8 +34,11 @@ enum class plan_refusal : unsigned char {
     wraps,                  ///< The end of fixed buffer `which`, or of reserved range `which`, exceeds 64 bits.
     contradiction,          ///< Buffer `which` cannot be at its fixed offset, or must be apart from itself.
     together_not_merged,    ///< Pair `which` is `together`. This function requires merged buffers.
-    too_large,              ///< The bytes that live at the same time, or all plans that were tried, exceed 64 bits.
-    unsupported,            ///< The function does not support a constraint of the problem.
+    /// The ends of buffers exceed 64 bits in all plans that were tried. With several memories: the sum of all costs in
+    /// the last memory exceeds 58 bits, where uses and the cost of a byte count as at least 1. With pages: their number
+    /// exceeds 32 bits.
+    too_large,
+    unsupported,  ///< The function does not support a constraint of the problem.
     /// Memory `which` has an alignment that is not a power of two, or costs less than the memory before it. Also: there
     /// are no memories, or more than 64; `which` is their number.
     not_a_memory,
@@ -62,7 +65,8 @@ enum class plan_refusal : unsigned char {
         case plan_refusal::wraps: return "the end of a fixed buffer or of a reserved range exceeds 64 bits";
         case plan_refusal::contradiction: return "a buffer cannot be at its fixed offset, or must be apart from itself";
         case plan_refusal::together_not_merged: return "a pair is together, and this function requires merged buffers";
-        case plan_refusal::too_large: return "the bytes that live at the same time exceed 64 bits";
+        case plan_refusal::too_large:
+            return "offsets exceed 64 bits, sizes or costs in several memories exceed 58 bits, or pages exceed 32 bits";
         case plan_refusal::unsupported: return "this function does not support a constraint of the problem";
         case plan_refusal::not_a_memory: return "a memory is invalid, or there are no memories or more than 64";
         case plan_refusal::not_for_each_buffer:

@@ -57,8 +57,8 @@ inline namespace v1 {
 ///
 /// The planner calls `watch(memories_progress)` from time to time after it has a first plan. If `watch` returns true,
 /// the planner stops and returns the best plan so far. Fails if the problem is invalid, if an array or the workspace is
-/// too small, if lifetimes of one buffer overlap, if fixed buffers collide, or if the sum of all costs, times 64,
-/// exceeds 64 bits.
+/// too small, if lifetimes of one buffer overlap, if fixed buffers collide, or if the sum of all sizes or of all costs
+/// exceeds 58 bits (`too_large`).
 template <class Watch = unwatched>
 [[nodiscard]] constexpr result<memories_summary, plan_error> plan_memories_into(
     const memories_problem& problem, std::span<memory_place> places, std::span<memory_needs> needs,

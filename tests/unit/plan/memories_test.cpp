@@ -633,6 +633,12 @@ TEST_CASE("spill: rejects an invalid problem with a reason") {
     const std::uint64_t often[] = {UINT64_MAX, 1, 1};
     CHECK(reason({.buffers = {.buffers = known}, .memories = one, .uses = often}) ==
           allot::plan_error{plan_refusal::too_large, 0});
+    const auto alone = [&](std::uint64_t size) {
+        const plan_buffer buffer[] = {{.size = size, .live = {0, 1}}};
+        return reason({.buffers = {.buffers = buffer}, .memories = one}).reason;
+    };
+    CHECK(alone((std::uint64_t{1} << 58) - 1) == plan_refusal::none);
+    CHECK(alone(std::uint64_t{1} << 58) == plan_refusal::too_large);
     const plan_buffer crooked_buffer[] = {{.size = 1, .live = {0, 1}, .align = 3}};
     CHECK(reason({.buffers = {.buffers = crooked_buffer}, .memories = one}).reason == plan_refusal::not_an_alignment);
 }

@@ -286,6 +286,12 @@ TEST_CASE("plan: rejects an invalid problem and names the buffer") {
     CHECK(reason({.buffers = dead}) == allot::plan_error{plan_refusal::empty_lifetime, 0});
     const plan_buffer huge[] = {{.size = UINT64_MAX, .live = {0, 2}}, {.size = 1, .live = {1, 3}}};
     CHECK(reason({.buffers = huge}).reason == plan_refusal::too_large);
+    const allot::plan_reserved everything[] = {{0, UINT64_MAX}};
+    CHECK(reason({.buffers = known, .reserved = everything}).reason == plan_refusal::too_large);
+    const plan_buffer far_apart[] = {{.size = 1, .live = {0, 1}, .align = std::uint64_t{1} << 63},
+                                     {.size = 1, .live = {0, 1}, .align = std::uint64_t{1} << 63},
+                                     {.size = 1, .live = {0, 1}, .align = std::uint64_t{1} << 63}};
+    CHECK(reason({.buffers = far_apart}).reason == plan_refusal::too_large);
     const allot::plan_pair self[] = {{0, 1}}, beyond[] = {{0, 9}};
     CHECK(reason({.buffers = known, .together = self, .apart = self}).reason == plan_refusal::contradiction);
     CHECK(reason({.buffers = known, .together = beyond}) == allot::plan_error{plan_refusal::no_such_buffer, 9});
