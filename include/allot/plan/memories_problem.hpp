@@ -41,7 +41,7 @@ struct plan_memory {
 /// A planning problem with several memories.
 struct memories_problem {
     /// Buffers and constraints. Reserved ranges are not supported: use fixed buffers that live all the time instead.
-    plan_problem buffers;
+    plan_problem buffers{};
     std::span<const plan_memory> memories;     ///< 1 to 64 memories in ascending order of cost.
     std::span<const std::uint64_t> uses{};     ///< Number of uses of each buffer. Empty: one use each.
     std::span<const std::uint64_t> allowed{};  ///< Allowed memories of each buffer: bit m is memory m. Empty: all.

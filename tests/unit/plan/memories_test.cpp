@@ -591,7 +591,7 @@ TEST_CASE("spill: effort bounds the work for tens of thousands of buffers") {
 TEST_CASE("spill: rejects an invalid problem with a reason") {
     const auto reason = [](const memories_problem& problem) { return error_of(allot::plan_memories(problem)); };
     const plan_memory one[] = {{.capacity = 100}};
-    CHECK(allot::plan_memories({.buffers = {}, .memories = one})->status == plan_status::optimal);
+    CHECK(allot::plan_memories({.memories = one})->status == plan_status::optimal);
     CHECK(reason({.buffers = {.buffers = known}, .memories = {}}) == allot::plan_error{plan_refusal::not_a_memory, 0});
     const plan_memory cheaper[] = {{.cost = 2}, {.cost = 1}}, crooked[] = {{.align = 3}};
     CHECK(reason({.buffers = {.buffers = known}, .memories = cheaper}) ==
