@@ -17,7 +17,8 @@
 // Quality: `bound` is a proved lower bound on the cost. It is often below the least cost, because it lets memories
 // share the bytes of a buffer and treats the first memories as one. It counts at least the bytes that live at the same
 // time and exceed the first memory, at the cost of the second. The status is `optimal` only if the cost equals the
-// bound. The planner minimizes the number of unplaced buffers first, and the cost second.
+// bound. The planner minimizes the number of unplaced buffers first, and the cost second. For this choice, buffers that
+// are together count as one.
 //
 // Exhaustive choice: the planner tries each choice of memories if there are at most 64 buffers, each fits
 // an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then
@@ -85,11 +86,16 @@ template <class Watch = unwatched>
     planner.run(made, watch);
 
     for (std::size_t m = 0; m != problem.memories.size(); ++m) needs[m] = {0, 1};
+    made.unplaced = 0;  // the planner counted merged buffers
     for (std::size_t given = 0; given != all; ++given) {
         const std::size_t i = (*merged)[given];
         const plan_buffer& buffer = problem.buffers.buffers[given];
         places[given] = {planner.memory(i), planner.offset(i), buffer.size};
-        if (planner.memory(i) == memory_place::nowhere) continue;
+        if (planner.memory(i) == memory_place::nowhere) {
+            ++made.unplaced;
+            continue;
+        }
+        if (planner.memory(i) != 0) made.spilled += buffer.size;
         memory_needs& need = needs[planner.memory(i)];
         if (buffer.size != 0) need.peak = std::max(need.peak, planner.offset(i) + buffer.size);
         need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});

@@ -90,9 +90,10 @@ struct memories_plan : memories_summary {
 
 /// Intermediate state that the planner passes to a progress callback.
 struct memories_progress {
-    std::uint64_t cost = 0;      ///< Cost of the best plan so far.
-    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers of the best plan so far.
-    std::uint64_t bound = 0;     ///< Lower bound on the cost of every plan.
+    std::uint64_t cost = 0;  ///< Cost of the best plan so far.
+    /// Number of unplaced buffers of the best plan so far. Buffers that are together may count as one.
+    std::uint64_t unplaced = 0;
+    std::uint64_t bound = 0;  ///< Lower bound on the cost of every plan.
 };
 
 namespace detail {

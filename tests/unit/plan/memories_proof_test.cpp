@@ -139,7 +139,10 @@ public:
                 return "not together";
             of[g] = places[i];
             seen |= 1u << g;
-            if (places[i].memory == memory_place::nowhere) continue;
+            if (places[i].memory == memory_place::nowhere) {
+                ++unplaced;
+                continue;
+            }
             if (places[i].memory >= given_.memories.size() || (allowed_[g] >> places[i].memory & 1) == 0)
                 return "not allowed";
             const plan_memory& memory = given_.memories[places[i].memory];
@@ -150,8 +153,8 @@ public:
             cost += all_[i].size * (given_.uses.empty() ? 1 : given_.uses[i]) * memory.cost;
         }
         for (std::size_t g = 0; g != groups_; ++g) {
-            if (of[g].memory == memory_place::nowhere) ++unplaced;
-            else if (fixed_[g] && of[g].offset != *fixed_[g]) return "not where fixed";
+            if (of[g].memory != memory_place::nowhere && fixed_[g] && of[g].offset != *fixed_[g])
+                return "not where fixed";
             for (std::size_t h = 0; h != g; ++h)
                 for (std::size_t look = 0; look != looks_ && of[g].memory == of[h].memory; ++look)
                     if (of[g].memory != memory_place::nowhere && size_[g][look] != 0 && size_[h][look] != 0 &&

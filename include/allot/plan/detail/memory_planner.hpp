@@ -122,7 +122,6 @@ private:
         const bool better = now.unplaced < made.unplaced || (now.unplaced == made.unplaced && now.cost < made.cost);
         if (!is_first && !better) return;
         made.cost = now.cost;
-        made.spilled = now.spilled;
         made.unplaced = now.unplaced;
         for (std::size_t i = 0; i != count_; ++i) {
             best_memory_[i] = memory_[i];
@@ -134,7 +133,6 @@ private:
         for (std::size_t i = 0; i != count_; ++i) {
             if (memory_[i] == memory_place::nowhere) ++now.unplaced;
             else now.cost += weight(i) * memories()[memory_[i]].cost;
-            if (memory_[i] != 0 && memory_[i] != memory_place::nowhere) now.spilled += facts_.size(i);
         }
         return now;
     }
