@@ -19,8 +19,8 @@
 // buffers without accesses. Every other buffer occupies memory only from its first access to its last, and only while
 // its contents are still needed. With 64 memories, no buffer moves.
 //
-// The plan never costs more than the plan without moves. The result is deterministic: the same input yields the same
-// plan on every machine.
+// The plan never has more unplaced buffers than the plan without moves, and with the same number it never costs more.
+// The result is deterministic: the same input yields the same plan on every machine.
 //
 // When to use: the steps of all accesses are known, and copies between the memories are cheap compared with accesses to
 // the slower memory. Examples are scratchpads and device memory that overflows to host memory.

@@ -19,6 +19,10 @@
 // comes with contents. The plan expects them in the first of its pieces. To keep contents until the end, read them
 // there.
 //
+// A buffer with several lifetimes does not move, and its contents last until the end of a lifetime, because other
+// buffers may use its bytes between two lifetimes. If the first access of a lifetime is a read, the caller provides the
+// contents, as at the beginning of a branch. To keep contents, use one long lifetime. The buffer may then move.
+//
 // An access costs the buffer's size times the cost of the memory where it happens. A copy costs the size times the sum
 // of both memories' costs. A copy happens before or after the accesses of its step, and both pieces live throughout
 // that step. Therefore the copies before the accesses of one step may run in any order or concurrently, and so may the
@@ -80,11 +84,13 @@ struct moves_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
     std::uint64_t cost = 0;                     ///< Sum of the costs of all accesses and copies.
     std::uint64_t bound = 0;                    ///< Lower bound on the cost of every plan.
-    std::uint64_t whole_cost = 0;  ///< Cost of the plan without moves, in which each buffer keeps one place.
-    std::uint64_t copied = 0;      ///< Bytes that all copies transfer.
-    std::uint64_t spilled = 0;     ///< Bytes of buffers that are in a memory other than the first at some time.
-    std::uint64_t unplaced = 0;    ///< Number of unplaced buffers.
-    std::size_t which = 0;         ///< A buffer that fits none of its allowed memories, or the number of buffers.
+    /// Cost of the plan without moves, in which each buffer keeps one place. Its unplaced buffers do not count, even if
+    /// this plan places them.
+    std::uint64_t whole_cost = 0;
+    std::uint64_t copied = 0;    ///< Bytes that all copies transfer.
+    std::uint64_t spilled = 0;   ///< Bytes of buffers that are in a memory other than the first at some time.
+    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
+    std::size_t which = 0;       ///< A buffer that fits none of its allowed memories, or the number of buffers.
     /// Compares all members.
     friend constexpr bool operator==(const moves_summary&, const moves_summary&) = default;
 };

@@ -17,8 +17,8 @@
 //                 newest.
 //
 // The first piece of a buffer holds the contents that the buffer comes with, if that piece begins with the buffer. A
-// buffer with several lifetimes has one place, with a piece for each lifetime. The reason is that the problem does not
-// assign given contents to a lifetime.
+// buffer with several lifetimes has one place, and a piece for each lifetime. If the first access of a lifetime is a
+// read, the caller provides the contents, so a read of such a buffer is never stale.
 //
 // It shares no code with `plan_moves` except the check of the problem. It does not check the costs.
 //
@@ -241,8 +241,6 @@ private:
             if (pieces_of_[i].empty()) continue;
             const std::size_t piece = pieces_of_[i][0];
             if (plan_->pieces[piece].live.from == buffers_[i].live.from) first.of_piece[piece] = 1;
-            if (lives_[i].size() != 1)  // one place, which always holds the newest contents
-                for (const std::size_t p : pieces_of_[i]) first.of_piece[p] = 1;
         }
         return first;
     }
@@ -262,9 +260,7 @@ private:
         if (!lives(piece, at.step)) return {kind::not_alive, at.which};
         if (at.when == write) {
             now.of_piece[piece] = ++now.newest[buffer];
-            if (lives_[buffer].size() != 1)
-                for (const std::size_t p : pieces_of_[buffer]) now.of_piece[p] = now.newest[buffer];
-        } else if (now.of_piece[piece] != now.newest[buffer]) {
+        } else if (lives_[buffer].size() == 1 && now.of_piece[piece] != now.newest[buffer]) {
             return {kind::stale, at.which};
         }
         return {};

@@ -460,6 +460,52 @@ TEST_CASE("moves: no buffers and no accesses and one memory and no room") {
     CHECK(allot::validate_moves(problem, *none).kind == moves_violation_kind::not_allowed);
 }
 
+TEST_CASE("moves: each buffer that is spilled or unplaced counts, also in a group") {
+    const plan_buffer buffers[] = {
+        {.size = 12, .live = {2, 4}}, {.size = 10, .live = {2, 6}}, {.size = 10, .live = {5, 9}}};
+    const allot::plan_pair together[] = {{0, 2}};
+    const plan_access accesses[] = {{0, 2, true}, {1, 2, true}, {1, 5}, {2, 8}};
+    const plan_memory two[] = {{.capacity = 10}, {.capacity = 100, .cost = 1}}, one[] = {{.capacity = 10}};
+    moves_problem problem{{.buffers = {.buffers = buffers, .together = together}, .memories = two}, accesses};
+    const auto spills = allot::plan_moves(problem, quick);
+    REQUIRE(spills);
+    check_plan(problem, *spills, quick);
+    CHECK(spills->spilled == 22);
+    problem.memories.memories = one;
+    const auto lacks_room = allot::plan_moves(problem, quick);
+    REQUIRE(lacks_room);
+    CHECK(lacks_room->unplaced == 2);
+}
+
+TEST_CASE("moves: each lifetime of a buffer may begin with contents of its own") {
+    // The other buffer uses the same bytes in between.
+    const plan_buffer buffers[] = {{.size = 100, .live = {0, 2}}, {.size = 100, .live = {2, 4}}};
+    const allot::plan_revival again[] = {{0, {4, 6}}};
+    const plan_access accesses[] = {{0, 0, true}, {1, 2, true}, {1, 3}, {0, 5}};
+    const plan_memory memories[] = {{.capacity = 100}};
+    const moves_problem problem{{.buffers = {.buffers = buffers, .revivals = again}, .memories = memories}, accesses};
+    const auto made = allot::plan_moves(problem, quick);
+    REQUIRE(made);
+    check_plan(problem, *made, quick);
+    CHECK(made->piece_of == std::vector<std::size_t>{0, 2, 2, 1});
+}
+
+TEST_CASE("moves: a plan without moves that lacks a buffer may cost less") {
+    const plan_buffer buffers[] = {{.size = 8, .live = {0, 3}},
+                                   {.size = 6, .live = {3, 6}, .align = 4},
+                                   {.size = 7, .live = {1, 4}},
+                                   {.size = 11, .live = {0, 2}, .align = 4},
+                                   {.size = 1, .live = {1, 2}}};
+    const plan_access accesses[] = {{0, 1, true}, {3, 0}, {2, 1}, {1, 5, true}, {2, 2}, {0, 0, true}};
+    const plan_memory memories[] = {{.capacity = 14}, {.capacity = 12, .cost = 1}};
+    const moves_problem problem{{.buffers = {.buffers = buffers}, .memories = memories}, accesses};
+    const auto made = allot::plan_moves(problem);
+    REQUIRE(made);
+    check_plan(problem, *made, {});
+    CHECK(made->unplaced == 0);
+    CHECK(made->whole_cost < made->cost);  // without an unplaced buffer
+}
+
 TEST_CASE("moves: buffers that do not fit for their whole lives may fit while in use") {
     const plan_buffer buffers[] = {{.size = 6, .live = {0, 10}}, {.size = 8, .live = {0, 10}}};
     const plan_access accesses[] = {{0, 0, true}, {0, 4}, {1, 5, true}, {1, 9}};
