@@ -5,7 +5,7 @@
 //     device_api.opencl                   the device: separate buffers, images for texture scopes, copies, the queue
 //     ffi.Module.create.opencl            kernels, from the source that TVM generates
 //     ffi.Module.load_from_bytes.opencl   the same kernels, from an exported library
-//     allot.opencl.alloc_storage          a storage in an arena of buffers; takes what vm.builtin.alloc_storage takes
+//     allot.opencl.alloc_storage          a storage in an arena of buffers; like vm.builtin.alloc_storage
 //     allot.opencl.alloc_tensor           a tensor at an offset of such a storage
 //
 //     tensor of TVM:   data = cl_mem   byte_offset   ──►  kernel(__global float* data, int elem_offset, …)
@@ -132,7 +132,7 @@ struct machine {
           way{queue},
           alone{buffers{{context, device}, alone_counts}},
           workspaces{allot::cached{buffers{{context, device}, workspace_counts}}},
-          pictures{context, device, image_counts},
+          image_device{context, device, image_counts},
           memory{std::in_place_type<growing>, buffers{{context, device}, arena_counts}} {}
 
     cl::Device device;
@@ -142,9 +142,9 @@ struct machine {
     demo::tally alone_counts, workspace_counts, arena_counts, image_counts;
     separate alone;
     reused workspaces;
-    images pictures;
+    images image_device;
     std::unordered_map<void*, allot::block_of<separate>> held;  // by cl_mem, the data of a tensor
-    std::unordered_map<void*, allot::block_of<reused>> worked_in;
+    std::unordered_map<void*, allot::block_of<reused>> workspaces_in_use;
     std::unordered_map<void*, allot::texture<images>> textures;
     std::variant<growing, one_region> memory;
     int storages = 0;  // live storages in `memory`
@@ -228,7 +228,7 @@ storage_ref alloc_storage(DLDevice on, std::int64_t size) {
     return storage_ref{std::move(fresh)};
 }
 
-/// What alloc_storage of the virtual machine takes. The shape and the dtype give the size.
+/// Has the parameters of vm.builtin.alloc_storage. The shape and the dtype give the size.
 storage_ref alloc_storage_for_vm(void* context, const ffi::Shape& shape, std::int64_t index, DLDataType type,
                                  const ffi::String& scope) {
     const auto* const vm = static_cast<tvm::runtime::vm::VirtualMachine*>(context);
@@ -347,12 +347,12 @@ public:
     /// that has a buffer first ends first.
     void* AllocWorkspace(DLDevice device, std::size_t size, DLDataType) override {
         machine& there = machine_of(device);
-        return take(there.workspaces, there.worked_in,
+        return take(there.workspaces, there.workspaces_in_use,
                     {std::max<std::size_t>(size, 1), tvm::runtime::kTempAllocaAlignment});
     }
     void FreeWorkspace(DLDevice device, void* data) override {
         machine& there = machine_of(device);
-        give_back(there.workspaces, there.worked_in, data);
+        give_back(there.workspaces, there.workspaces_in_use, data);
     }
 
     void StreamSync(DLDevice device, TVMStreamHandle) override { check(machine_of(device).queue.finish(), "clFinish"); }
@@ -409,7 +409,7 @@ private:
     static void* take_image(machine& there, const allot::shape& shape, DLDataType type) {
         const std::lock_guard lock{mutex};
         const allot::dtype element{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
-        auto made = allot::alloc_texture<Scope>(there.pictures, shape, element);
+        auto made = allot::alloc_texture<Scope>(there.image_device, shape, element);
         if (!made) {
             const allot::tensor_error error = made.error();
             const bool refused = error.reason == allot::tensor_refusal::no_memory;
