@@ -11,8 +11,8 @@
 // table. Scopes reach `Alloc` with the shape as the program states it, and `CreateView` with the shape of the tensor.
 //
 // Complexity: that of the memory (memory.hpp), and one look-up for each buffer that is freed. Memory: that of the
-// memory, and a node of the table for each live buffer outside `global`. Thread safety: all functions may be called from
-// any thread; `serve_scopes` comes first.
+// memory, and a node of the table for each live buffer outside `global`. Thread safety: all functions may be called
+// from any thread; `serve_scopes` comes first.
 #pragma once
 
 #include "memory.hpp"
@@ -76,8 +76,8 @@ public:
     /// Serves the scopes other than `global` from the memories that `find` returns. They outlive the adapter.
     void serve_scopes(scope_finder find) { find_ = std::move(find); }
 
-    /// Allocates a buffer in `global`. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is no
-    /// memory.
+    /// Allocates a buffer in `global`. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is
+    /// no memory.
     Buffer Alloc(DLDevice device, std::size_t size, std::size_t align, DLDataType) override {
         const allot::layout wanted{size != 0 ? size : 1, align};
         void* const fresh = global_.allocate(wanted);
@@ -92,8 +92,8 @@ public:
         return {fresh, wanted.size, device, type()};
     }
 
-    /// Allocates a buffer for a tensor in a scope. Throws tvm::ffi::Error: in Python a MemoryError with the scope and the
-    /// reason, or a ValueError for an unknown scope or an unsuitable shape.
+    /// Allocates a buffer for a tensor in a scope. Throws tvm::ffi::Error: in Python a MemoryError with the scope and
+    /// the reason, or a ValueError for an unknown scope or an unsuitable shape.
     Buffer Alloc(DLDevice device, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
         if (is_global(scope)) return Allocator::Alloc(device, of, type, scope);
         if (!find_)

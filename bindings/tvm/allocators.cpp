@@ -131,8 +131,9 @@ private:
 };
 
 using heap = demo::counting<allot::host::heap>;
+// The base of a region is aligned as tensors are, so that offsets do not depend on the heap.
 template <class Growth>
-using arena = allot::arena<heap, allot::best_fit<>, Growth>;
+using arena = allot::arena<heap, allot::best_fit<>, Growth, allot::arena_options{.align = allot_tvm::tensor_align}>;
 using window = allot::arena<allot::hexagon::vtcm<host_window>,
                             allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>>;
 template <class Memory>
@@ -290,8 +291,8 @@ Allocator* make(DLDevice device, AllocatorType type) {
     return made;
 }
 
-/// Returns the requests to the device, the most bytes held and the bytes held; then the requests to the memory, the most
-/// bytes live and the bytes live.
+/// Returns the requests to the device, the most bytes held and the bytes held; then the requests to the memory, the
+/// most bytes live and the bytes live.
 tvm::ffi::Shape counts_of(DLDevice device, const std::string& scope) {
     const std::lock_guard lock{registry::all().mutex};
     const entry& found = registry::all().find(device, scope);

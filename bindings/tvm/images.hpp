@@ -7,8 +7,8 @@
 // the buffer.
 //
 // The layout is the one of allot's texture scopes (allot/tensor/texture_shape.hpp). Rows have no padding, because a
-// kernel that TVM compiles for the CPU reads a texture as a compact tensor. A pool keeps released images for requests of
-// the same size in pixels and dtype.
+// kernel that TVM compiles for the CPU reads a texture as a compact tensor. A pool keeps released images for requests
+// of the same size in pixels and dtype.
 //
 // Complexity: O(kept images). Memory: a node of a table for each image. Thread safety: all functions may be called from
 // any thread.

@@ -4,9 +4,9 @@
 //     void* const bytes = heap.allocate({4096, 64});
 //
 // TVM selects a memory by the name of its scope while a program runs, so the memories of a device have one C++ type.
-// `memory_over` is the memory of an allot allocator whose blocks are pointers. If the blocks have metadata, it keeps the
-// metadata in a hash table by address. TVM calls from any thread, and allot is not synchronized, so every call holds a
-// lock.
+// `memory_over` is the memory of an allot allocator whose blocks are pointers. If the blocks have metadata, it keeps
+// the metadata in a hash table by address. TVM calls from any thread, and allot is not synchronized, so every call
+// holds a lock.
 //
 // Complexity: that of the allocator, and one look-up if blocks have metadata. Memory: that of the allocator, and a node
 // of the table for each live block with metadata. Thread safety: all functions may be called from any thread.

@@ -1,5 +1,5 @@
-// Storages and tensors of allot for TVM's Relax virtual machine, by functions with names of their own: nothing of TVM is
-// replaced, and a program that runs without this library fails with the name of the missing function.
+// Storages and tensors of allot for TVM's Relax virtual machine, by functions with names of their own: nothing of TVM
+// is replaced, and a program that runs without this library fails with the name of the missing function.
 //
 //     allot.alloc_storage(vm, shape, device index, dtype, scope)         R.call_builtin_with_ctx
 //     allot.alloc_storage_on(device, shape, dtype, scope)                from Python, without a virtual machine
@@ -13,8 +13,8 @@
 // R.vm.kill_object drops a register. The bytes of a tensor are free when the last register and view has dropped them,
 // and only then another tensor can have them. A storage lives as long as its last tensor.
 //
-// A discontiguous tensor is TVM's tensor of its pointer table: shape (rows,), dtype uint64. TVM has no type for rows, and
-// checks this type, so a kernel for contiguous tensors does not accept it by mistake.
+// A discontiguous tensor is TVM's tensor of its pointer table: shape (rows,), dtype uint64. TVM has no type for rows,
+// and checks this type, so a kernel for contiguous tensors does not accept it by mistake.
 #include "adapter.hpp"
 #include "memories.hpp"
 
@@ -317,8 +317,8 @@ Tensor alloc_tensor(ffi::AnyView given, std::int64_t offset, ffi::Shape of, DLDa
 
 // ── discontiguous tensors ────────────────────────────────────────────────────────────────────────────────────────────
 
-/// The live discontiguous tensors by the address of their table, which no other tensor has. TVM's tensor of a table does
-/// not state the rows, so copies look them up here.
+/// The live discontiguous tensors by the address of their table, which no other tensor has. TVM's tensor of a table
+/// does not state the rows, so copies look them up here.
 class live_rows {
 public:
     static live_rows& all() {

@@ -24,12 +24,14 @@ allot_tvm.replace_builtins()
 @I.ir_module
 class Listing:
     @T.prim_func
-    def compute_add_in_vtcm(a: T.Buffer((4, 64), "int32"), b: T.Buffer((4, 64), "int32"), c: T.Buffer((4, 64), "int32")):
+    def compute_add_in_vtcm(a: T.Buffer((4, 64), "int32"), b: T.Buffer((4, 64), "int32"),
+                            c: T.Buffer((4, 64), "int32")):
         for i, j in T.grid(4, 64):
             c[i, j] = a[i, j] + b[i, j]
 
     @T.prim_func
-    def compute_mul_in_vtcm(c: T.Buffer((4, 64), "int32"), d: T.Buffer((4, 64), "int32"), e: T.Buffer((4, 64), "int32")):
+    def compute_mul_in_vtcm(c: T.Buffer((4, 64), "int32"), d: T.Buffer((4, 64), "int32"),
+                            e: T.Buffer((4, 64), "int32")):
         for i, j in T.grid(4, 64):
             e[i, j] = c[i, j] * d[i, j]
 

@@ -1,8 +1,8 @@
 """The second listing of the thread about discontiguous tensors: three tensors whose rows are scattered in one storage.
 
 The offsets of the rows are the thread's. A table has a pointer for each row. The thread's tables are at 0, 16 and 32 of
-64 bytes, which suits pointers of 4 bytes. Here pointers have 8 bytes, so the tables are at 0, 32 and 64 of 96 bytes. The
-kernel is once pure TIR, which reads each pointer from the table, and once a packed function of NumPy.
+64 bytes, which suits pointers of 4 bytes. Here pointers have 8 bytes, so the tables are at 0, 32 and 64 of 96 bytes.
+The kernel is once pure TIR, which reads each pointer from the table, and once a packed function of NumPy.
 """
 
 import ctypes
@@ -52,7 +52,8 @@ class Module_2d:
 def add_rows(a, b, c):
     """Adds the rows of two tables of pointers, 64 numbers each."""
     def rows_of(table):
-        return [np.ctypeslib.as_array((ctypes.c_int32 * 64).from_address(row)) for row in np.from_dlpack(table).tolist()]
+        pointers = np.from_dlpack(table).tolist()
+        return [np.ctypeslib.as_array((ctypes.c_int32 * 64).from_address(row)) for row in pointers]
 
     for row_of_a, row_of_b, row_of_c in zip(rows_of(a), rows_of(b), rows_of(c), strict=True):
         row_of_c[:] = row_of_a + row_of_b

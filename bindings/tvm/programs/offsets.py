@@ -1,7 +1,7 @@
 """The first listing of the thread about discontiguous tensors: five tensors share one storage of 4096 bytes at offsets.
 
-The storage is in the tightly coupled window. `a` and `b` are killed, and `d` and `e` take their bytes. The listing is the
-thread's; it ends at the fifth tensor, and here the product is copied out and returned. The program runs as bytecode and
+The storage is in the tightly coupled window. `a` and `b` are killed, and `d` and `e` take their bytes. The listing is
+the thread's. It ends at the fifth tensor; here the product is copied out and returned. The program runs as bytecode and
 as compiled code, and fails when a result differs from NumPy's.
 """
 
@@ -22,12 +22,14 @@ allot_tvm.load()
 @I.ir_module
 class Module:
     @T.prim_func
-    def compute_add_in_vtcm(a: T.Buffer((4, 64), "int32"), b: T.Buffer((4, 64), "int32"), c: T.Buffer((4, 64), "int32")):
+    def compute_add_in_vtcm(a: T.Buffer((4, 64), "int32"), b: T.Buffer((4, 64), "int32"),
+                            c: T.Buffer((4, 64), "int32")):
         for i, j in T.grid(4, 64):
             c[i, j] = a[i, j] + b[i, j]
 
     @T.prim_func
-    def compute_mul_in_vtcm(c: T.Buffer((4, 64), "int32"), d: T.Buffer((4, 64), "int32"), e: T.Buffer((4, 64), "int32")):
+    def compute_mul_in_vtcm(c: T.Buffer((4, 64), "int32"), d: T.Buffer((4, 64), "int32"),
+                            e: T.Buffer((4, 64), "int32")):
         for i, j in T.grid(4, 64):
             e[i, j] = c[i, j] * d[i, j]
 

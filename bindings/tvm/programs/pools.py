@@ -1,4 +1,4 @@
-"""Compares SqueezeNet on TVM with storage from TVM's pool and from allot: results, device calls and peaks, on the CPU."""
+"""Compares SqueezeNet on TVM with storage from TVM's pool and from allot, on the CPU: results, device calls, peaks."""
 
 import gc
 import hashlib
@@ -171,7 +171,7 @@ def compare(title, module, weights, batches):
         it, which = row(name, allocator, capacity), f"{title}: {name}"
         check(it.digest == own.digest, f"{which}: the results differ from those with TVM's pool")
         check(it.device_calls > 0 and it.requests == pool.requests > 0, f"{which}: not every storage came from allot")
-        check(it.held_at_last == 0 or allocator == "one region", f"{which}: {it.held_at_last} bytes are held after clear")
+        check(it.held_at_last == 0 or allocator == "one region", f"{which}: {it.held_at_last} bytes held after clear")
     broken = row("control: blocks that overlap", "overlapping")
     check(broken.digest != own.digest, f"{title}: wrong results are not detected")
     return executable

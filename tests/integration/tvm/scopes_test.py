@@ -5,8 +5,8 @@ from itertools import count
 
 import numpy as np
 import tvm
-import tvm_ffi
-from tvm import relax, te
+from tvm import relax
+from tvm import te as expressions
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -42,8 +42,8 @@ class Program:
 
 def builtin(scope, shape):
     """Returns a program with R.builtin.alloc_tensor in a scope that computes x + 1 there, and + 1 back in global."""
-    given = te.placeholder(shape, name="given")
-    kernel = te.create_prim_func([given, te.compute(shape, lambda *at: given(*at) + 1.0)])
+    given = expressions.placeholder(shape, name="given")
+    kernel = expressions.create_prim_func([given, expressions.compute(shape, lambda *at: given(*at) + 1.0)])
     builder = relax.BlockBuilder()
     add_one = builder.add_func(kernel.with_attr("global_symbol", "add_one"), "add_one")
     x = relax.Var("x", relax.TensorType(shape, "float32"))
@@ -77,7 +77,8 @@ class Programs(unittest.TestCase):
             yield x, machine_of(module, [device, device], mode)["main"](tvm.runtime.tensor(x, device)).numpy()
 
     def test_vdevices_of_every_scope(self):
-        for scope, shape in (("global.vtcm", (4, 64)), ("global.texture", (2, 8, 4)), ("global.texture-nhwc", (2, 8, 4)),
+        for scope, shape in (("global.vtcm", (4, 64)), ("global.texture", (2, 8, 4)),
+                             ("global.texture-nhwc", (2, 8, 4)),
                              ("global.texture-weight", (2, 8, 8, 4)), ("global.own", (4, 64))):
             device = chosen(vtcm="window", own="fixed")
             for x, found in self.run_on(vdevices(scope, shape), device, shape):
@@ -97,7 +98,8 @@ class Programs(unittest.TestCase):
         found = []
         for device in tvm.cpu(next(numbers)), chosen(vtcm="window"):
             found.append(machine_of(plain, [device, device])["main"](tvm.runtime.tensor(x, device)).numpy())
-        found.append(machine_of(vdevices("global.vtcm", (4, 64)), [device] * 2)["main"](tvm.runtime.tensor(x, device)).numpy())
+        machine = machine_of(vdevices("global.vtcm", (4, 64)), [device, device])
+        found.append(machine["main"](tvm.runtime.tensor(x, device)).numpy())
         self.assertEqual(len({each.tobytes() for each in found}), 1)
 
 
@@ -112,13 +114,13 @@ class Refusals(unittest.TestCase):
         found = self.refusal_of(vdevices("global.vtcm2", (4, 64)), chosen(vtcm="window"), (4, 64))
         self.assertIsInstance(found, ValueError)
         self.assertRegex(str(found), r"allot: cpu:\d+ has no memory of scope global.vtcm2; its scopes are global, "
-                                     r"global.texture, global.texture-nhwc, global.texture-weight, global.vtcm\. Use one")
+                                     r"global.texture, global.texture-nhwc, global.texture-weight, global.vtcm\. Use")
 
     def test_out_of_memory_names_the_scope(self):
         found = self.refusal_of(vdevices("global.vtcm", (64, 64)), chosen(vtcm=("window", 8192)), (64, 64))
         self.assertIsInstance(found, MemoryError)
-        self.assertIn("allot: no buffer of shape (16384,) in global.vtcm: fewer bytes are free than were asked for; the "
-                      "largest hole has 8192 bytes", str(found))
+        self.assertIn("allot: no buffer of shape (16384,) in global.vtcm: fewer bytes are free than were asked for; "
+                      "the largest hole has 8192 bytes", str(found))
         found = self.refusal_of(vdevices("global", (64, 64)), chosen(main=("one region", 8192)), (64, 64))
         self.assertIsInstance(found, MemoryError)
         self.assertIn("no 16384 bytes aligned to 64 in global: fewer bytes are free", str(found))
@@ -126,7 +128,8 @@ class Refusals(unittest.TestCase):
     def test_a_shape_that_is_no_texture(self):
         found = self.refusal_of(vdevices("global.texture", (4, 64)), chosen(vtcm="window"), (4, 64))
         self.assertIsInstance(found, ValueError)
-        self.assertIn("no tensor of shape (4, 64) in a storage of 1024 bytes in global.texture: a texture needs at least three axes", str(found))
+        self.assertIn("no tensor of shape (4, 64) in a storage of 1024 bytes in global.texture: a texture needs at "
+                      "least three axes", str(found))
 
     def test_tvm_alone_has_no_scopes(self):
         found = self.refusal_of(vdevices("global.vtcm", (4, 64)), tvm.cpu(next(numbers)), (4, 64))
@@ -141,8 +144,8 @@ class Choices(unittest.TestCase):
 
     def test_an_unknown_allocator(self):
         device = tvm.cpu(next(numbers))
-        self.refuse("there is no allocator called heap; choose geometric, fixed, one region, window, separate, images or "
-                    "pool", device, "global", "heap")
+        self.refuse("there is no allocator called heap; choose geometric, fixed, one region, window, separate, images "
+                    "or pool", device, "global", "heap")
         self.refuse("there is no allocator called heap", device, "global.mine", "heap")
         self.refuse("images serves only global.texture, global.texture-weight", device, "global.vtcm", "images")
         self.refuse("TVM's pool serves only global, not global.vtcm", device, "global.vtcm", "pool")

@@ -167,7 +167,7 @@ class Tensors(Refused):
         self.assertEqual(tensor(storage(), 4096, (0, 64)).shape, (0, 64))
 
     def test_a_killed_storage(self):
-        self.refuse(ValueError, "killed before, or never allocated", "Allocate it before its first use", tensor, None, 0)
+        self.refuse(ValueError, "killed before, or never allocated", "Allocate it before", tensor, None, 0)
 
     def test_another_object(self):
         self.refuse(ValueError, "needs a storage from allot.alloc_storage and is given ffi.Shape",
@@ -231,7 +231,7 @@ class Programs(unittest.TestCase):
         module = builder.finalize()
         for mode in "bytecode", "compiled":
             machine = relax.VirtualMachine(relax.build(module, target="llvm", exec_mode=mode), DEVICE)
-            with self.assertRaisesRegex(ValueError, r"at offset 20 of a storage of 4096 bytes in global.vtcm is refused"):
+            with self.assertRaisesRegex(ValueError, "at offset 20 of a storage of 4096 bytes in global.vtcm is"):
                 machine["main"](tvm.runtime.tensor(np.zeros(5, "int32")))
             with self.assertRaisesRegex(ValueError, "beyond the end of the storage"):
                 machine["main"](tvm.runtime.tensor(np.zeros(1008, "int32")))
@@ -259,8 +259,8 @@ class BuffersOfTheirOwn(Refused):
         self.assertEqual(allot_tvm.counts(DEVICE, "global.buffers")[2], before[2])
 
     def test_rows_need_pointers(self):
-        self.refuse(ValueError, "take no offset", "such as global or global.vtcm", rows, storage(32, "global"), 0, storage(2048, "global.buffers"),
-                    (0, 256, 512, 768))
+        self.refuse(ValueError, "take no offset", "such as global or global.vtcm", rows,
+                    storage(32, "global"), 0, storage(2048, "global.buffers"), (0, 256, 512, 768))
 
 
 class Textures(Refused):
@@ -300,8 +300,8 @@ class Rows(Refused):
 
     def test_a_row_past_the_end(self):
         for bad in 4096, 3904, (1 << 63) - 64:
-            text = self.refuse(ValueError, "beyond the end", "smaller offset", rows, storage(96, "global"), 0, storage(),
-                               (0, 256, bad, 512))
+            text = self.refuse(ValueError, "beyond the end", "smaller offset", rows, storage(96, "global"), 0,
+                               storage(), (0, 256, bad, 512))
             self.assertIn("the row is 2", text)
 
     def test_a_negative_row(self):
@@ -326,7 +326,8 @@ class Rows(Refused):
         data = storage()
         self.refuse(ValueError, "beyond the end", "larger storage", rows, storage(24, "global"), 0, data, self.OFFSETS)
         self.refuse(ValueError, "beyond the end", "larger storage", rows, storage(96, "global"), 72, data, self.OFFSETS)
-        self.refuse(ValueError, "not aligned", "multiple of 8 for the table", rows, storage(96, "global"), 4, data, self.OFFSETS)
+        self.refuse(ValueError, "not aligned", "multiple of 8 for the table", rows,
+                    storage(96, "global"), 4, data, self.OFFSETS)
         self.refuse(ValueError, "is negative", "0 or more", rows, storage(96, "global"), -8, data, self.OFFSETS)
         table = storage(96, "global")
         kept = rows(table, 0, data, self.OFFSETS)
@@ -380,7 +381,8 @@ class Copies(Refused):
     def test_refusals_copy_nothing(self):
         allot_tvm.reset_copy_counts()
         x = tvm.runtime.tensor(numbers(3))
-        self.refuse(ValueError, "dtypes differ", "the same dtype", copy_tensor, x, tensor(storage(), 0, (4, 64), "float32"))
+        self.refuse(ValueError, "dtypes differ", "the same dtype", copy_tensor, x,
+                    tensor(storage(), 0, (4, 64), "float32"))
         self.refuse(ValueError, "shapes do not match", "same number of elements", copy_tensor, x,
                     tensor(storage(), 0, (4, 32)))
         whole = storage()

@@ -83,7 +83,9 @@ class AtAnOffset:
     def main(x: R.Tensor((4, 64), "int32")) -> R.Tensor((4, 64), "int32"):
         cls = AtAnOffset
         storage = R.vm.alloc_storage(R.shape([4096]), runtime_device_index=0, dtype="uint8")
-        a: R.Tensor([4, 64], dtype="int32") = R.vm.alloc_tensor(storage, offset=1024, shape=R.shape([4, 64]), dtype="int32")
+        a: R.Tensor([4, 64], dtype="int32") = R.vm.alloc_tensor(
+            storage, offset=1024, shape=R.shape([4, 64]), dtype="int32"
+        )
         _ = cls.double(x, a)
         return a
 
@@ -107,8 +109,8 @@ class Loading(unittest.TestCase):
     def test_after_a_virtual_machine(self):
         found = python("kept = machine(Plain)\nallot_tvm.load()")
         self.assertNotEqual(found.returncode, 0)
-        self.assertIn("RuntimeError: a VirtualMachine of cpu:0 exists, and TVM keeps its allocators and functions until "
-                      "the process ends; call allot_tvm.load() before the first VirtualMachine.", found.stderr)
+        self.assertIn("RuntimeError: a VirtualMachine of cpu:0 exists, and TVM keeps its allocators and functions "
+                      "until the process ends; call allot_tvm.load() before the first VirtualMachine.", found.stderr)
 
     def test_replacing_builtins_after_a_virtual_machine(self):
         found = python("allot_tvm.load()\nkept = machine(Plain)\nallot_tvm.replace_builtins()")
@@ -140,8 +142,8 @@ machine(Program)
 
     def test_other_versions(self):
         for package, needed in allot_tvm.VERSIONS.items():
-            with self.assertRaisesRegex(ImportError, f"allot_tvm works with {package} {needed} and not with 9.9.9; install "
-                                                     f"it with pip install {package}=={needed}"):
+            with self.assertRaisesRegex(ImportError, f"allot_tvm works with {package} {needed} and not with 9.9.9; "
+                                                     f"install it with pip install {package}=={needed}"):
                 allot_tvm._check_versions(lambda asked, other=package: "9.9.9" if asked == other
                                           else allot_tvm.VERSIONS[asked])
         with self.assertRaisesRegex(ImportError, r"built for tvm-ffi 0.1.16, and this process has 0.2.0; build it"):
@@ -208,7 +210,7 @@ class VirtualMachines(unittest.TestCase):
 
 class Kernels(unittest.TestCase):
     def test_a_table_is_no_argument_of_an_ordinary_kernel(self):
-        """With the dtype and rank of its elements a table would pass every check, and the kernel would read pointers."""
+        """With the dtype and rank of its elements a table would pass every check, and the kernel would be wrong."""
         rows = relax.Var("rows", relax.TensorType((4,), "uint64"))
         builder = relax.BlockBuilder(Tables)
         with self.assertRaisesRegex(Exception, "expected R.Tensor.*int32.*given R.Tensor.*uint64"):
