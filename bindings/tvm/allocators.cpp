@@ -255,12 +255,12 @@ void choose(DLDevice device, const std::string& scope, const std::string& name, 
     const std::string text = scope.empty() ? "global" : scope;
     if (capacity < 0) reject("the size of " + text + " is " + std::to_string(capacity) + ", which is negative");
     if (name == "pool" && text != "global") reject("TVM's pool serves only global, not " + text);
-    const std::lock_guard lock{registry::all().mutex};
     if (text == "global" && has_allocator(device)) {
         reject("a virtual machine of " + name_of(device) +
                " exists, and TVM keeps its allocator until the process ends; choose the allocator first, or choose "
                "another device number");
     }
+    const std::lock_guard lock{registry::all().mutex};  // after MemoryManager's lock, as in `make`
     scopes& known = registry::all().of(device);
     const auto [at, is_new] = known.try_emplace(text);
     entry& made = at->second;
