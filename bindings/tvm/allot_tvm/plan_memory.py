@@ -11,9 +11,9 @@ The planner is a small shared library that runs at compile time. plans.py also r
 
 In the mode "wheel" the compiled program contains only instructions of TVM, so it runs where only TVM's wheel is. In the
 mode "library" it calls allot.alloc_storage and allot.alloc_tensor, which check at run time that no two live tensors
-share a byte. Functions with branches, and those that keep a dead tensor in a tuple, contain the instructions of the
-mode "wheel" in both modes, because TVM kills their tensors late or not at all. The mode "carried" is for a device whose
-kernels take offsets as arguments (opencl.py).
+share a byte. TVM keeps some tensors after their last use: where a function has branches, holds a tensor in a tuple, or
+calls a function of Relax that may return it. Such functions contain the instructions of the mode "wheel" in both modes.
+The mode "carried" is for a device whose kernels take offsets as arguments (opencl.py).
 
 A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
@@ -119,6 +119,7 @@ class Lifetimes:
         self.seen = {}  # the last step at which the program names a variable
         self.tensors = {}
         self.branches = []
+        self.keeps_result = False  # the virtual machine keeps the result of a Relax function until the next call
         self.escape(self.sequence(function.body))
         for tensor in self.tensors.values():
             tensor.lives = self.lives(tensor)
@@ -158,11 +159,9 @@ class Lifetimes:
         self.use(self.value(value.cond))
         then = self.step + 1
         first = self.sequence(value.true_branch)
-        self.use(first)
         self.step += 1
         otherwise = self.step
         second = self.sequence(value.false_branch)
-        self.use(second)
         self.step += 1
         self.branches.append(Branch(then, otherwise, self.step))
         return merged(first, second)
@@ -182,7 +181,9 @@ class Lifetimes:
         if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
             return NOTHING
         if isinstance(call.op, (GlobalVar, relax.ExternFunc)):  # either may return one of its arguments
-            return frozenset(flat(given)) if may_be_tensor(var.ty) else NOTHING
+            result = frozenset(flat(given)) if may_be_tensor(var.ty) else NOTHING
+            self.keeps_result = self.keeps_result or bool(result) and isinstance(call.op, GlobalVar)
+            return result
         self.escape(given)
         return NOTHING
 
@@ -313,7 +314,7 @@ class FunctionPlan:
 
         A variable that holds a dead tensor keeps its bytes in use until the variable is killed.
         """
-        if self.lifetimes.branches:
+        if self.lifetimes.branches or self.lifetimes.keeps_result:
             return None
         held = [(var, self.lifetimes.tensors[of]) for var, value in self.lifetimes.values.items() for of in flat(value)]
         kills, killed = {}, set()

@@ -163,6 +163,26 @@ class Functions(Case):
 
         self.check(Module, [random(8, 64)])
 
+    def test_a_tuple_keeps_a_dead_tensor(self):
+        """Library mode does not ask allot then, because the tuple keeps the bytes of `a` in use."""
+        @I.ir_module
+        class Module:
+            @R.function
+            def main(x: R.Tensor((8, 64), "float32")):
+                a = R.tanh(x)
+                b = R.exp(x)
+                both = (a, b)
+                c = R.add(both[0], x)
+                d = R.tanh(c)
+                e = R.exp(d)
+                f = R.tanh(e)
+                return R.add(f, both[1])
+
+        report = self.check(Module, [random(8, 64)])
+        self.assertEqual([s.size for s in report.storages], [3 * 2048])
+        executable, _ = compile_with(Module, mode="library")
+        self.assertNotIn("allot.", executable.as_text())
+
     def test_returned_tensors_are_left_to_the_allocator(self):
         module = chain()
         executable, reports = compile_with(module)
@@ -372,6 +392,29 @@ class ControlFlow(Case):
         report = self.check(Module, [random(4, 64)])
         first = next(t for t in report.tensors if t.step == 1)
         self.assertGreater(first.lives[0][1], 8)  # c is the same tensor as a
+
+    def test_the_machine_keeps_the_result_of_a_call(self):
+        """Library mode does not ask allot then, because the virtual machine keeps `a` until the next call."""
+        @I.ir_module
+        class Module:
+            @R.function
+            def same(x: R.Tensor((4, 64), "float32")) -> R.Tensor((4, 64), "float32"):
+                return x
+
+            @R.function
+            def main(x: R.Tensor((4, 64), "float32")) -> R.Tensor((4, 64), "float32"):
+                cls = Module
+                a = R.tanh(x)
+                b: R.Tensor((4, 64), "float32") = cls.same(a)
+                c = R.exp(b)
+                d = R.tanh(c)
+                e = R.exp(d)
+                return R.add(e, d)
+
+        report = self.check(Module, [random(4, 64)])
+        self.assertEqual([s.size for s in report.storages], [2 * 1024])
+        executable, _ = compile_with(Module, mode="library")
+        self.assertNotIn("allot.", executable.as_text())
 
     def test_loops_by_recursion(self):
         @I.ir_module
@@ -647,6 +690,90 @@ def grown(builder, kind, first, second):
     if kind == 3 and rows == int(second.ty.shape[0]):
         return [builder.emit(relax.op.multiply(first, second))]
     return [builder.emit(relax.op.tanh(first))]
+
+
+class RandomPrograms(Case):
+    """Programs with nested branches, tuples and calls between functions."""
+
+    reference = pipeline_with([])
+
+    def test_random_programs(self):
+        for seed in range(3):
+            module = tvm.script.from_source(random_program(seed))
+            for choice in 0, 1:
+                with self.subTest(seed=seed, choice=choice):
+                    self.check(module, [random(2, 64), np.array(bool(choice)), np.array(seed % 2 == 0)])
+
+
+def random_program(seed):
+    """Returns the text of a module, whose branches depend on two parameters."""
+    choose = np.random.default_rng(seed)
+    numbers = itertools.count()
+
+    def one_of(values):
+        return values[-1 - int(choose.integers(min(4, len(values))))]
+
+    def block(values, indent, statements, last=None):
+        values, lines = list(values), []
+        for left in range(statements, 0, -1):
+            name = last if last and left == 1 else f"v{next(numbers)}"
+            first, second = one_of(values), one_of(values)
+            kind = int(choose.integers(7))
+            if kind == 0 and indent < 20:
+                lines += [f"if {'pqr'[int(choose.integers(3))]}:", *block(values, indent + 4, 4, name), "else:",
+                          *block(values, indent + 4, 3, name)]
+            elif kind == 1:
+                lines += [f"t{name} = ({first}, {second})", f"{name} = R.add(t{name}[1], R.tanh(t{name}[0]))"]
+            elif kind == 2:
+                lines += [f'{name}: R.Tensor((2, 64), "float32") = cls.either({first}, {second})']
+            elif kind == 3:
+                lines += [f"{name} = R.memory.view({first}, R.shape([2, 64]))"]
+            else:
+                lines += [f"{name} = R.add({first}, R.tanh({second}))"]
+            values.append(name)
+        return ["    " + line for line in lines]
+
+    body = "\n    ".join(block(["x"], 8, 9, "result"))
+    return f"""
+@I.ir_module
+class Module:
+    @R.function
+    def either(a: R.Tensor((2, 64), "float32"), b: R.Tensor((2, 64), "float32")) -> R.Tensor((2, 64), "float32"):
+        c = R.exp(a)
+        d = R.tanh(c)
+        return b
+
+    @R.function
+    def main(x: R.Tensor((2, 64), "float32"), p: R.Tensor((), "bool"), q: R.Tensor((), "bool")):
+        cls = Module
+        r = R.not_equal(R.sum(R.tanh(x)), R.sum(x))
+    {body}
+        return R.tanh(result)
+"""
+
+
+class Planner(Case):
+    def test_invalid_problems_are_refused(self):
+        memory = [(-1, 64, 0)]
+        for buffers, memories, reason in (
+                ([(64, 64, 1, 1, 0)], memory, "buffer 0 needs a size, .*, and pairs of steps"),
+                ([(64, 64, 1, 1, 0, 2), (-1, 64, 1, 1, 0, 2)], memory, "the size of buffer 1 is negative"),
+                ([(64, 48, 1, 1, 0, 2)], memory, "the alignment of a buffer is not a power of two"),
+                ([(64, 64, 1, 1, 2, 2)], memory, "a lifetime ends before or at the step at which it begins"),
+                ([(64, 64, 1, 1, 0, 3, 2, 4)], memory, "two lifetimes of a buffer overlap"),
+                ([(64, 64, 1, 1, 0, 2)], [], "there are no memories"),
+                ([(64, 64, 1, 1, 0, 2)], [(64, 64)], "memory 0 needs a capacity, an alignment and a cost"),
+                ([(64, 64, 1, 3, 0, 2)], [(64, 64, 1), (64, 64, 0)], "a memory is invalid")):
+            with self.subTest(reason), self.assertRaisesRegex(ValueError, f"^allot: .*{reason}"):
+                plans.plan(buffers, memories, 1000)
+
+    def test_a_buffer_without_a_memory_is_refused(self):
+        with self.assertRaisesRegex(MemoryError, "buffer 0 has 64 bytes and fits none of its memories"):
+            plans.plan([(64, 64, 1, 0, 0, 2)], [(-1, 64, 0)], 1000)
+
+    def test_lifetimes_apart_share_bytes(self):
+        buffers = [(64, 64, 1, 1, 0, 2, 6, 8), (64, 64, 1, 1, 2, 6)]
+        self.assertEqual(list(plans.plan(buffers, [(-1, 64, 0)], 1000)[2]), [0, 0])
 
 
 def lowest_peak(tensors):
