@@ -21,6 +21,7 @@ from tvm.script import tirx as T
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "bindings/tvm"))
 from allot_tvm import opencl  # noqa: E402
+from squeezenet import squeezenet  # noqa: E402
 
 SIZE = 64  # the image is SIZE × SIZE
 # One kernel for each operator, with the simplest of TVM's schedules. Sums then have the same order as on the CPU.
@@ -65,47 +66,6 @@ class Proposal:
         e: R.Tensor((4, 64), "int32") = R.vm.alloc_tensor(memory, offset=1024, shape=R.shape([4, 64]), dtype="int32")
         _e = cls.multiply(c, d, e)
         return e
-
-
-def squeezenet(size):
-    """Returns SqueezeNet 1.1 for one image, and random weights. The results are the logits and the probabilities."""
-    random = np.random.default_rng(7)
-    op, builder, weights = relax.op, relax.BlockBuilder(), []
-    parameters = [relax.Var("image", relax.TensorType((1, 3, size, size), "float32"))]
-
-    def kernel(outputs, inputs, width):
-        scale = np.sqrt(2 / (inputs * width * width))
-        for values in (random.standard_normal((outputs, inputs, width, width)) * scale,
-                       random.standard_normal((1, outputs, 1, 1)) * 0.1):
-            weights.append(values.astype("float32"))
-            parameters.append(relax.Var(f"weight_{len(weights)}", relax.TensorType(values.shape, "float32")))
-        return parameters[-2:]
-
-    def conv(value, kernel, **options):
-        value = builder.emit(op.nn.conv2d(value, kernel[0], **options))
-        return builder.emit(op.nn.relu(builder.emit(op.add(value, kernel[1]))))
-
-    fires = [(64, 16, 64), (128, 16, 64), None, (128, 32, 128), (256, 32, 128), None,
-             (256, 48, 192), (384, 48, 192), (384, 64, 256), (512, 64, 256)]  # None is a pool
-    first = kernel(64, 3, 3)
-    kernels = [fire and (kernel(fire[1], fire[0], 1), kernel(fire[2], fire[1], 1), kernel(fire[2], fire[1], 3))
-               for fire in fires]
-    last = kernel(1000, 512, 1)
-    with builder.function("main", parameters):
-        with builder.dataflow():
-            value = conv(parameters[0], first, strides=2)
-            for fire in [None, *kernels]:
-                if fire is None:
-                    value = builder.emit(op.nn.max_pool2d(value, pool_size=3, strides=2))
-                else:
-                    squeezed = conv(value, fire[0])
-                    expanded = [conv(squeezed, fire[1]), conv(squeezed, fire[2], padding=1)]
-                    value = builder.emit(op.concat(expanded, axis=1))
-            value = builder.emit(op.nn.adaptive_avg_pool2d(conv(value, last), output_size=1))
-            logits = builder.emit_output(op.reshape(value, (1, 1000)))
-            result = builder.emit_output(op.nn.softmax(logits))
-        builder.emit_func_output(relax.Tuple([logits, result]))
-    return builder.finalize(), weights
 
 
 def loaded():
@@ -181,7 +141,7 @@ def placed(arrays, device):
 
 def run_model(device):
     """Runs SqueezeNet in each way. Returns the results of the CPU, {name: Run}, and the report of allot's plan."""
-    module, weights = squeezenet(SIZE)
+    module, weights = squeezenet(1, SIZE, with_logits=True)
     arrays = [np.random.default_rng(1).standard_normal((1, 3, SIZE, SIZE)).astype("float32"), *weights]
     cpu = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
     oracle = [each.numpy() for each in cpu["main"](*map(tvm.runtime.tensor, arrays))]

@@ -14,8 +14,10 @@ from tvm import relax, tirx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import allot_tvm  # noqa: E402
+from squeezenet import squeezenet  # noqa: E402
 
 NETWORK = Path(__file__).resolve().parents[3] / "examples" / "apps" / "network_demo" / "squeezenet.network"
+SIZE = 112  # pixels of an image that runs; the graph is compared at 224
 RUNS = {"static": [1] * 5, "dynamic": [1, 4, 2, 8, 3, 6, 5, 7, 1, 8]}  # the batches, one run each
 
 allot_tvm.load()
@@ -29,53 +31,6 @@ def check(holds, what):
     if not holds:
         failures.append(what)
         print(f"FAILED: {what}")
-
-
-def squeezenet(batch):
-    """Returns the graph of SqueezeNet 1.1, and random weights, which are the same in every run."""
-    random = np.random.default_rng(7)
-    op, builder = relax.op, relax.BlockBuilder()
-    weights = []
-    parameters = [relax.Var("image", relax.TensorType((batch, 3, 224, 224), "float32"))]
-
-    def weight(values):
-        weights.append(values.astype("float32"))
-        parameters.append(relax.Var(f"weight_{len(weights)}", relax.TensorType(values.shape, "float32")))
-        return parameters[-1]
-
-    def kernel(outputs, inputs, width):
-        scale = np.sqrt(2 / (inputs * width * width))
-        return (weight(random.standard_normal((outputs, inputs, width, width)) * scale),
-                weight(random.standard_normal((1, outputs, 1, 1)) * 0.1))
-
-    def conv(value, kernel, **options):
-        value = builder.emit(op.add(builder.emit(op.nn.conv2d(value, kernel[0], **options)), kernel[1]))
-        return builder.emit(op.nn.relu(value))
-
-    def pool(value):
-        return builder.emit(op.nn.max_pool2d(value, pool_size=3, strides=2))
-
-    # The parameters of a function are declared when it is opened, so the weights come first.
-    fires = [(64, 16, 64), (128, 16, 64), None, (128, 32, 128), (256, 32, 128), None,
-             (256, 48, 192), (384, 48, 192), (384, 64, 256), (512, 64, 256)]  # None is a pool
-    first = kernel(64, 3, 3)
-    kernels = [fire and (kernel(fire[1], fire[0], 1), kernel(fire[2], fire[1], 1), kernel(fire[2], fire[1], 3))
-               for fire in fires]
-    last = kernel(1000, 512, 1)
-    with builder.function("main", parameters):
-        with builder.dataflow():
-            value = pool(conv(parameters[0], first, strides=2))
-            for fire in kernels:
-                if fire is None:
-                    value = pool(value)
-                else:
-                    squeezed = conv(value, fire[0])
-                    expanded = [conv(squeezed, fire[1]), conv(squeezed, fire[2], padding=1)]
-                    value = builder.emit(op.concat(expanded, axis=1))
-            value = builder.emit(op.nn.adaptive_avg_pool2d(conv(value, last), output_size=1))
-            result = builder.emit_output(op.nn.softmax(value, axis=1))
-        builder.emit_func_output(result)
-    return builder.finalize(), weights
 
 
 def steps_of(module):
@@ -146,7 +101,7 @@ def serve(executable, weights, images, allocator, capacity=0):
 
 def compare(title, module, weights, batches):
     random = np.random.default_rng(1)
-    images = [random.standard_normal((batch, 3, 224, 224)).astype("float32") for batch in batches]
+    images = [random.standard_normal((batch, 3, SIZE, SIZE)).astype("float32") for batch in batches]
     executable = tvm.compile(module, target="llvm")
     print(f"\n{title}: {len(batches)} runs\n")
     print("| allocator | device calls | peak held, MB | requests | peak live, MB | results |")
@@ -182,17 +137,17 @@ def main():
     steps = steps_of(static)
     check(steps == steps_in(NETWORK), f"the graph differs from {NETWORK.name}")
     print(f"SqueezeNet on TVM {tvm.__version__}: {len(steps)} steps, compared with {NETWORK.name}")
-    compare("batch 1", static, weights, RUNS["static"])
+    compare("batch 1", squeezenet(1, SIZE)[0], weights, RUNS["static"])
 
-    dynamic, _ = squeezenet(tirx.Var("n", "int64"))
+    dynamic, _ = squeezenet(tirx.Var("n", "int64"), SIZE)
     executable = compare("batch 1 to 8, unknown to the compiler", dynamic, weights, RUNS["dynamic"])
 
-    bounded, _ = squeezenet(tirx.Var("n", "int64"))
+    bounded, _ = squeezenet(tirx.Var("n", "int64"), SIZE)
     bounded["main"] = bounded["main"].with_attr("tir_var_upper_bound", {"n": 8})
     compare("batch 1 to 8, with the maximum of 8 known to the compiler", bounded, weights, RUNS["dynamic"])
 
     try:
-        serve(executable, weights, [np.zeros((8, 3, 224, 224), "float32")], "one region", 1 << 20)
+        serve(executable, weights, [np.zeros((8, 3, SIZE, SIZE), "float32")], "one region", 1 << 20)
         check(False, "one region of 1 MiB is enough for a batch of 8")
     except MemoryError as error:
         text = str(error).splitlines()[0]
