@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Checks that the documents quote each program of examples/basic once, unchanged:
+"""Checks that the documents quote each program of examples/basic once, unchanged, and lines of programs for TVM:
 
     quotes.py [--write]
 
-A quotation is a line with nothing but a link to the program, followed by a block fenced as ```cpp. With --write, the
-script replaces each block by the program's text.
+A quotation is a line with nothing but a link to the program, followed by a fenced block. With --write, the script
+replaces each block of a program of examples/basic by the program's text.
 """
 
 import pathlib
@@ -13,6 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUOTATION = re.compile(r"^(\[examples/basic/(\w+)\.cpp\]\(\.\./examples/basic/\2\.cpp\):\n\n```cpp\n)(.*?)^```$", re.S | re.M)
+
+LINES = re.compile(r"^\[(bindings/tvm/programs/\w+\.py)\]\(\.\./\1\):\n\n```python\n(.*?)^```$", re.S | re.M)
 
 
 def main(write):
@@ -23,6 +25,9 @@ def main(write):
         if write:
             text = QUOTATION.sub(lambda match: f"{match[1]}{programs.get(match[2], match[3])}```", text)
             page.write_text(text, encoding="utf-8")
+        for program, block in LINES.findall(text):
+            if block not in (ROOT / program).read_text(encoding="utf-8"):
+                failures.append(f"{page.name} quotes lines that {program} does not have")
         for _, name, block in QUOTATION.findall(text):
             quoted.append(name)
             if name not in programs:
