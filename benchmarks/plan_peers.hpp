@@ -20,7 +20,7 @@ struct greedy_answer {
 };
 
 inline greedy_answer greedy_by_size(const std::vector<allot::plan_buffer>& of,
-                                            std::uint64_t capacity = ~std::uint64_t{0}) {
+                                    std::uint64_t capacity = ~std::uint64_t{0}) {
     std::vector<std::size_t> order(of.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return of[a].size > of[b].size; });
