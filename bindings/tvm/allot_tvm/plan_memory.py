@@ -381,14 +381,14 @@ class FunctionPlan:
         rows = [(-1 if memory.capacity is None else memory.capacity, ALIGNMENT, cost)
                 for cost, memory in enumerate(memories)]
         try:
-            status, memory, offset, peak, bound, _ = self.plan(buffers, rows, self.effort)
+            status, memory, offset, peak, bound, _ = plans.checked(self.plan(buffers, rows, self.effort), buffers, rows)
         except (MemoryError, ValueError) as error:
             names = ", ".join(memory.scope for memory in memories)
             raise type(error)(f"{str(error).splitlines()[0]} (function {self.name}, memories {names})") from None
         if status != "optimal":
             self.status = status
         self.bound += bound if len(memories) == 1 and tensors[0][0].factor is None else 0
-        return list(zip(memory, offset)), list(peak)
+        return list(zip(memory, offset)), peak
 
 
 def share_bytes(first, second):

@@ -4,12 +4,14 @@
     plan = recorded("model.json")      # reads the plans; it needs only TVM's wheel
 
 All are functions (buffers, memories, effort) -> (status, memories, offsets, peaks, bound, spilled): see planner.cpp.
+A planner of your own is such a function too. PlanMemory checks the plan of every planner with `checked`.
 """
 
 import ctypes
 import json
+import operator
 import os
-from itertools import combinations
+from bisect import bisect_left
 from pathlib import Path
 
 import tvm_ffi
@@ -55,30 +57,74 @@ def recording(path):
 def recorded(path):
     """Returns a function that finds plans in the file.
 
-    It raises a ValueError if the file has no plan for the buffers, or a plan in which live buffers share bytes.
+    Raises a ValueError if the file is not one of `recording`. The function raises a ValueError if the file has no plan
+    for the buffers, or a wrong one: see `checked`.
     """
-    kept = json.loads(Path(path).read_text())
+    try:
+        kept = [(each["buffers"], each["memories"], each["plan"]) for each in json.loads(Path(path).read_text())]
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"allot: {path} is not a file of recorded plans: record it again") from None
 
     def run(buffers, memories, _):
         problem = [[list(row) for row in rows] for rows in (buffers, memories)]
-        for each in kept:
-            if [each["buffers"], each["memories"]] == problem:
-                check(path, buffers, *each["plan"][1:3])
-                return each["plan"]
+        for *given, found in kept:
+            if given == problem:
+                try:
+                    return checked(found, buffers, memories)
+                except ValueError as error:
+                    raise ValueError(f"{error} in {path}: record it again") from None
         raise ValueError(f"allot: {path} has no plan for these {len(buffers)} tensors: record it again")
 
     return run
 
 
-def check(path, buffers, memory, offset):
-    """Refuses a plan in which two buffers live at the same time and share bytes."""
-    for first, second in combinations(range(len(buffers)), 2):
-        apart = (memory[first] != memory[second] or offset[first] + buffers[first][0] <= offset[second]
-                 or offset[second] + buffers[second][0] <= offset[first])
-        if not apart and any(a < d and c < b for a, b in lives(buffers[first]) for c, d in lives(buffers[second])):
-            raise ValueError(f"allot: the plan in {path} is wrong: buffers {first} and {second} live at the same time "
-                             "and share bytes: record it again")
+def checked(found, buffers, memories):
+    """Returns the plan as lists of integers.
+
+    Raises a ValueError if the plan has another form, a buffer outside its memory, a peak over the capacity of its
+    memory, or two buffers that live at the same time and share bytes.
+    """
+    try:
+        status, *lists, bound, spilled = found
+        memory, offset, peak = ([operator.index(number) for number in each] for each in lists)
+        bound, spilled = operator.index(bound), operator.index(spilled)
+    except (TypeError, ValueError):
+        raise ValueError("allot: the plan is not (status, memories, offsets, peaks, bound, spilled)") from None
+    if [len(memory), len(offset), len(peak)] != [len(buffers), len(buffers), len(memories)]:
+        raise ValueError(f"allot: the plan has {len(memory)} memories, {len(offset)} offsets and {len(peak)} peaks for "
+                         f"{len(buffers)} buffers and {len(memories)} memories")
+    for m, (capacity, *_) in enumerate(memories):
+        most = 2**63 - 1 if capacity < 0 else capacity
+        if not 0 <= peak[m] <= most:
+            raise ValueError(f"allot: the peak of memory {m} is {peak[m]}, and its capacity is {most} bytes")
+    for b, buffer in enumerate(buffers):
+        if not (0 <= memory[b] < len(memories) and buffer[3] >> memory[b] & 1):
+            raise ValueError(f"allot: buffer {b} is in memory {memory[b]}, which is not one of its memories")
+        if offset[b] < 0 or offset[b] % max(buffer[1], memories[memory[b]][1]):
+            raise ValueError(f"allot: the offset {offset[b]} of buffer {b} is not a multiple of its alignment")
+        if offset[b] + buffer[0] > peak[memory[b]]:
+            raise ValueError(f"allot: buffer {b} ends at {offset[b] + buffer[0]}, after the peak of its memory")
+    if shared := live_and_shared(buffers, memory, offset):
+        raise ValueError("allot: buffers {} and {} live at the same time and share bytes".format(*shared))
+    return [str(status), memory, offset, peak, bound, spilled]
 
 
-def lives(buffer):
-    return list(zip(buffer[4::2], buffer[5::2]))
+def live_and_shared(buffers, memory, offset):
+    """Returns two buffers that live at the same time and share bytes, or None.
+
+    The live buffers of a memory are in the order of their offsets, so a new buffer is compared with its neighbors only.
+    """
+    live = [[] for _ in range(max(memory, default=-1) + 1)]
+    events = [(step, begins, b) for b, buffer in enumerate(buffers) if buffer[0]
+              for begins, steps in ((True, buffer[4::2]), (False, buffer[5::2])) for step in steps]
+    for _, begins, b in sorted(events):  # at one step the ends come first
+        places, place = live[memory[b]], (offset[b], offset[b] + buffers[b][0], b)
+        index = bisect_left(places, place)
+        if not begins:
+            del places[index]
+            continue
+        for first, last, other in places[max(index - 1, 0):index + 1]:
+            if first < place[1] and place[0] < last:
+                return sorted((other, b))
+        places.insert(index, place)
+    return None

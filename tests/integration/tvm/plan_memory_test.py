@@ -855,11 +855,78 @@ class Pipeline(Case):
             self.assertEqual(outputs(again, arguments)[0].tobytes(), outputs(first, arguments)[0].tobytes())
             with self.assertRaisesRegex(ValueError, "plan.json has no plan for these 9 tensors: record it again"):
                 compile_with(chain(5), plan=plans.recorded(path))
-            kept = json.loads(path.read_text())
-            kept[0]["plan"][2] = [0] * 9
-            path.write_text(json.dumps(kept))
-            with self.assertRaisesRegex(ValueError, "buffers 0 and 1 live at the same time and share bytes"):
+
+    def test_wrong_plans_in_a_file_are_refused(self):
+        wrong = {
+            "buffers 0 and 1 live at the same time and share bytes": lambda plan: plan.update(offsets=[0] * 9),
+            "the offset -64 of buffer 0 is not a multiple": lambda plan: plan["offsets"].__setitem__(0, -64),
+            "the offset 1 of buffer 0 is not a multiple": lambda plan: plan["offsets"].__setitem__(0, 1),
+            "buffer 0 ends at .*, after the peak": lambda plan: plan["offsets"].__setitem__(0, 1 << 40),
+            "buffer . ends at 256, after the peak": lambda plan: plan.update(peaks=[64]),
+            "the peak of memory 0 is -1": lambda plan: plan.update(peaks=[-1]),
+            "9 memories, 9 offsets and 0 peaks for 9 buffers and 1 memories": lambda plan: plan.update(peaks=[]),
+            "9 memories, 8 offsets and 1 peaks": lambda plan: plan["offsets"].pop(),
+            "buffer 0 is in memory 1, which is not": lambda plan: plan.update(memories=[1] * 9),
+            "buffer 0 is in memory -1, which is not": lambda plan: plan.update(memories=[-1] * 9),
+            "the plan is not .status, memories, offsets": lambda plan: plan.update(offsets=["a"] * 9),
+            "the plan is not .status, memories, offsets, p": lambda plan: plan.pop("spilled")}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "plan.json")
+            compile_with(chain(), plan=plans.recording(path))
+            right = path.read_text()
+            for message, change in wrong.items():
+                kept = json.loads(right)
+                plan = dict(zip(("status", "memories", "offsets", "peaks", "bound", "spilled"), kept[0]["plan"]))
+                change(plan)
+                kept[0]["plan"] = list(plan.values())
+                path.write_text(json.dumps(kept))
+                with self.subTest(message), self.assertRaisesRegex(
+                        ValueError, f"^allot: .*{message}.* in .*plan.json: record it again"):
+                    compile_with(chain(), plan=plans.recorded(path))
+            for text in "", "x", "{", "null", "3", "[{}]", "[[]]", '{"buffers": []}', '[{"buffers": [], "plan": []}]':
+                path.write_text(text)
+                with self.subTest(text), self.assertRaisesRegex(ValueError, "^allot: .*plan.json is not a .*record it"):
+                    plans.recorded(path)
+            path.write_text("[]")
+            with self.assertRaisesRegex(ValueError, "plan.json has no plan for these 9 tensors: record it again"):
                 compile_with(chain(), plan=plans.recorded(path))
+
+    def test_the_plan_of_any_planner_is_checked(self):
+        """Each mode refuses the plan. The pass does not choose another mode."""
+        def all_at_zero(buffers, memories, effort):
+            return "optimal", [0] * len(buffers), [0] * len(buffers), [1 << 20], 0, 0
+
+        def above_one_another(buffers, memories, effort):
+            return "feasible", [0] * len(buffers), [4096 * b for b in range(len(buffers))], [1 << 20], 0, 0
+
+        for mode in "wheel", "library", "carried":
+            with self.assertRaisesRegex(ValueError, r"buffers 0 and 1 live .* share bytes \(function main"):
+                compile_with(chain(), mode=mode, plan=all_at_zero)
+            with self.assertRaisesRegex(ValueError, "the peak of memory 0 is 1048576, and its capacity is 4096 bytes"):
+                compile_with(chain(), [Memory("global", 4096)], mode=mode, plan=above_one_another)
+        with self.assertRaisesRegex(ValueError, "the plan is not .status, memories"):
+            compile_with(chain(), plan=lambda *_: None)
+        expected = outputs(compile_with(chain())[0], [random(4, 16)])
+        found = outputs(compile_with(chain(), mode="library", plan=above_one_another)[0], [random(4, 16)])
+        self.assertEqual(found[0].tobytes(), expected[0].tobytes())
+
+    def test_the_check_of_a_plan_agrees_with_every_pair(self):
+        choose = np.random.default_rng(1)
+        refused = 0
+        for _ in range(300):
+            buffers = []
+            for size, *steps in choose.integers(0, 9, (6, 5)).tolist():
+                steps = sorted({*steps})[:len({*steps}) // 2 * 2]
+                buffers.append((64 * (size // 3), 64, 1, 3, *steps) if steps else (0, 64, 1, 3, 0, 1))
+            memory, offset = choose.integers(0, 2, 6).tolist(), (64 * choose.integers(0, 12, 6)).tolist()
+            lives = [list(zip(buffer[4::2], buffer[5::2])) for buffer in buffers]
+            wrong = any(memory[i] == memory[j] and offset[i] < offset[j] + buffers[j][0]
+                        and offset[j] < offset[i] + buffers[i][0] and buffers[i][0] and buffers[j][0]
+                        and any(a < d and c < b for a, b in lives[i] for c, d in lives[j])
+                        for i, j in itertools.combinations(range(6), 2))
+            self.assertEqual(plans.live_and_shared(buffers, memory, offset) is not None, wrong)
+            refused += wrong
+        self.assertTrue(30 < refused < 270, refused)
 
     def test_the_plan_of_the_first_program_is_what_the_planner_returns(self):
         for each in json.loads((PROGRAMS / "first_plan.json").read_text()):
