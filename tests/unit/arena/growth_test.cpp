@@ -675,8 +675,8 @@ TEST_CASE("growth: shrink_to releases a new region whose base is that of no regi
 TEST_CASE_TEMPLATE("growth: a first size above the limit acquires nothing, and the limit holds", Strategy,
                    allot::best_fit<>, allot::bump<>,
                    allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>) {
-    constexpr allot::growth_options options{.step = 1000, .limit = 5000};
-    using growing = allot::arena<allot::host::heap, Strategy, allot::growth::geometric<options>>;
+    using up_to_5000 = allot::growth::geometric<allot::growth_options{.step = 1000, .limit = 5000}>;
+    using growing = allot::arena<allot::host::heap, Strategy, up_to_5000>;
     growing beyond{{}, 5001};
     CHECK(beyond.size() == 0);
     CHECK(beyond.diagnose({.size = 5001}).reason == allot::refusal::over_limit);
