@@ -53,6 +53,16 @@ template <class Shape>
     return "(" + text + (of.rank() == 1 ? ",)" : ")");
 }
 
+/// Returns a name for a message: its first 80 characters.
+[[nodiscard]] inline std::string shortened(const std::string& name) {
+    return name.size() <= 80 ? name : name.substr(0, 80) + "...";
+}
+
+/// What to do when a memory is full.
+inline constexpr const char* remedy_when_full =
+    "Kill storages that are not needed, or choose a larger memory with allot_tvm.use. A virtual machine keeps its last "
+    "result until the next call ends.";
+
 /// Returns whether a scope is the default memory.
 [[nodiscard]] inline bool is_global(std::string_view scope) noexcept {
     return allot::is_named<allot::scope::global>(scope);
@@ -65,6 +75,89 @@ template <class Shape>
     throw tvm::ffi::Error{is_memory ? "MemoryError" : "ValueError", text, ""};
 }
 
+/// The buffers outside `global`, with their memories. Allocators of TVM share it. Any thread may call.
+class scoped_buffers {
+public:
+    void serve(scope_finder find) { find_ = std::move(find); }
+
+    /// Allocates a buffer for a tensor in a scope, for the allocator of this type.
+    [[nodiscard]] Buffer allocate(DLDevice device, const tvm::ffi::Shape& of, DLDataType type, const std::string& scope,
+                                  AllocatorType by) {
+        if (!find_)
+            throw tvm::ffi::Error{"ValueError", "allot: this adapter has only the scope global; it has no " + scope,
+                                  ""};
+        memory& from = find_(device, scope);
+        const allot::shape shape = shape_of(of);
+        const auto fresh = from.allocate(shape, dtype_of(type));
+        if (!fresh) refuse_buffer(fresh.error(), shape, scope);
+        try {
+            const std::lock_guard lock{mutex_};
+            served_.insert(&from);
+            memories_.emplace(fresh->base, &from);
+        } catch (...) {
+            from.deallocate(fresh->base, fresh->size);
+            throw;
+        }
+        used_ += fresh->size;
+        return {fresh->base, fresh->size, device, by};
+    }
+    /// Returns the memory of a buffer, or null for a buffer of `global`.
+    [[nodiscard]] memory* find(const Buffer& buffer) {
+        const std::lock_guard lock{mutex_};
+        const auto found = memories_.find(buffer.data);
+        return found == memories_.end() ? nullptr : found->second;
+    }
+    /// Frees a buffer. Returns false for a buffer of `global`.
+    bool deallocate(const Buffer& buffer) {
+        memory* const from = find(buffer);
+        if (from == nullptr) return false;
+        {
+            const std::lock_guard lock{mutex_};
+            memories_.erase(buffer.data);
+        }
+        from->deallocate(buffer.data, buffer.size);
+        used_ -= buffer.size;
+        return true;
+    }
+    void trim() {
+        const std::lock_guard lock{mutex_};
+        for (memory* const each : served_) each->trim();
+    }
+    /// Returns the bytes of all buffers.
+    [[nodiscard]] std::size_t used() const noexcept { return used_; }
+
+private:
+    [[noreturn]] static void refuse_buffer(const allot::tensor_error& why, const allot::shape& of,
+                                           const std::string& scope) {
+        const bool is_full = why.reason == allot::tensor_refusal::no_memory;
+        refuse(why, "allot: no buffer of shape " + text_of(of) + " in " + scope + ": " + why.what() +
+                        details_of(why.memory) + (is_full ? std::string{". "} + remedy_when_full : ""));
+    }
+
+    std::mutex mutex_;
+    scope_finder find_;
+    std::unordered_map<void*, memory*> memories_;
+    std::unordered_set<memory*> served_;
+    std::atomic<std::size_t> used_ = 0;
+};
+
+/// Returns the address of a tensor at the start of a buffer. Throws a ValueError when the tensor is larger, or when the
+/// memory of the scope has no such tensors.
+[[nodiscard]] inline void* view_of(const Buffer& buffer, const memory& from, const tvm::ffi::Shape& of, DLDataType type,
+                                   const std::string& scope) {
+    const allot::shape shape = shape_of(of);
+    const auto size = allot::byte_count(shape, dtype_of(type));
+    allot::tensor_error why;
+    if (!size) why = size.error();
+    else if (*size > buffer.size) why = {allot::tensor_refusal::out_of_bounds};
+    else why = from.check_view(shape, dtype_of(type));
+    if (why.reason != allot::tensor_refusal::none) {
+        refuse(why, "allot: no tensor of shape " + text_of(shape) + " in a storage of " + std::to_string(buffer.size) +
+                        " bytes in " + scope + ": " + why.what());
+    }
+    return buffer.data;
+}
+
 template <allot::allocator Memory>
 class adapter : public tvm::runtime::memory::Allocator {
 public:
@@ -74,7 +167,7 @@ public:
         : Allocator{type}, global_{1, std::forward<Arguments>(arguments)...} {}
 
     /// Serves the scopes other than `global` from the memories that `find` returns. They outlive the adapter.
-    void serve_scopes(scope_finder find) { find_ = std::move(find); }
+    void serve_scopes(scope_finder find) { elsewhere_.serve(std::move(find)); }
 
     /// Allocates a buffer in `global`. Throws tvm::ffi::Error (in Python a MemoryError) with the reason when there is
     /// no memory.
@@ -96,76 +189,34 @@ public:
     /// the reason, or a ValueError for an unknown scope or an unsuitable shape.
     Buffer Alloc(DLDevice device, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
         if (is_global(scope)) return Allocator::Alloc(device, of, type, scope);
-        if (!find_)
-            throw tvm::ffi::Error{"ValueError", "allot: this adapter has only the scope global; it has no " + scope,
-                                  ""};
-        memory& from = find_(device, scope);
-        const allot::shape shape = shape_of(of);
-        const auto fresh = from.allocate(shape, dtype_of(type));
-        if (!fresh) {
-            refuse(fresh.error(), "allot: no buffer of shape " + text_of(shape) + " in " + scope + ": " +
-                                      fresh.error().what() + details_of(fresh.error().memory));
-        }
-        try {
-            const std::lock_guard lock{mutex_};
-            served_.insert(&from);
-            elsewhere_.emplace(fresh->base, &from);
-        } catch (...) {
-            from.deallocate(fresh->base, fresh->size);
-            throw;
-        }
-        used_ += fresh->size;
-        return {fresh->base, fresh->size, device, this->type()};
+        return elsewhere_.allocate(device, of, type, scope, this->type());
     }
 
     /// Returns the address of a tensor at the start of a buffer. Throws a ValueError when the tensor is larger, or when
     /// the memory of the scope has no such tensors.
     void* CreateView(const Buffer& buffer, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
-        const allot::shape shape = shape_of(of);
-        const auto size = allot::byte_count(shape, dtype_of(type));
-        allot::tensor_error why;
-        if (!size) why = size.error();
-        else if (*size > buffer.size) why = {allot::tensor_refusal::out_of_bounds};
-        else why = memory_of(buffer).check_view(shape, dtype_of(type));
-        if (why.reason != allot::tensor_refusal::none) {
-            refuse(why, "allot: no tensor of shape " + text_of(shape) + " in a storage of " +
-                            std::to_string(buffer.size) + " bytes in " + scope + ": " + why.what());
-        }
-        return buffer.data;
+        const memory* const found = elsewhere_.find(buffer);
+        return view_of(buffer, found != nullptr ? *found : global_, of, type, scope);
     }
 
     void Free(const Buffer& buffer) override {
-        memory& from = memory_of(buffer);
-        {
-            const std::lock_guard lock{mutex_};
-            elsewhere_.erase(buffer.data);
-        }
-        from.deallocate(buffer.data, buffer.size);
+        if (elsewhere_.deallocate(buffer)) return;
+        global_.deallocate(buffer.data, buffer.size);
         used_ -= buffer.size;
     }
 
     /// Releases unused memory of all scopes to the device, if their allocators support it.
     void Clear() override {
         global_.trim();
-        const std::lock_guard lock{mutex_};
-        for (memory* const each : served_) each->trim();
+        elsewhere_.trim();
     }
 
     /// Returns the number of bytes that TVM holds.
-    std::size_t UsedMemory() const override { return used_; }
+    std::size_t UsedMemory() const override { return used_ + elsewhere_.used(); }
 
 private:
-    [[nodiscard]] memory& memory_of(const Buffer& buffer) {
-        const std::lock_guard lock{mutex_};
-        const auto found = elsewhere_.find(buffer.data);
-        return found == elsewhere_.end() ? global_ : *found->second;
-    }
-
-    std::mutex mutex_;
     memory_over<Memory> global_;
-    scope_finder find_;
-    std::unordered_map<void*, memory*> elsewhere_;
-    std::unordered_set<memory*> served_;
+    scoped_buffers elsewhere_;
     std::atomic<std::size_t> used_ = 0;
 };
 

@@ -33,27 +33,60 @@ using allot_tvm::AllocatorType;
 using allot_tvm::Buffer;
 using allot_tvm::is_global;
 using allot_tvm::memory;
+using allot_tvm::shortened;
 using tvm::runtime::memory::Allocator;
 using tvm::runtime::memory::MemoryManager;
 
-/// TVM's pool, unchanged, with a count of its calls to the device and of its requests. It releases memory only as a
-/// whole. TVM calls it in one thread here.
-class pool final : public tvm::runtime::memory::PooledAllocator {
+/// TVM's pool, unchanged, for `global`. The other scopes are those of allot.
+class pool : public tvm::runtime::memory::PooledAllocator {
 public:
-    pool(demo::tally& device, allot_tvm::served& requests) : device_{&device}, requests_{&requests} {}
+    pool() { elsewhere_.serve(allot_tvm::memory_in); }
 
     using PooledAllocator::Alloc;
+    Buffer Alloc(DLDevice device, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
+        if (is_global(scope)) return PooledAllocator::Alloc(device, of, type, scope);
+        return elsewhere_.allocate(device, of, type, scope, this->type());
+    }
+    void* CreateView(const Buffer& buffer, tvm::ffi::Shape of, DLDataType type, const std::string& scope) override {
+        const memory* const found = elsewhere_.find(buffer);
+        return found != nullptr ? allot_tvm::view_of(buffer, *found, of, type, scope)
+                                : PooledAllocator::CreateView(buffer, of, type, scope);
+    }
+    void Free(const Buffer& buffer) override {
+        if (!elsewhere_.deallocate(buffer)) free_in_global(buffer);
+    }
+    void Clear() override {
+        PooledAllocator::Clear();
+        elsewhere_.trim();
+    }
+    std::size_t UsedMemory() const override { return PooledAllocator::UsedMemory() + elsewhere_.used(); }
+
+protected:
+    virtual void free_in_global(const Buffer& buffer) { PooledAllocator::Free(buffer); }
+
+private:
+    allot_tvm::scoped_buffers elsewhere_;
+};
+
+/// The pool with a count of its calls to the device and of its requests.
+class counting_pool final : public pool {
+public:
+    counting_pool(demo::tally& device, allot_tvm::served& requests) : device_{&device}, requests_{&requests} {}
+
+    using pool::Alloc;
     Buffer Alloc(DLDevice device, std::size_t size, std::size_t align, DLDataType type) override {
+        const std::lock_guard lock{mu_};
         const Buffer fresh = PooledAllocator::Alloc(device, size, align, type);
         requests_->add(fresh.size);
         return fresh;
     }
-    void Free(const Buffer& buffer) override {
+
+protected:
+    void free_in_global(const Buffer& buffer) override {
+        const std::lock_guard lock{mu_};
         requests_->live -= buffer.size;
         PooledAllocator::Free(buffer);
     }
-
-protected:
     void* DeviceAllocDataSpace(DLDevice device, std::size_t size, std::size_t align, DLDataType type) override {
         void* const fresh = PooledAllocator::DeviceAllocDataSpace(device, size, align, type);
         ++device_->acquisitions;
@@ -178,7 +211,7 @@ std::unique_ptr<memory> make_memory(const std::string& scope, const choice& want
         const host_window driver{capacity != 0 ? capacity : window_of_v66, counts};
         return std::make_unique<over<window>>(vector_align, allot::hexagon::vtcm<host_window>{driver});
     }
-    reject("there is no allocator called " + name +
+    reject("there is no allocator called " + shortened(name) +
            "; choose geometric, fixed, one region, window, separate, images or pool");
 }
 
@@ -218,8 +251,8 @@ struct registry {
         const auto found = known.find(scope.empty() ? "global" : scope);
         if (found != known.end()) return found->second;
         std::string names;
-        for (const auto& [name, unused] : known) names += (names.empty() ? "" : ", ") + name;
-        reject(name_of(device) + " has no memory of scope " + scope + "; its scopes are " + names +
+        for (const auto& [name, unused] : known) names += (names.empty() ? "" : ", ") + shortened(name);
+        reject(name_of(device) + " has no memory of scope " + shortened(scope) + "; its scopes are " + names +
                ". Use one of these names, or add the scope with allot_tvm.use before the program runs");
     }
 };
@@ -253,8 +286,11 @@ namespace {
 /// Chooses the memory of a scope. The choice comes before the first use of the scope.
 void choose(DLDevice device, const std::string& scope, const std::string& name, std::int64_t capacity) {
     const std::string text = scope.empty() ? "global" : scope;
-    if (capacity < 0) reject("the size of " + text + " is " + std::to_string(capacity) + ", which is negative");
-    if (name == "pool" && text != "global") reject("TVM's pool serves only global, not " + text);
+    if (capacity < 0)
+        reject("the size of " + shortened(text) + " is " + std::to_string(capacity) + ", which is negative");
+    if (capacity != 0 && name != "one region" && name != "window")
+        reject("the allocator " + shortened(name) + " has no size; only one region and window have one");
+    if (name == "pool" && text != "global") reject("TVM's pool serves only global, not " + shortened(text));
     if (text == "global" && has_allocator(device)) {
         reject("a virtual machine of " + name_of(device) +
                " exists, and TVM keeps its allocator until the process ends; choose the allocator first, or choose "
@@ -265,7 +301,8 @@ void choose(DLDevice device, const std::string& scope, const std::string& name, 
     const auto [at, is_new] = known.try_emplace(text);
     entry& made = at->second;
     if (made.made)
-        reject(name_of(device) + " already has a memory of scope " + text + "; choose it once, before its first use");
+        reject(name_of(device) + " already has a memory of scope " + shortened(text) +
+               "; choose it once, before its first use");
     const choice wanted{name, static_cast<std::size_t>(capacity)};
     try {
         if (name != "pool") made.made = make_memory(text, wanted, made.device);
@@ -279,10 +316,11 @@ void choose(DLDevice device, const std::string& scope, const std::string& name, 
 
 Allocator* make(DLDevice device, AllocatorType type) {
     std::unique_lock lock{registry::all().mutex};
-    if (device.device_type != kDLCPU || !registry::all().chosen.contains(device.device_id))
-        return nullptr;  // TVM creates its own allocator
+    if (device.device_type != kDLCPU) return nullptr;  // TVM creates its own allocator
+    if (!registry::all().chosen.contains(device.device_id))
+        return type == tvm::runtime::memory::kPooled ? new pool : nullptr;
     entry& global = registry::all().find(device, "global");
-    if (global.wanted.allocator == "pool") return new pool{global.device, global.by_pool};
+    if (global.wanted.allocator == "pool") return new counting_pool{global.device, global.by_pool};
     lock.unlock();
     using allot_tvm::reference_to_memory;
     auto* const made = new allot_tvm::adapter<reference_to_memory<>>{

@@ -18,6 +18,7 @@
 // Device numbers count the devices of all platforms, in the order of the ICD loader. Each device has one context and
 // one in-order queue. Any thread may call; one lock guards all devices.
 #include "../../examples/apps/network_demo/counting.hpp"
+#include "objects.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/opencl.hpp>
@@ -267,6 +268,7 @@ struct tensor_bytes {
 /// Allocates a tensor at a byte offset of a storage, for kernels whose buffers have the offset factor `factor`.
 Tensor alloc_tensor(const storage_ref& from, std::int64_t offset, const ffi::Shape& shape, DLDataType type,
                     std::int64_t factor) {
+    allot_tvm::require(from, "allot.opencl.alloc_tensor", "the storage");
     const auto make = [&]<class Memory>(const storage_of<Memory>& storage) -> Tensor {
         if (factor < 1) refuse(offset, shape, storage.size(), "the offset factor is less than 1");
         const allot::dtype element{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
@@ -538,6 +540,7 @@ private:
 
 /// Replaces the arena of a device by one region of `size` bytes, or by an arena that grows if `size` is 0.
 void use_arena(DLDevice on, std::int64_t size) {
+    if (size < 0) TVM_FFI_THROW(ValueError) << "allot: the arena has " << size << " bytes, which is negative";
     machine& there = machine_of(on);
     const std::lock_guard lock{mutex};
     if (there.storages != 0)
@@ -584,7 +587,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                  return static_cast<std::int64_t>(allot::opencl::buffer{{}, machine_of(of).device}.base_align());
              })
         .def("allot.opencl.use_arena", use_arena)
-        .def("allot.opencl.copy_tensor", [](const Tensor& from, Tensor to) { to.CopyFrom(from); })
+        .def("allot.opencl.copy_tensor",
+             [](const Tensor& from, Tensor to) {
+                 allot_tvm::require(from, "allot.opencl.copy_tensor", "the source");
+                 allot_tvm::require(to, "allot.opencl.copy_tensor", "the target");
+                 to.CopyFrom(from);
+             })
         .def("allot.opencl.contract", [](bool allowed) { contracts = allowed; })
         .def("allot.opencl.counts", counts);
 }

@@ -17,6 +17,7 @@
 // and checks this type, so a kernel for contiguous tensors does not accept it by mistake.
 #include "adapter.hpp"
 #include "memories.hpp"
+#include "objects.hpp"
 
 #include <allot/host/heap.hpp>
 #include <allot/tensor.hpp>
@@ -72,7 +73,7 @@ struct storage_object : ffi::Object {
     storage_object(memory& from, DLDevice device, std::string scope)
         : from{&from},
           device{device},
-          scope{std::move(scope)},
+          scope{allot_tvm::shortened(scope)},
           with_pointers{from},
           with_buffers{from},
           with_images{from} {}
@@ -135,7 +136,7 @@ std::string remedy_for(allot::tensor_refusal reason) {
         case dtype_mismatch: return "Give both tensors the same dtype.";
         case shape_mismatch: return "Give both tensors the same number of elements.";
         case killed: return "Allocate it before its first use, and kill it after its last.";
-        case no_memory: return "Kill storages that are not needed, or choose a larger memory with allot_tvm.use.";
+        case no_memory: return allot_tvm::remedy_when_full;
         case no_host_memory: return "Free memory of the process.";
         case no_offsets: return "Choose a scope whose tensors have pointers, such as global or global.vtcm.";
         case read_only: return "Choose another target.";
@@ -166,11 +167,7 @@ std::string text_of_storage(const storage_object& in) {
 
 /// Returns the storage in a register. Throws a ValueError for anything else.
 storage_ref storage_in(const ffi::AnyView& given, const std::string& function) {
-    if (given == nullptr)
-        throw ffi::Error{"ValueError",
-                         function + " is refused: the storage was killed before, or never allocated. " +
-                             remedy_for(allot::tensor_refusal::killed),
-                         ""};
+    allot_tvm::require(given != nullptr, function, "the storage");
     if (auto found = given.as<storage_ref>()) return *std::move(found);
     throw ffi::Error{"ValueError",
                      function + " is refused: it needs a storage from allot.alloc_storage and is given " +
@@ -233,8 +230,8 @@ memory& memory_behind(tvm::runtime::Allocator& from, DLDevice device) {
 storage_ref make_storage(memory& from, DLDevice device, const ffi::Shape& of, DLDataType type,
                          const std::string& scope) {
     const allot::shape shape = shape_of(of);
-    const std::string asked =
-        "allot.alloc_storage: a storage of shape " + text_of(shape) + " and " + name_of(type) + " in " + scope;
+    const std::string asked = "allot.alloc_storage: a storage of shape " + text_of(shape) + " and " + name_of(type) +
+                              " in " + allot_tvm::shortened(scope);
     const auto size = allot::byte_count(shape, dtype_of(type));
     if (!size) refuse(size.error(), asked);
     auto fresh = ffi::make_object<storage_object>(from, device, scope);
@@ -259,6 +256,11 @@ std::size_t index_in(const VirtualMachine& vm, std::int64_t index) {
 }
 
 storage_ref alloc_storage(void* given, ffi::Shape of, std::int64_t index, DLDataType type, ffi::String scope) {
+    if (given == nullptr)
+        throw ffi::Error{"ValueError",
+                         "allot.alloc_storage is refused: it needs a virtual machine and is given None. Call it by "
+                         "R.call_builtin_with_ctx, or call allot.alloc_storage_on.",
+                         ""};
     const auto& vm = *static_cast<VirtualMachine*>(given);
     const std::size_t at = index_in(vm, index);
     const DLDevice device = vm.devices[at];
@@ -418,6 +420,8 @@ void copy_by_device(const Tensor& from, Tensor& to, const std::string& asked) {
 }
 
 void copy_tensor(Tensor from, Tensor to) {
+    allot_tvm::require(from, "allot.copy_tensor", "the source");
+    allot_tvm::require(to, "allot.copy_tensor", "the target");
     const auto text = [](const Tensor& each) { return text_of_tensor(shape_of(each.shape()), each->dtype); };
     const std::string asked = "allot.copy_tensor: a copy of " + text(from) + " to " + text(to);
     if (from->device.device_type != kDLCPU || to->device.device_type != kDLCPU) return copy_by_device(from, to, asked);
@@ -438,6 +442,7 @@ void copy_tensor(Tensor from, Tensor to) {
 
 /// Copies a tensor to a device and a scope: a tensor of allot in a storage of its own.
 Tensor copy_to_scope(const Tensor& from, DLDevice device, const std::string& scope) {
+    allot_tvm::require(from, "vm.builtin.to_device", "the tensor");
     const auto whole = alloc_storage_on(device, ffi::Shape(from.shape()), from->dtype, scope);
     Tensor fresh = alloc_tensor(whole, 0, ffi::Shape(from.shape()), from->dtype);
     copy_tensor(from, fresh);

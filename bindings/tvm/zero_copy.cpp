@@ -6,6 +6,7 @@
 // A memory is a storage of allot: it checks bounds, alignment and overlap, and a tensor holds its bytes until TVM drops
 // it. Kernels of TVM take 64-byte alignment for granted and check nothing, so every tensor has it.
 #include "device_calls.hpp"
+#include "objects.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/dma/heap.hpp>
@@ -134,6 +135,7 @@ public:
 };
 
 memory_reference import_bytes(const Tensor& from) {
+    allot_tvm::require(from, "allot.import_bytes", "the tensor");
     if (from.device().device_type != kDLCPU)
         TVM_FFI_THROW(ValueError) << "allot: the bytes are not in the host's memory";
     if (!from.IsContiguous()) TVM_FFI_THROW(ValueError) << "allot: the bytes are not contiguous";
@@ -154,6 +156,21 @@ memory_reference import_dma_heap(const String& name, std::int64_t size) {
         TVM_FFI_THROW(ValueError)
             << "allot: this library has the heaps system, reserved and default_cma_region, and not " << name;
     return make.template operator()<allot::dma::heap<"default_cma_region", {.contiguous = true}>>();
+}
+
+/// Returns the memory of a value of Python, which is not None.
+std::shared_ptr<memory> memory_in(const memory_reference& given, const std::string& function) {
+    allot_tvm::require(given, function, "the memory");
+    return given->to;
+}
+
+Tensor import_tensor(const memory_reference& given, Optional<std::int64_t> offset, const Shape& shape,
+                     DLDataType type) {
+    const auto in = memory_in(given, "allot.import_tensor");
+    if (!allot::dtype{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes}.is_whole_bytes())
+        TVM_FFI_THROW(ValueError) << "allot: no such tensor: "
+                                  << allot::tensor_error{allot::tensor_refusal::partial_bytes}.what();
+    return in->place(in, offset, shape, type);
 }
 
 int descriptor_of(const memory& of) {
@@ -186,12 +203,15 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     tvm::ffi::reflection::GlobalDef()
         .def("allot.import_bytes", &import_bytes)
         .def("allot.import_dma_heap", &import_dma_heap)
-        .def("allot.import_tensor", [](const memory_reference& in, Optional<std::int64_t> offset, const Shape& shape,
-                                       DLDataType type) { return in->to->place(in->to, offset, shape, type); })
-        .def("allot.import_descriptor", [](const memory_reference& of) { return descriptor_of(*of->to); })
+        .def("allot.import_tensor", &import_tensor)
+        .def("allot.import_descriptor",
+             [](const memory_reference& of) { return descriptor_of(*memory_in(of, "allot.import_descriptor")); })
         .def("allot.import_begin_access",
-             [](const memory_reference& to, const String& use) { begin_access(*to->to, use); })
-        .def("allot.import_end_access", [](const memory_reference& to) { end_access(*to->to); })
+             [](const memory_reference& to, const String& use) {
+                 begin_access(*memory_in(to, "allot.import_begin_access"), use);
+             })
+        .def("allot.import_end_access",
+             [](const memory_reference& to) { end_access(*memory_in(to, "allot.import_end_access")); })
         .def("allot.count_device_calls", &allot_tvm::count_device_calls)
         .def("allot.device_calls", [] {
             const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };

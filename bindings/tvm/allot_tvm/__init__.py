@@ -10,8 +10,10 @@ TVMScript and for a BlockBuilder. The library answers these calls while the prog
 
 import ctypes
 import os
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import SupportsIndex
 
 import tvm
 import tvm_ffi
@@ -41,19 +43,38 @@ def _check_ffi(*numbers):
                           "build it with bindings/tvm/run.")
 
 
+def _open(path, function):
+    """Loads a library that registers the global function `function`."""
+    try:
+        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)  # global, because code that TVM compiles calls its symbols
+    except OSError as error:
+        raise ImportError(f"{path} does not load: {error}; build it with bindings/tvm/run.") from None
+    if tvm_ffi.get_global_func(function, allow_missing=True) is None:
+        raise ImportError(f"{path} has no function {function}; build the library with bindings/tvm/run.")
+
+
+def _require_same(loaded, library):
+    """Refuses a library after another one."""
+    if library is not None and Path(library).resolve() != loaded:
+        raise RuntimeError(f"{loaded} is loaded, and a process has one library; load {library} in another process.")
+
+
 def load(library=None):
-    """Loads the library, once. `library` is a path; the default is $ALLOT_TVM_LIBRARY, or the one that `run` builds."""
+    """Loads the library, once. `library` is a path; the default is $ALLOT_TVM_LIBRARY, or the one that `run` builds.
+
+    Another path after the first call is refused.
+    """
     global _loaded
     if _loaded is not None:
-        return
+        return _require_same(_loaded, library)
     _check_versions()
     path = Path(library or os.environ.get("ALLOT_TVM_LIBRARY", LIBRARY))
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; build it with bindings/tvm/run.")
-    loaded = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)  # global, because code that TVM compiles calls its symbols
+    _open(path, "allot.ffi_versions")
     _check_ffi(*_function("ffi_versions")())
     _require_no_machine("load")
-    _loaded = loaded
+    _loaded = path.resolve()
 
 
 def _require_no_machine(caller):
@@ -74,8 +95,11 @@ def replace_builtins():
     _function("replace_builtins")()
 
 
-def _function(name):
-    return tvm_ffi.get_global_func(f"allot.{name}")
+def _function(name, load="allot_tvm.load"):
+    found = tvm_ffi.get_global_func(f"allot.{name}", allow_missing=True)
+    if found is None:
+        raise RuntimeError(f"the library of allot.{name} is not loaded; call {load}() first.")
+    return found
 
 
 def use(device, scope="global", allocator="geometric", capacity=0):
@@ -105,32 +129,49 @@ def reset_copy_counts():
     _function("reset_copy_counts")()
 
 
-def _expression(value):
-    if isinstance(value, int):
-        return relax.prim_value(value)
-    return relax.ShapeExpr(value) if isinstance(value, list | tuple) else value
+def _refuse(name, needed, value):
+    raise TypeError(f"{name} is {needed}, and not {value!r}.")
+
+
+def _expression(name, value):
+    return value if isinstance(value, relax.Expr) else _refuse(name, "an expression of Relax", value)
+
+
+def _integer(name, value):
+    if isinstance(value, SupportsIndex):
+        return relax.prim_value(value.__index__())
+    return value if isinstance(value, relax.Expr) else _refuse(name, "an integer or an expression of Relax", value)
+
+
+def _shape(name, value):
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return relax.ShapeExpr([_integer(f"an element of {name}", each) for each in value])
+    return value if isinstance(value, relax.Expr) else _refuse(name, "a list of integers, such as [4, 64]", value)
+
+
+def _dtype(value):
+    if isinstance(value, str):
+        return GenericConst(tvm.DataType(value), relax.AnyType())
+    return value if isinstance(value, relax.Expr) else _refuse("dtype", 'a name, such as "float32"', value)
 
 
 def _call(name, arguments, type_of_result):
-    return relax.Call(relax.ExternFunc(f"allot.{name}"), [_expression(each) for each in arguments],
-                      ty_args=[type_of_result])
-
-
-def _dtype(name):
-    return GenericConst(tvm.DataType(name), relax.AnyType()) if isinstance(name, str) else name
+    return relax.Call(relax.ExternFunc(f"allot.{name}"), arguments, ty_args=[type_of_result])
 
 
 def alloc_storage(shape, device_index=0, dtype="uint8", scope="global"):
     """Allocates a storage in a scope: R.vm.alloc_storage over the memories of allot."""
-    return relax.op.call_builtin_with_ctx(
-        "allot.alloc_storage",
-        relax.Tuple([_expression(shape), _expression(device_index), _dtype(dtype), StringImm(scope)]),
-        ty_args=relax.AnyType())
+    if not isinstance(scope, str):
+        _refuse("scope", 'a name, such as "global.vtcm"', scope)
+    arguments = [_shape("shape", shape), _integer("device_index", device_index), _dtype(dtype), StringImm(scope)]
+    return relax.op.call_builtin_with_ctx("allot.alloc_storage", relax.Tuple(arguments), ty_args=relax.AnyType())
 
 
 def alloc_tensor(storage, offset, shape, dtype):
     """Allocates a tensor at an offset in bytes, a multiple of 64. R.vm.kill_object ends its life."""
-    return _call("alloc_tensor", [storage, offset, shape, _dtype(dtype)], relax.TensorType(_expression(shape), dtype))
+    extents = _shape("shape", shape)
+    arguments = [_expression("storage", storage), _integer("offset", offset), extents, _dtype(dtype)]
+    return _call("alloc_tensor", arguments, relax.TensorType(extents, dtype))
 
 
 def alloc_discontiguous_tensor(table_storage, table_offset, data_storage, data_offsets, shape, dtype):
@@ -138,11 +179,16 @@ def alloc_discontiguous_tensor(table_storage, table_offset, data_storage, data_o
 
     The result is the table: a tensor of shape (rows,) and dtype uint64, one pointer of 8 bytes for each row.
     """
-    rows = relax.TensorType(relax.ShapeExpr([_expression(shape).values[0]]), "uint64")
-    return _call("alloc_discontiguous_tensor",
-                 [table_storage, table_offset, data_storage, data_offsets, shape, _dtype(dtype)], rows)
+    extents = _shape("shape", shape)
+    if not isinstance(extents, relax.ShapeExpr) or len(extents) != 2:
+        raise ValueError(f"shape is a list of two axes, the rows and the elements of a row, and not {shape!r}.")
+    arguments = [_expression("table_storage", table_storage), _integer("table_offset", table_offset),
+                 _expression("data_storage", data_storage), _shape("data_offsets", data_offsets), extents,
+                 _dtype(dtype)]
+    return _call("alloc_discontiguous_tensor", arguments,
+                 relax.TensorType(relax.ShapeExpr([extents.values[0]]), "uint64"))
 
 
 def copy_tensor(source, target):
     """Copies the elements of a tensor, contiguous or with rows, and counts the call and its bytes."""
-    return _call("copy_tensor", [source, target], relax.TupleType([]))
+    return _call("copy_tensor", [_expression("source", source), _expression("target", target)], relax.TupleType([]))

@@ -11,7 +11,6 @@ and `arena_storages` takes the storages of the program from an arena of OpenCL b
 offset. With `plan=opencl.plan()`, allot also plans the offsets of all tensors in one storage.
 """
 
-import ctypes
 import os
 from pathlib import Path
 
@@ -33,17 +32,19 @@ _loaded = None
 def load(library=None):
     """Loads the library, once. `library` is a path; the default is $ALLOT_TVM_OPENCL, or the one that `run` builds."""
     global _loaded
-    if _loaded is None:
-        allot_tvm._check_versions()
-        path = Path(library or os.environ.get("ALLOT_TVM_OPENCL", LIBRARY))
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist; install OpenCL's headers and an ICD loader, and build it "
-                                    "with bindings/tvm/run.")
-        _loaded = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    if _loaded is not None:
+        return allot_tvm._require_same(_loaded, library)
+    allot_tvm._check_versions()
+    path = Path(library or os.environ.get("ALLOT_TVM_OPENCL", LIBRARY))
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; install OpenCL's headers and an ICD loader, and build it "
+                                "with bindings/tvm/run.")
+    allot_tvm._open(path, "allot.opencl.alloc_storage")
+    _loaded = path.resolve()
 
 
 def _function(name):
-    return tvm_ffi.get_global_func(f"allot.opencl.{name}")
+    return allot_tvm._function(f"opencl.{name}", "allot_tvm.opencl.load")
 
 
 def use_arena(device, capacity=0):

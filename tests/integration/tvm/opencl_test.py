@@ -200,6 +200,16 @@ class OpenCL(unittest.TestCase):
         opencl.use_arena(DEVICE)
         self.assertTrue(np.array_equal(machine["main"](given).numpy(), oracle(x)))
 
+    def test_none_and_a_negative_size_are_refused(self):
+        copy = tvm.get_global_func("allot.opencl.copy_tensor")
+        tensor = tvm.runtime.empty((4,), "float32", DEVICE)
+        for text, call, *arguments in (("the storage was killed before", opencl.tensor, None, 0, (4,), "float32"),
+                                       ("the source was killed before", copy, None, tensor),
+                                       ("the target was killed before", copy, tensor, None),
+                                       ("has -1 bytes, which is negative", opencl.use_arena, DEVICE, -1)):
+            with self.assertRaisesRegex(ValueError, text):
+                call(*arguments)
+
     def test_arena_is_in_use_while_a_tensor_lives(self):
         storage = opencl.storage(DEVICE, 4096)
         tensor = opencl.tensor(storage, 0, (16,), "float32")

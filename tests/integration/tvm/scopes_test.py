@@ -85,6 +85,29 @@ class Programs(unittest.TestCase):
                 self.assertTrue((found == (x + x) ** 2).all(), scope)
             self.assertEqual(allot_tvm.counts(device, scope)[3], 4, scope)  # two tensors in each mode
 
+    def test_vdevices_without_a_choice(self):
+        """The scopes are there after load(), and TVM's pool keeps serving global."""
+        for scope, shape in ("global.vtcm", (4, 64)), ("global.texture", (2, 8, 4)):
+            device = tvm.cpu(next(numbers))
+            for x, found in self.run_on(vdevices(scope, shape), device, shape):
+                self.assertTrue((found == (x + x) ** 2).all(), scope)
+            self.assertEqual(allot_tvm.counts(device, scope)[3], 4, scope)
+            self.assertEqual(allot_tvm.counts(device, "global")[3], 0)  # no arena of allot
+
+    def test_a_choice_of_a_scope_after_the_first_machine(self):
+        device = tvm.cpu(next(numbers))
+        machine_of(vdevices("global", (4, 64)), [device, device])
+        allot_tvm.use(device, "global.vtcm", "window", 8192)
+        for x, found in self.run_on(vdevices("global.vtcm", (4, 64)), device, (4, 64)):
+            self.assertTrue((found == (x + x) ** 2).all())
+        self.assertEqual(allot_tvm.counts(device, "global.vtcm")[2], 8192)
+
+    def test_scopes_beside_a_counted_pool(self):
+        device = chosen(main="pool")
+        for x, found in self.run_on(vdevices("global.vtcm", (4, 64)), device, (4, 64)):
+            self.assertTrue((found == (x + x) ** 2).all())
+        self.assertEqual(allot_tvm.counts(device, "global.vtcm")[3], 4)
+
     def test_builtin_alloc_tensor(self):
         for scope, shape in ("global.vtcm", (4, 64)), ("global.texture", (4, 8, 4)):
             device = chosen(vtcm="window")
@@ -131,9 +154,16 @@ class Refusals(unittest.TestCase):
         self.assertIn("no tensor of shape (4, 64) in a storage of 1024 bytes in global.texture: a texture needs at "
                       "least three axes", str(found))
 
-    def test_tvm_alone_has_no_scopes(self):
-        found = self.refusal_of(vdevices("global.vtcm", (4, 64)), tvm.cpu(next(numbers)), (4, 64))
-        self.assertIn("This alloc should be implemented", str(found))
+    def test_a_long_name_is_cut(self):
+        found = self.refusal_of(vdevices("global." + "x" * 100, (4, 64)), chosen(vtcm="window"), (4, 64))
+        self.assertIn("no memory of scope global." + "x" * 73 + "...; its scopes are", str(found))
+
+    def test_a_full_scope_has_a_remedy(self):
+        for device in chosen(vtcm=("window", 8192)), tvm.cpu(next(numbers)):
+            found = self.refusal_of(vdevices("global.vtcm", (1024, 64)), device, (1024, 64))
+            self.assertIsInstance(found, MemoryError)
+            self.assertIn("choose a larger memory with allot_tvm.use. A virtual machine keeps its last result until "
+                          "the next call ends.", str(found))
 
 
 class Choices(unittest.TestCase):
@@ -154,6 +184,9 @@ class Choices(unittest.TestCase):
         device = tvm.cpu(next(numbers))
         self.refuse("one region needs a size in bytes", device, "global", "one region")
         self.refuse("is -1, which is negative", device, "global", "one region", -1)
+        for allocator in "geometric", "separate", "pool":
+            self.refuse(f"the allocator {allocator} has no size; only one region and window have one", device,
+                        "global", allocator, 4096)
 
     def test_another_device(self):
         self.refuse("scopes are served on the CPU; device2:0 has", tvm.cuda(0), "global.vtcm", "window")

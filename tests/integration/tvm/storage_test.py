@@ -11,6 +11,7 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
+from tvm.relax.op.vm import kill_object
 
 import allot_tvm
 
@@ -169,6 +170,17 @@ class Tensors(Refused):
     def test_a_killed_storage(self):
         self.refuse(ValueError, "killed before, or never allocated", "Allocate it before", tensor, None, 0)
 
+    def test_a_killed_tensor_is_not_copied(self):
+        whole = storage()
+        for source, target, name in (None, tensor(whole, 0), "source"), (tensor(whole, 1024), None, "target"), \
+                (None, None, "source"):
+            self.refuse(ValueError, f"the {name} was killed before, or never allocated", "Allocate it before",
+                        copy_tensor, source, target)
+
+    def test_no_virtual_machine(self):
+        self.refuse(ValueError, "it needs a virtual machine", "R.call_builtin_with_ctx",
+                    tvm_ffi.get_global_func("allot.alloc_storage"), None, shape(4), 0, dtype("uint8"), "global")
+
     def test_another_object(self):
         self.refuse(ValueError, "needs a storage from allot.alloc_storage and is given ffi.Shape",
                     "allot_tvm.alloc_storage", tensor, shape(1), 0)
@@ -198,6 +210,39 @@ class Tensors(Refused):
             each.join()
         self.assertEqual(failures, [])
         self.assertEqual(allot_tvm.counts(DEVICE, VTCM)[5], before)
+
+
+class Calls(unittest.TestCase):
+    """The functions that return calls of Relax."""
+
+    def refuse(self, error, text, call, *arguments):
+        with self.assertRaisesRegex(error, text):
+            call(*arguments)
+
+    def test_arguments_of_another_type(self):
+        within = relax.Var("within")
+        for text, call, *arguments in (
+                ("shape is a list of integers, such as", allot_tvm.alloc_storage, 4096),
+                ("shape is a list of integers, .* not 'x'", allot_tvm.alloc_storage, "x"),
+                ("an element of shape is an integer .* not 1.5", allot_tvm.alloc_storage, [1.5]),
+                ("device_index is an integer", allot_tvm.alloc_storage, [4], None),
+                ("dtype is a name, .* not None", allot_tvm.alloc_storage, [4], 0, None),
+                ("scope is a name", allot_tvm.alloc_storage, [4], 0, "uint8", None),
+                ("storage is an expression of Relax, and not None", allot_tvm.alloc_tensor, None, 0, [4], "int32"),
+                ("offset is an integer", allot_tvm.alloc_tensor, within, None, [4], "int32"),
+                ("shape is a list of integers", allot_tvm.alloc_tensor, within, 0, 4, "int32"),
+                ("dtype is a name", allot_tvm.alloc_tensor, within, 0, [4], None),
+                ("shape is a list", allot_tvm.alloc_discontiguous_tensor, within, 0, within, [0], 4, "int32"),
+                ("data_offsets is a list", allot_tvm.alloc_discontiguous_tensor, within, 0, within, 0, [1, 4], "int32"),
+                ("source is an expression of Relax", allot_tvm.copy_tensor, None, within),
+                ("target is an expression of Relax", allot_tvm.copy_tensor, within, 3)):
+            self.refuse(TypeError, text, call, *arguments)
+
+    def test_rows_without_two_axes(self):
+        within = relax.Var("within")
+        for extents in [], [4]:
+            self.refuse(ValueError, "shape is a list of two axes", allot_tvm.alloc_discontiguous_tensor, within, 0,
+                        within, [0], extents, "int32")
 
 
 class Programs(unittest.TestCase):
@@ -236,6 +281,22 @@ class Programs(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "beyond the end of the storage"):
                 machine["main"](tvm.runtime.tensor(np.zeros(1008, "int32")))
             self.assertEqual(machine["main"](tvm.runtime.tensor(np.zeros(16, "int32"))).shape, (64,))
+
+    def test_a_killed_register_is_not_copied(self):
+        x, result = (relax.Var(name, relax.TensorType((4, 64), "int32")) for name in ("x", "result"))
+        for is_source in True, False:
+            builder = relax.BlockBuilder()
+            with builder.function("main", [x, result], pure=False):
+                whole = builder.emit(allot_tvm.alloc_storage([1024], 0, "uint8", VTCM))
+                gone = builder.emit(allot_tvm.alloc_tensor(whole, 0, [4, 64], "int32"))
+                builder.emit(kill_object(gone))
+                builder.emit(allot_tvm.copy_tensor(gone, result) if is_source else allot_tvm.copy_tensor(x, gone))
+                builder.emit_func_output(result)
+            module = builder.finalize()
+            for mode in "bytecode", "compiled":
+                machine = relax.VirtualMachine(relax.build(module, target="llvm", exec_mode=mode), DEVICE)
+                with self.assertRaisesRegex(ValueError, "was killed before, or never allocated"):
+                    machine["main"](*(tvm.runtime.tensor(numbers(each)) for each in (1, 2)))
 
     def test_a_device_that_the_machine_lacks(self):
         builder = relax.BlockBuilder()

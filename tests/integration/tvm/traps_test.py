@@ -140,6 +140,32 @@ machine(Program)
         allot_tvm.load()
         self.assertEqual(allot_tvm.counts(DEVICE, "global.vtcm")[2], 4096)
 
+    def test_another_library_after_the_first(self):
+        with self.assertRaisesRegex(RuntimeError, "is loaded, and a process has one library; load /nowhere.so in"):
+            allot_tvm.load("/nowhere.so")
+        allot_tvm.load(os.environ.get("ALLOT_TVM_LIBRARY", allot_tvm.LIBRARY))
+
+    def test_a_file_that_is_not_the_library(self):
+        planner = allot_tvm.LIBRARY.with_name("liballot_planner.so")
+        for path, text in (planner, "has no function allot.ffi_versions; build the library"), \
+                (Path(__file__), "traps_test.py does not load: "):
+            found = python(f"allot_tvm.load({str(path)!r})")
+            self.assertIn(f"ImportError: {path} ", found.stderr)
+            self.assertIn(text, found.stderr)
+
+    def test_calls_before_load(self):
+        found = python("""
+from allot_tvm import opencl
+for call, *arguments in ((allot_tvm.use, tvm.cpu(0)), (allot_tvm.counts, tvm.cpu(0)), (allot_tvm.copy_counts,),
+                         (allot_tvm.replace_builtins,), (opencl.alignment, tvm.cpu(0))):
+    try:
+        call(*arguments)
+    except RuntimeError as error:
+        print(error)
+""")
+        self.assertEqual(found.stdout.count("is not loaded; call allot_tvm.load() first."), 4, found.stderr)
+        self.assertEqual(found.stdout.count("is not loaded; call allot_tvm.opencl.load() first."), 1, found.stderr)
+
     def test_other_versions(self):
         for package, needed in allot_tvm.VERSIONS.items():
             with self.assertRaisesRegex(ImportError, f"allot_tvm works with {package} {needed} and not with 9.9.9; "

@@ -119,6 +119,16 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not contiguous"):
             call("allot.import_bytes")(tvm_ffi.from_dlpack(every_second))
 
+    def test_none(self):
+        for name, arguments in (("import_bytes", ()), ("import_tensor", (0, (4,), "float32")), ("import_descriptor", ()),
+                                ("import_begin_access", ("read",)), ("import_end_access", ())):
+            with self.assertRaisesRegex(ValueError, f"allot.{name} is refused: the .* was killed before, or never"):
+                call(f"allot.{name}")(None, *arguments)
+
+    def test_elements_that_end_inside_a_byte(self):
+        with self.assertRaisesRegex(ValueError, "no such tensor: the elements would begin or end inside a byte"):
+            import_tensor(import_bytes(mapping_of()), 0, (3,), "int4")
+
     def test_dma_buffers(self):
         memory = import_bytes(mapping_of())
         for name, arguments in (("allot.import_descriptor", ()), ("allot.import_begin_access", ("read",))):
