@@ -13,7 +13,8 @@ In the mode "wheel" the compiled program contains only instructions of TVM, so i
 mode "library" it calls allot.alloc_storage and allot.alloc_tensor, which check at run time that no two live tensors
 share a byte. TVM keeps some tensors after their last use: where a function has branches, holds a tensor in a tuple, or
 calls a function of Relax that may return it. Such functions contain the instructions of the mode "wheel" in both modes.
-The mode "carried" is for a device whose kernels take offsets as arguments (opencl.py).
+A Report has the mode that its function really has. The mode "carried" is for a device whose kernels take offsets as
+arguments (opencl.py).
 
 A tensor with a static shape is planned. So is a tensor with a bounded shape (`tir_var_upper_bound`), with the size of
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
@@ -95,7 +96,10 @@ class Storage:
 
 @dataclass
 class Report:
-    """The plan of one function: its tensors and storages, and the lower bound of the storages' bytes if it is known."""
+    """The plan of one function: its tensors and storages, and the lower bound of the storages' bytes if it is known.
+
+    `mode` is the mode of the function's instructions: "wheel" instead of "library" if TVM keeps dead tensors.
+    """
 
     function: str
     tensors: list
@@ -103,6 +107,7 @@ class Report:
     storages: list
     bound: int
     status: str
+    mode: str
 
 
 class Lifetimes:
@@ -119,7 +124,7 @@ class Lifetimes:
         self.seen = {}  # the last step at which the program names a variable
         self.tensors = {}
         self.branches = []
-        self.keeps_result = False  # the virtual machine keeps the result of a Relax function until the next call
+        self.kept = set()  # tensors that the virtual machine holds in a register without a name
         self.escape(self.sequence(function.body))
         for tensor in self.tensors.values():
             tensor.lives = self.lives(tensor)
@@ -145,15 +150,22 @@ class Lifetimes:
 
     def value(self, expression):
         if isinstance(expression, relax.Tuple):
-            return [self.value(item) for item in expression.fields]
+            return [self.part(item) for item in expression.fields]
         if isinstance(expression, relax.TupleGetItem):
-            whole = self.value(expression.tuple_value)
+            whole = self.part(expression.tuple_value)
             return whole[expression.index] if isinstance(whole, list) else whole
         if isinstance(expression, relax.Var):
             self.seen[expression] = self.step
             return self.values.get(expression, NOTHING)
         self.escape([self.values.get(var, NOTHING) for var in relax.analysis.free_vars(expression)])
         return NOTHING
+
+    def part(self, expression):
+        """Returns the value of an expression inside another. TVM never kills a tuple there, because it has no name."""
+        value = self.value(expression)
+        if isinstance(expression, relax.Tuple):
+            self.kept.update(flat(value))
+        return value
 
     def branch(self, value):
         self.use(self.value(value.cond))
@@ -174,15 +186,16 @@ class Lifetimes:
                 return self.allocated(var, call)
             if name in ALIASING:
                 return self.value(arguments[0])
-            self.escape([self.value(argument) for argument in arguments])
+            self.escape([self.part(argument) for argument in arguments])
             return NOTHING
-        given = [self.value(argument) for argument in arguments]
+        given = [self.part(argument) for argument in arguments]
         self.use(given)
         if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
             return NOTHING
         if isinstance(call.op, (GlobalVar, relax.ExternFunc)):  # either may return one of its arguments
             result = frozenset(flat(given)) if may_be_tensor(var.ty) else NOTHING
-            self.keeps_result = self.keeps_result or bool(result) and isinstance(call.op, GlobalVar)
+            if isinstance(call.op, GlobalVar):  # the machine keeps the result until the next call
+                self.kept.update(result)
             return result
         self.escape(given)
         return NOTHING
@@ -314,20 +327,22 @@ class FunctionPlan:
 
         A variable that holds a dead tensor keeps its bytes in use until the variable is killed.
         """
-        if self.lifetimes.branches or self.lifetimes.keeps_result:
+        if self.lifetimes.branches:
             return None
+        kept = [self.lifetimes.tensors[of] for of in self.lifetimes.kept]
         held = [(var, self.lifetimes.tensors[of]) for var, value in self.lifetimes.values.items() for of in flat(value)]
         kills, killed = {}, set()
         for tensor in self.tensors:
             dead = [var for var, other in held if other.step < tensor.step and share_bytes(other, tensor)]
-            if any(self.lifetimes.seen.get(var, 0) >= tensor.step for var in dead):
+            if (any(self.lifetimes.seen.get(var, 0) >= tensor.step for var in dead)
+                    or any(other.step < tensor.step and share_bytes(other, tensor) for other in kept)):
                 return None
             kills[tensor.var] = [var for var in dict.fromkeys(dead) if var not in killed]
             killed.update(dead)
         return kills
 
-    def report(self):
-        return Report(self.name, self.tensors, self.left, self.storages, self.bound, self.status)
+    def report(self, mode):
+        return Report(self.name, self.tensors, self.left, self.storages, self.bound, self.status, mode)
 
     def plan_static(self, tensors, device):
         memories = [memory for memory in self.memories if memory.device == device]
@@ -433,6 +448,7 @@ def scaled(number, factor):
 class Wheel:
     """Writes allocations with TVM's own operators. An offset is a view that ensure_zero_offset moves to its address."""
 
+    mode = "wheel"
     kills = {}  # KillAfterLastUse kills the tensors
 
     def storage(self, builder, storage):
@@ -460,12 +476,16 @@ class Wheel:
 class Carried(Wheel):
     """Writes allocations for a device whose tensors carry their offsets, such as OpenCL."""
 
+    mode = "carried"
+
     def placed(self, builder, variable, offset, shape, dtype, tensor):
         return relax.op.memory.alloc_tensor(variable, offset, shape, dtype, tensor.device)
 
 
 class Library(Wheel):
     """Writes allocations with allot's functions."""
+
+    mode = "library"
 
     def __init__(self, kills):
         self.kills = kills
@@ -506,10 +526,11 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=pla
         for name, function in module.functions_items():
             if isinstance(function, relax.Function):
                 found = FunctionPlan(module, function, name.name_hint, memories, effort, plan)
+                emit = emitter(mode, found)
                 if report is not None:
-                    report.append(found.report())
+                    report.append(found.report(emit.mode))
                 if found.tensors:
-                    planned[name] = Rewriter(module, found, emitter(mode, found)).visit_expr(function)
+                    planned[name] = Rewriter(module, found, emit).visit_expr(function)
         return planned
 
     return run

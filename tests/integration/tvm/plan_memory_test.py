@@ -134,6 +134,19 @@ def chain(n=4, length=4, bound=None):
     return module
 
 
+def with_two_tensors(use, result_of=lambda result, a: result):
+    """Returns a function that gives two tensors to `use`, and adds a chain that takes their bytes again."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 16), "float32"))
+    with builder.function("main", [x], pure=False):
+        a, b = builder.emit(relax.op.exp(x)), builder.emit(relax.op.sin(x))
+        value = builder.emit(relax.op.add(a, builder.emit(use(builder.emit, a, b))))
+        for operator in relax.op.tanh, relax.op.cos, relax.op.sin, relax.op.cos:
+            value = builder.emit(operator(value))
+        builder.emit_func_output(result_of(builder.emit(relax.op.add(value, x)), a))
+    return builder.finalize()
+
+
 class Functions(Case):
     """Each form of expression that a Relax function can have."""
 
@@ -182,6 +195,40 @@ class Functions(Case):
         self.assertEqual([s.size for s in report.storages], [3 * 2048])
         executable, _ = compile_with(Module, mode="library")
         self.assertNotIn("allot.", executable.as_text())
+
+    def test_tuples_without_a_name_keep_dead_tensors(self):
+        """TVM never kills a tuple that is a field of a tuple or an argument. Library mode then does not ask allot."""
+        type_of = relax.TensorType((4, 16), "float32")
+        tvm_ffi.register_global_func("allot.test.nothing", lambda pair: None, override=True)
+        tvm_ffi.register_global_func("allot.test.first", lambda pair: pair[0], override=True)
+
+        def nested(emit, a, b):
+            inner = emit(relax.TupleGetItem(emit(relax.Tuple([a, relax.Tuple([b])])), 1))
+            return relax.TupleGetItem(inner, 0)
+
+        def argument(emit, a, b):
+            nothing = relax.ExternFunc("allot.test.nothing")
+            emit(relax.Call(nothing, [relax.Tuple([a, b])], ty_args=[relax.TupleType([])]))
+            return b
+
+        def returned(emit, a, b):
+            return relax.Call(relax.ExternFunc("allot.test.first"), [relax.Tuple([b, a])], ty_args=[type_of])
+
+        def named(emit, a, b):
+            return relax.TupleGetItem(emit(relax.Tuple([a, b])), 1)
+
+        self.reference = pipeline_with([])
+        for use, mode in (nested, "wheel"), (argument, "wheel"), (returned, "wheel"), (named, "library"):
+            with self.subTest(use.__name__):
+                module = with_two_tensors(use)
+                self.check(module, [random(4, 16)])
+                self.assertEqual(compile_with(module, mode="library")[1]["main"].mode, mode)
+
+    def test_a_result_in_nested_tuples_leaves_the_mode(self):
+        """The allocator has the tensors of a result. No byte of them has a second use."""
+        module = with_two_tensors(lambda emit, a, b: b, lambda result, a: relax.Tuple([result, relax.Tuple([a])]))
+        self.check(module, [random(4, 16)])
+        self.assertEqual(compile_with(module, mode="library")[1]["main"].mode, "library")
 
     def test_returned_tensors_are_left_to_the_allocator(self):
         module = chain()
@@ -935,11 +982,14 @@ class Pipeline(Case):
 
     def test_the_modes(self):
         """Library mode asks allot for every planned tensor, unless a branch or a tuple keeps dead tensors."""
-        for module, calls in (chain(), True), (Branches, False):
-            executable, _ = compile_with(module, mode="library")
-            self.assertEqual("allot.alloc_tensor" in executable.as_text(), calls)
-            executable, _ = compile_with(module)
+        for module, used in (chain(), "library"), (Branches, "wheel"):
+            executable, reports = compile_with(module, mode="library")
+            self.assertEqual("allot.alloc_tensor" in executable.as_text(), used == "library")
+            self.assertEqual(reports["main"].mode, used)
+            executable, reports = compile_with(module)
             self.assertNotIn("allot.", executable.as_text())
+            self.assertEqual(reports["main"].mode, "wheel")
+        self.assertEqual(compile_with(chain(), mode="carried")[1]["main"].mode, "carried")
 
 
 if __name__ == "__main__":
