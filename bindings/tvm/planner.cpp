@@ -164,10 +164,11 @@ void lower_peak(const problem& given, std::uint32_t m, std::uint64_t effort, all
 }
 
 [[nodiscard]] answer plan_memory(const Array<Shape>& buffers, const Array<Shape>& memories, std::int64_t effort) {
+    if (effort < 0) throw Error{"ValueError", "allot: the effort is negative", ""};
     problem given = read(buffers, memories);
     if (const auto error = allot::check_problem(given.view().buffers); error.reason != allot::plan_refusal::none)
         refuse(error);
-    const std::uint64_t work = natural(effort, "the effort", 0);
+    const auto work = static_cast<std::uint64_t>(effort);
     const bool one = given.memories.size() == 1 &&
                      std::ranges::all_of(given.allowed, [](std::uint64_t memories_of) { return memories_of & 1; });
     return one ? plan_one(given, work) : plan_several(given, work);

@@ -1,8 +1,12 @@
 """A Relax pass in the place of StaticPlanBlockMemory: allot plans all memory of a function, and tensors have offsets.
 
+    import allot_tvm, tvm
     from allot_tvm.plan_memory import Memory, pipeline
 
     executable = tvm.compile(module, target="llvm", relax_pipeline=pipeline())
+
+    allot_tvm.load()  # TVM's wheel alone has no memory for "global.vtcm"
+    allot_tvm.use(tvm.cpu(), "global.vtcm", "window", 48 << 10)
     executable = tvm.compile(module, "llvm", relax_pipeline=pipeline([Memory("global.vtcm", 48 << 10), Memory()]))
 
     Relax function ──► lifetimes ──► allot.plan_memory ──► one storage for each memory, one offset for each tensor
@@ -20,6 +24,10 @@ A tensor with a static shape is planned. So is a tensor with a bounded shape (`t
 its bound, which the program checks when it runs. A tensor with a symbolic shape is planned together with the tensors
 whose sizes are multiples of the same expression, in units of this expression. Tensors that leave the function, textures
 and other symbolic tensors stay with the run-time allocator, as do those that an unknown operator receives.
+
+An external function must not keep its arguments after it returns, because the next tensor takes their bytes. It may
+return them. If a function returns a tensor in a window, the window needs room for two results: the virtual machine
+keeps the last result until the next call ends.
 """
 
 from collections import namedtuple
@@ -36,6 +44,7 @@ from . import alloc_storage, alloc_tensor, plans
 
 ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
 EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
+MEMORIES = 63  # the most memories of a plan: the planner receives a set of memories as a positive number of 64 bits
 NOTHING = frozenset()
 ALIASING = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
 
@@ -58,10 +67,23 @@ class Memory:
     storage_scope: str | None = None
 
     def __post_init__(self):
+        for name in "scope", "storage_scope":
+            given = getattr(self, name)
+            if not isinstance(given, str) and (name == "scope" or given is not None):
+                raise TypeError(f"allot: the {name} of a Memory is {given!r}: it must be text, such as 'global.vtcm'")
         if self.scope.startswith("global.texture"):
             raise ValueError(f"allot: {self.scope} is not flat memory: leave textures to the run-time allocator")
-        if self.capacity is not None and self.capacity < 0:
-            raise ValueError(f"allot: the capacity of {self.scope} is negative: use None for no limit")
+        if self.capacity is not None:
+            check_number(self.capacity, f"the capacity of {self.scope} (None is no limit)")
+        check_number(self.device, f"the device of {self.scope}")
+
+
+def check_number(value, name):
+    """Refuses a value that the planner cannot have."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"allot: {name} is {value!r}: it must be an integer")
+    if not 0 <= value < 2**63:
+        raise ValueError(f"allot: {name} is {value}: it must be from 0 to 2**63 - 1")
 
 
 @dataclass
@@ -350,6 +372,9 @@ class FunctionPlan:
             given = scope == "global" and any(memory in self.memories for memory in memories)
             if not given and not any(scope == memory.scope for memory in memories):
                 memories.append(Memory(scope, device=device))
+        if len(memories) > MEMORIES:
+            raise ValueError(f"allot: function {self.name} has {len(memories)} memories on device {device}: "
+                             f"a plan has at most {MEMORIES}")
         allowed = [sum(1 << m for m, memory in enumerate(memories) if self.may_hold(memory, tensor))
                    for tensor in tensors]
         places, peaks = self.run([(t, t.size, mask) for t, mask in zip(tensors, allowed)], memories)
@@ -516,7 +541,10 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=pla
     `report` is a list to which the pass appends one Report for each function. `plan` is a planner of plans.py. Raises
     MemoryError with the planner's reason if the tensors do not fit.
     """
-    memories = list(memories or [])
+    memories = [] if memories is None else memories
+    if not isinstance(memories, (list, tuple)) or not all(isinstance(memory, Memory) for memory in memories):
+        raise TypeError(f"allot: memories is {memories!r}: it must be a list of Memory, or None")
+    check_number(effort, "the effort")
     if mode not in ("wheel", "library", "carried"):
         raise ValueError(f"allot: there is no mode {mode!r}: use wheel, library or carried")
 

@@ -1,4 +1,4 @@
-"""Compiles five models with TVM's plan and with allot's, and compares results, bytes and device calls on the CPU.
+"""Compiles nine models with TVM's plan and with allot's, and compares results, bytes and device calls on the CPU.
 
 Both plans run with TVM's own pool as the allocator, with a count of its calls to the device. Only the pass differs. The
 program fails if an output differs in one bit, or if allot's plan takes more bytes.

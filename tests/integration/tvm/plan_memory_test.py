@@ -653,14 +653,6 @@ class SeveralMemories(Case):
         self.assertEqual([(s.scope, s.device, s.size) for s in report[0].storages],
                          [("global", 0, 1024), ("global.vtcm", 1, 2048)])
 
-    def test_invalid_memories_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "texture"):
-            Memory("global.texture")
-        with self.assertRaisesRegex(ValueError, "negative"):
-            Memory("global", -1)
-        with self.assertRaisesRegex(ValueError, "no mode 'wheels'"):
-            PlanMemory(mode="wheels")
-
 
 class Lifetimes(Case):
     def run_with(self, wrong):
@@ -813,6 +805,8 @@ class Planner(Case):
                 ([(64, 64, 1, 3, 0, 2)], [(64, 64, 1), (64, 64, 0)], "a memory is invalid")):
             with self.subTest(reason), self.assertRaisesRegex(ValueError, f"^allot: .*{reason}"):
                 plans.plan(buffers, memories, 1000)
+        with self.assertRaisesRegex(ValueError, "^allot: the effort is negative"):
+            plans.plan([(64, 64, 1, 1, 0, 2)], memory, -1)
 
     def test_a_buffer_without_a_memory_is_refused(self):
         with self.assertRaisesRegex(MemoryError, "buffer 0 has 64 bytes and fits none of its memories"):
@@ -979,6 +973,33 @@ class Pipeline(Case):
         for each in json.loads((PROGRAMS / "first_plan.json").read_text()):
             found = plans.plan(each["buffers"], each["memories"], plan_memory.EFFORT)
             self.assertEqual([list(e) if isinstance(e, tvm_ffi.Shape) else e for e in found], each["plan"])
+
+    def test_wrong_options_are_refused(self):
+        integer, natural = "it must be an integer", "it must be from 0 to"
+        for error, message, make in (
+                (TypeError, f"the capacity of global .* is 4096.5: {integer}", lambda: Memory("global", 4096.5)),
+                (TypeError, f"the capacity of global .* is '4096': {integer}", lambda: Memory("global", "4096")),
+                (ValueError, f"the capacity of global .* is {2**63}: {natural}", lambda: Memory("global", 2**63)),
+                (ValueError, f"the capacity of global .None is no .* is -1: {natural}", lambda: Memory(capacity=-1)),
+                (ValueError, "global.texture is not flat memory", lambda: Memory("global.texture")),
+                (TypeError, "the scope of a Memory is None: it must be text", lambda: Memory(None)),
+                (TypeError, "the storage_scope of a Memory is 3: it must be text", lambda: Memory(storage_scope=3)),
+                (TypeError, f"the device of global is None: {integer}", lambda: Memory(device=None)),
+                (ValueError, f"the device of global is -1: {natural}", lambda: Memory(device=-1)),
+                (TypeError, "memories is 'global': it must be a list of Memory", lambda: pipeline("global")),
+                (TypeError, "memories is Memory.*: it must be a list of Memory", lambda: pipeline(Memory())),
+                (TypeError, "memories is .*4096.*: it must be a list of Memory", lambda: pipeline([("global", 4096)])),
+                (ValueError, f"the effort is -1: {natural}", lambda: pipeline(effort=-1)),
+                (TypeError, f"the effort is None: {integer}", lambda: pipeline(effort=None)),
+                (ValueError, "there is no mode 'fast': use wheel, library or carried", lambda: pipeline(mode="fast"))):
+            with self.subTest(message), self.assertRaisesRegex(error, f"^allot: {message}"):
+                make()
+
+    def test_the_number_of_memories(self):
+        memories = [Memory(f"global.m{m}", 64) for m in range(63)]
+        compile_with(chain(), [*memories[:62], Memory()])
+        with self.assertRaisesRegex(ValueError, "function main has 64 memories on device 0: a plan has at most 63"):
+            compile_with(chain(), [*memories, Memory()])
 
     def test_the_modes(self):
         """Library mode asks allot for every planned tensor, unless a branch or a tuple keeps dead tensors."""
