@@ -4,6 +4,10 @@
 // Before MemoryManager creates an allocator for a device, it calls the global function "DeviceAllocator." + name. A
 // null result selects TVM's own allocator. The name is "opencl" or "vulkan" for these devices and empty for every
 // other, so the function for the CPU is "DeviceAllocator.", which no other code registers.
+//
+//     allot.use for the device        global                    other scopes
+//     never                           TVM's pool                memories of allot
+//     once or more                    an arena, or the choice   memories of allot
 #include "adapter.hpp"
 #include "images.hpp"
 #include "interface.hpp"

@@ -4,6 +4,9 @@
     allot_tvm.load()                                         # after `import tvm`, before the first VirtualMachine
     allot_tvm.use(tvm.cpu(0), "global.vtcm", "window", 4096)  # optional: an allocator and a size for a scope
 
+After `load`, the virtual machines of the CPU have the scopes `global.vtcm`, `global.texture`, `global.texture-weight`
+and `global.texture-nhwc`. TVM's own pool serves `global` of a device until `use` chooses a memory of the device.
+
 The functions `alloc_storage`, `alloc_tensor`, `alloc_discontiguous_tensor` and `copy_tensor` return calls of Relax, for
 TVMScript and for a BlockBuilder. The library answers these calls while the program runs.
 """
@@ -106,8 +109,12 @@ def use(device, scope="global", allocator="geometric", capacity=0):
     """Chooses the memory of a scope of a device, before its first use.
 
     allocator: "geometric" and "fixed" are arenas that grow, "one region" has `capacity` bytes, "window" is a tightly
-    coupled memory of `capacity` bytes, "images" serves the texture scopes, "separate" gives each tensor a buffer of its
-    own, and "pool" is TVM's pool with counters. The virtual machines of the device then use these memories.
+    coupled memory of `capacity` bytes, by default 256 KiB, "images" serves the texture scopes, "separate" gives each
+    tensor a buffer of its own, and "pool" is TVM's pool with counters. Only "one region" and "window" have a capacity.
+
+    The virtual machines of the device then use these memories. `global` is an arena of allot, unless it is chosen. A
+    virtual machine keeps its last result until the next call ends, so a memory with a capacity needs space for the
+    results of two calls.
     """
     _function("use")(device, scope, allocator, capacity)
 

@@ -120,8 +120,9 @@ class Refusals(unittest.TestCase):
             call("allot.import_bytes")(tvm_ffi.from_dlpack(every_second))
 
     def test_none(self):
-        for name, arguments in (("import_bytes", ()), ("import_tensor", (0, (4,), "float32")), ("import_descriptor", ()),
-                                ("import_begin_access", ("read",)), ("import_end_access", ())):
+        for name, arguments in (("import_bytes", ()), ("import_tensor", (0, (4,), "float32")),
+                                ("import_descriptor", ()), ("import_begin_access", ("read",)),
+                                ("import_end_access", ())):
             with self.assertRaisesRegex(ValueError, f"allot.{name} is refused: the .* was killed before, or never"):
                 call(f"allot.{name}")(None, *arguments)
 
