@@ -17,9 +17,8 @@
 // Thread safety: that of the strategy: not synchronized, except with pool_store::atomic_bitmap.
 //
 // An arena is movable if its device is, and its blocks stay in place. Owners, containers and wrappers hold the arena's
-// address, so do not move an arena while one of them refers to it. A moved-from arena has no blocks and no regions.
-// It can be destroyed. It can also be used as a new arena if it grows and its device still provides memory
-// (host::heap).
+// address: do not move it while one of them refers to it. A moved-from arena has no blocks and no regions. It can be
+// destroyed, or used as a new arena if it grows and its device still provides memory (host::heap).
 #pragma once
 
 #include <allot/arena/detail/mark.hpp>
@@ -89,8 +88,7 @@ public:
     explicit arena(Device device) noexcept : regions_{std::move(device)} { regions_.acquire_window(); }
 
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
-    /// returns the device's error. A size above the limit of the growth, or that the strategy cannot manage, acquires
-    /// nothing.
+    /// returns the device's error. A size above the growth's limit, or unsuited to the strategy, acquires nothing.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
 
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).
