@@ -16,6 +16,7 @@
 #pragma once
 
 #include "memory.hpp"
+#include "types.hpp"
 
 #include <allot/tensor/scope.hpp>
 
@@ -33,17 +34,6 @@ using tvm::runtime::memory::Buffer;
 
 /// The function that finds the memory of a scope. It throws tvm::ffi::Error for a scope without a memory.
 using scope_finder = std::function<memory&(DLDevice, const std::string& scope)>;
-
-/// Returns allot's dtype for TVM's.
-[[nodiscard]] inline allot::dtype dtype_of(DLDataType type) noexcept {
-    return {static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
-}
-
-/// Returns allot's shape for TVM's.
-template <class Shape>
-[[nodiscard]] allot::shape shape_of(const Shape& of) noexcept {
-    return allot::shape{std::span<const std::int64_t>{of.data(), static_cast<std::size_t>(of.size())}};
-}
 
 /// Returns the shape for a message: "(4, 64)".
 [[nodiscard]] inline std::string text_of(const allot::shape& of) {

@@ -19,6 +19,7 @@
 // one in-order queue. Any thread may call; one lock guards all devices.
 #include "../../examples/apps/network_demo/counting.hpp"
 #include "objects.hpp"
+#include "types.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/opencl.hpp>
@@ -271,7 +272,7 @@ Tensor alloc_tensor(const storage_ref& from, std::int64_t offset, const ffi::Sha
     allot_tvm::require(from, "allot.opencl.alloc_tensor", "the storage");
     const auto make = [&]<class Memory>(const storage_of<Memory>& storage) -> Tensor {
         if (factor < 1) refuse(offset, shape, storage.size(), "the offset factor is less than 1");
-        const allot::dtype element{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
+        const allot::dtype element = allot_tvm::dtype_of(type);
         const allot::shape extents{std::span{shape.data(), shape.size()}};
         const std::lock_guard lock{mutex};
         auto made = allot::alloc_tensor(storage, offset, extents, element, 1);
@@ -410,7 +411,7 @@ private:
     template <class Scope>
     static void* take_image(machine& there, const allot::shape& shape, DLDataType type) {
         const std::lock_guard lock{mutex};
-        const allot::dtype element{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
+        const allot::dtype element = allot_tvm::dtype_of(type);
         auto made = allot::alloc_texture<Scope>(there.image_device, shape, element);
         if (!made) {
             const allot::tensor_error error = made.error();

@@ -7,6 +7,7 @@
 // it. Kernels of TVM take 64-byte alignment for granted and check nothing, so every tensor has it.
 #include "device_calls.hpp"
 #include "objects.hpp"
+#include "types.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/dma/heap.hpp>
@@ -82,8 +83,8 @@ public:
 
     [[nodiscard]] Tensor place(std::shared_ptr<memory> self, Optional<std::int64_t> offset, const Shape& shape,
                                DLDataType type) override {
-        const allot::shape extents{std::span{shape.data(), shape.size()}};
-        const allot::dtype dtype{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes};
+        const allot::shape extents = allot_tvm::shape_of(shape);
+        const allot::dtype dtype = allot_tvm::dtype_of(type);
         auto made = offset ? allot::alloc_tensor(storage_, *offset, extents, dtype)
                            : allot::alloc_tensor(storage_, allot::anywhere, extents, dtype);
         auto placed = value_of(std::move(made), "no such tensor");
@@ -167,7 +168,7 @@ std::shared_ptr<memory> memory_in(const memory_reference& given, const std::stri
 Tensor import_tensor(const memory_reference& given, Optional<std::int64_t> offset, const Shape& shape,
                      DLDataType type) {
     const auto in = memory_in(given, "allot.import_tensor");
-    if (!allot::dtype{static_cast<allot::dtype_code>(type.code), type.bits, type.lanes}.is_whole_bytes())
+    if (!allot_tvm::dtype_of(type).is_whole_bytes())
         TVM_FFI_THROW(ValueError) << "allot: no such tensor: "
                                   << allot::tensor_error{allot::tensor_refusal::partial_bytes}.what();
     return in->place(in, offset, shape, type);

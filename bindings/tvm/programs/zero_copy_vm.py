@@ -41,7 +41,7 @@ def used_files():
 
 
 def list_files(folder, into):
-    """Loads on this machine whatever the program loads in the virtual machine, and writes the list of files."""
+    """Loads the modules that the program loads in the virtual machine, and writes the list of their files."""
     import zero_copy
     import traceback  # noqa: F401  (for a readable failure there)
     import tvm
@@ -60,7 +60,7 @@ def list_files(folder, into):
 
 
 def run(folder):
-    """Runs zero_copy.py with both heaps in the virtual machine and returns what it prints. Raises Missing."""
+    """Runs zero_copy.py with both heaps in the virtual machine and returns its output. Raises Missing."""
     own = pathlib.Path(__file__).resolve()
     packages = os.path.realpath(pathlib.Path(importlib.util.find_spec("tvm_ffi").origin).parents[1])
     environment = {**os.environ, "TVM_USE_RUNTIME_LIB": "1", "ALLOT_TVM_LIBRARY": LIBRARY, "PYTHONPATH": packages}

@@ -11,8 +11,8 @@
 //
 // A failure throws allot::bad_alloc, a std::bad_alloc with the text of `diagnose`. If exceptions are disabled, the
 // program is aborted. A size of 0 is treated as 1. Two resources are equal if they refer to the same allocator;
-// without RTTI, if they are the same object. The allocator must outlive the resource at the same address, and the resource must outlive
-// all containers that use it.
+// without RTTI, if they are the same object. The allocator must outlive the resource, at the same address, and the
+// resource must outlive all containers that use it.
 //
 // When to use: for std::pmr containers, and where containers with different allocators need the same type.
 // When not to use: where a virtual call is too expensive. Use `std_allocator`.

@@ -37,8 +37,8 @@ enum class direction : unsigned char {
 struct bump_options {
     /// The direction of allocation.
     allot::direction direction = allot::direction::down;
-    /// Advanced. The alignment of the limit, a power of two: of the first offset when allocating downward, of the end when
-    /// allocating upward. An arena raises it to the alignment that its device guarantees.
+    /// Advanced. The alignment of the limit, a power of two: of the first offset when allocating downward, of the end
+    /// when allocating upward. An arena raises it to the alignment that its device guarantees.
     std::size_t limit_align = 1;
     /// Whether to compile only the general path, which is smaller, without the faster path for common alignments. Both
     /// return the same offsets.
@@ -97,7 +97,8 @@ struct best_fit_options {
     std::size_t records = 0;
     /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
     std::size_t granule = 1;
-    /// Advanced. The number of holes of a bin that are compared for the lowest offset. Fewer is faster; more packs tighter.
+    /// Advanced. The number of holes of a bin that are compared for the lowest offset. Fewer is faster; more packs
+    /// tighter.
     unsigned candidates = 4;
     /// Advanced. The number of holes that are examined before a request fails as fragmented.
     std::size_t probes = all_holes;

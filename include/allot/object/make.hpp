@@ -113,8 +113,9 @@ template <class T, class Allocator, class... Arguments>
     return unique_ptr<T, Allocator>{made, {allocator, memory.release()}};
 }
 
-/// Allocates a block of `size` zero bytes; bytes of its capacity beyond `size` may have other values. Returns an empty block if the allocation failed. Memory that the host cannot access
-/// is zeroed by the fill of its backend, such as clEnqueueFillBuffer or cudaMemset.
+/// Allocates a block of `size` zero bytes; bytes of its capacity beyond `size` may have other values. Returns an empty
+/// block if the allocation failed. Memory that the host cannot access is zeroed by the fill of its backend, such as
+/// clEnqueueFillBuffer or cudaMemset.
 template <class Allocator>
 [[nodiscard]] block_of<Allocator> allocate_zeroed(Allocator& allocator, layout wanted) noexcept {
     static_assert(detail::host_block_requirements<Allocator>());

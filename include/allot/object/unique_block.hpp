@@ -9,8 +9,7 @@
 //     unique_block │ pointer to the allocator │ block: address, size, metadata │
 //
 // Works with every allocator, also for memory without pointers (OpenCL buffers, rows behind a table) and for blocks
-// with metadata. The allocator must outlive the owner, at the same address: do not move it. No call
-// throws.
+// with metadata. The allocator must outlive the owner, at the same address. No call throws.
 //
 // When to use: for bytes with one owner, on any device.
 // When not to use: for objects (use make_unique) and for blocks that end together (use scoped_mark or `reset`).
