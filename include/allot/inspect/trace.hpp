@@ -37,6 +37,7 @@
 #include <allot/core/arithmetic.hpp>
 #include <allot/core/layout.hpp>
 #include <allot/core/result.hpp>
+#include <allot/inspect/detail/varint.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -120,28 +121,29 @@ struct trace_error {
 
 namespace detail {
 
-class trace_reader {
+class trace_reader : varint_reader<trace_refusal> {
 public:
-    constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
+    constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : varint_reader{bytes} {}
 
     [[nodiscard]] constexpr result<trace, trace_error> read() {
         constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
                                        std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
-        if (bytes_.size() < std::size(magic) || !std::ranges::equal(bytes_.first(std::size(magic)), magic))
+        if (left() < std::size(magic) || !std::ranges::equal(rest().first(std::size(magic)), magic))
             return failure(trace_refusal::no_trace);
-        at_ = begin_ = std::size(magic);
+        skip(std::size(magic));
+        begin_record();
         std::uint64_t events = 0, allocations = 0;
-        if (!number(events)) return failure(refused_as_);
-        begin_ = at_;
-        if (!number(allocations)) return failure(refused_as_);
+        if (!number(events)) return failure(reason());
+        begin_record();
+        if (!number(allocations)) return failure(reason());
         // An event takes at least one byte, so a false count cannot reserve too much memory.
-        made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, bytes_.size())));
+        made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, left())));
         for (; events != 0; --events) {
-            begin_ = at_;
-            if (!event()) return failure(refused_as_);
+            begin_record();
+            if (!event()) return failure(reason());
         }
-        begin_ = at_;
-        if (at_ != bytes_.size()) return failure(trace_refusal::trailing_bytes);
+        begin_record();
+        if (left() != 0) return failure(trace_refusal::trailing_bytes);
         if (slot_of_.size() != allocations) return failure(trace_refusal::wrong_count);
         made_.slots = static_cast<std::uint32_t>(held_.size());
         return std::move(made_);
@@ -155,27 +157,7 @@ private:
     };
 
     [[nodiscard]] constexpr result<trace, trace_error> failure(trace_refusal reason) const {
-        return result<trace, trace_error>::failure({reason, begin_});
-    }
-    constexpr bool refuse(trace_refusal reason) noexcept {
-        refused_as_ = reason;
-        return false;
-    }
-
-    constexpr bool byte(std::uint8_t& value) noexcept {
-        if (at_ == bytes_.size()) return refuse(trace_refusal::truncated);
-        value = std::to_integer<std::uint8_t>(bytes_[at_++]);
-        return true;
-    }
-    constexpr bool number(std::uint64_t& value) noexcept {
-        std::uint8_t digit = 0x80;
-        value = 0;
-        for (unsigned shift = 0; digit >= 0x80; shift += 7) {
-            if (!byte(digit)) return false;
-            if (shift > 63 || (shift == 63 && (digit & 0x7F) > 1)) return refuse(trace_refusal::number_too_large);
-            value |= static_cast<std::uint64_t>(digit & 0x7F) << shift;
-        }
-        return true;
+        return result<trace, trace_error>::failure({reason, begin()});
     }
 
     constexpr bool event() {
@@ -242,9 +224,6 @@ private:
         return true;
     }
 
-    std::span<const std::byte> bytes_;
-    std::size_t at_ = 0, begin_ = 0;  // the next byte, and the first byte of the current event or count
-    trace_refusal refused_as_ = trace_refusal::none;
     trace made_{};
     std::vector<std::uint32_t> slot_of_{};  // index: number of a block
     std::vector<block> held_{};             // index: slot
@@ -275,7 +254,7 @@ public:
     /// Records a resize and returns the new number of the block. Preconditions: the block is live, and `size < 2^62`.
     constexpr std::uint64_t resize(std::uint64_t block, std::uint64_t size) {
         event(size << 2 | 3);
-        number(blocks_ - 1 - block, events_);
+        detail::append_varint(blocks_ - 1 - block, events_);
         return blocks_++;
     }
     /// Records a reset, which deallocates all blocks.
@@ -287,21 +266,17 @@ public:
     /// Returns the recorded events as a complete trace.
     [[nodiscard]] constexpr std::vector<std::byte> bytes() const {
         std::vector<std::byte> all;
-        for (const char letter : {'A', 'L', 'T', 'R', '1', '\n'}) all.push_back(static_cast<std::byte>(letter));
-        number(count_, all);
-        number(blocks_, all);
+        detail::append_text("ALTR1\n", all);
+        detail::append_varint(count_, all);
+        detail::append_varint(blocks_, all);
         all.insert(all.end(), events_.begin(), events_.end());
         return all;
     }
 
 private:
-    static constexpr void number(std::uint64_t value, std::vector<std::byte>& to) {
-        for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
-        to.push_back(static_cast<std::byte>(value));
-    }
     constexpr void event(std::uint64_t head) {
         ++count_;
-        number(head, events_);
+        detail::append_varint(head, events_);
     }
     constexpr void byte(std::uint8_t value) { events_.push_back(static_cast<std::byte>(value)); }
 
