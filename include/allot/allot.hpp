@@ -21,6 +21,7 @@
 #include <allot/arena/deduction.hpp>
 #include <allot/arena/naive.hpp>
 #include <allot/compose/cached.hpp>
+#include <allot/compose/counted.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>

@@ -21,13 +21,13 @@
 // destroyed, or used as a new arena if it grows and its device still provides memory (host::heap).
 #pragma once
 
+#include <allot/arena/detail/live_blocks.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
 #include <allot/arena/hardening.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/options.hpp>
 
-#include <cstring>
 #include <utility>
 
 namespace allot {
@@ -166,7 +166,7 @@ public:
             resized.size = size;
             const std::size_t room = capacity_of(regions_.space().allocation_for(bare(resized)));
             if constexpr (overwrites)
-                look_at_fresh(known->position, room, known->position + held.size, known->position + size);
+                live_.look_at_fresh(known->position, room, known->position + held.size, known->position + size);
             live_.resize(*known, size, room);
         } else {
             if (!resize_allocation(held, size)) return false;
@@ -246,7 +246,7 @@ public:
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {
-        forget_freed();
+        if constexpr (overwrites) live_.forget_freed();
         return regions_.trim();
     }
 
@@ -262,7 +262,7 @@ public:
         requires regions_type::can_trim
     {
         if (regions_.space().size() == held.size()) return;
-        forget_freed();
+        if constexpr (overwrites) live_.forget_freed();
         regions_.shrink_to(held);
     }
 
@@ -270,6 +270,23 @@ public:
     /// the device, every request of at least that size and alignment counts as failing, until the device provides as
     /// much memory or `trim` releases some.
     [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return regions_.diagnose(wanted); }
+
+    /// Calls `f(address, size)` for every hole. The size is the number of bytes that one request can get from the hole.
+    template <class Function>
+    void for_each_hole(Function f) const noexcept
+        requires hole_walkable<strategy_type>
+    {
+        regions_.for_each_hole(f);
+    }
+    /// Calls `f(address, size)` for every live block. The size is the requested size in a hardened arena, and the usable
+    /// size otherwise.
+    template <class Function>
+    void for_each_block(Function f) const noexcept
+        requires(checked || block_walkable<strategy_type>)
+    {
+        if constexpr (checked) live_.for_each([&](const auto& known) { f(known.held.address, known.held.size); });
+        else regions_.for_each_block(f);
+    }
 
     /// Returns true if the arena holds a region or can grow. Returns false if the device refused the only region, or if
     /// the strategy cannot manage a region of its size.
@@ -319,7 +336,7 @@ private:
             regions_.strategy().deallocate(given);
             return {};
         }
-        if constexpr (overwrites) look_at_fresh(at, room, at, at + fresh.size);
+        if constexpr (overwrites) live_.look_at_fresh(at, room, at, at + fresh.size);
         return fresh;
     }
     /// Returns true if a block may be freed, and records it as freed.
@@ -330,7 +347,7 @@ private:
             const allocation given = regions_.space().allocation_for(bare(held));
             if (!is_in_order(*known, given) || !is_sound(*known, given)) return false;
             live_.remove(*known);
-            if constexpr (overwrites) overwrite(*known);
+            if constexpr (overwrites) live_.overwrite(*known);
         }
         return true;
     }
@@ -353,46 +370,21 @@ private:
     /// Returns true if the records in band around a block are intact. Otherwise reports the misuse.
     template <class Known>
     [[nodiscard]] bool is_sound([[maybe_unused]] const Known& known, [[maybe_unused]] allocation given) const noexcept {
-        if constexpr (requires(const strategy_type strategy) { strategy.is_sound(given, given.where); }) {
+        if constexpr (regions_type::checks_records) {
             const auto as_known = [this](const auto& one) {
                 return capacity_of(regions_.space().allocation_for(bare(one.held))) == one.capacity;
             };
             const auto* const above = live_.above(known);
-            for (std::size_t i = 0; i != regions_type::space_type::capacity; ++i) {
-                const auto inside = regions_.space().extent(i);
-                if (!inside.contains(given.where)) continue;
-                if (as_known(known) && (above == nullptr || as_known(*above)) &&
-                    regions_.strategy().is_sound(given, inside))
-                    return true;
-            }
-            return report(misuse::overwritten, known);
-        } else {
-            return true;
+            if (!as_known(known) || (above != nullptr && !as_known(*above)) || !regions_.is_sound(given))
+                return report(misuse::overwritten, known);
         }
+        return true;
     }
-    // In band, a hole's record uses the word before the hole, its first two words and its last word.
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
-    /// Checks all freed bytes and forgets them, before the device gets some of them.
-    void forget_freed() noexcept {
-        if constexpr (overwrites) {
-            live_.freed.template look_at_all<OnMisuse>();
-            live_.freed.clear();
-        }
-    }
-    template <class Known>
-    void overwrite(const Known& known) noexcept {
-        std::memset(known.held.address, detail::freed_bytes::value, known.held.size);
-        const std::size_t end = known.position + known.held.size, last = known.position + known.capacity - word;
-        live_.freed.add(known.position + 2 * word, end < last ? end : last, known.history());
-    }
-    /// Checks the freed bytes in [`from`, `to`) of a block that starts at `at` with `room` usable bytes.
-    void look_at_fresh(std::size_t at, std::size_t room, std::size_t from, std::size_t to) noexcept {
-        live_.freed.template take<OnMisuse>(at - 2 * word, at + room + 3 * word, from, to);
-    }
     regions_type regions_;
     [[no_unique_address]] std::conditional_t<
         Options.hardening == hardening::debug,
-        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never>,
+        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
         std::conditional_t<checked, plain_blocks, nothing>> live_{};
 };
 

@@ -21,7 +21,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/detail/live_blocks.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/device.hpp>
 

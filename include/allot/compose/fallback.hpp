@@ -188,12 +188,36 @@ public:
     }
 
     /// Returns the reason for which `allocate` would fail: that of the second allocator, with the largest hole of both.
-    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         const diagnosis first = first_.diagnose(wanted);
         if (first.reason == refusal::none) return first;
         diagnosis second = second_.diagnose(wanted);
         if (first.largest_hole > second.largest_hole) second.largest_hole = first.largest_hole;
         return second;
+    }
+
+    /// Calls `f(address, size)` for every hole of both allocators.
+    template <class Function>
+    void for_each_hole(Function f) const noexcept
+        requires(hole_walkable_allocator<first_type> && hole_walkable_allocator<second_type>)
+    {
+        first_.for_each_hole(f);
+        second_.for_each_hole(f);
+    }
+    /// Calls `f(address, size)` for every live block of both allocators.
+    template <class Function>
+    void for_each_block(Function f) const noexcept
+        requires(block_walkable_allocator<first_type> && block_walkable_allocator<second_type>)
+    {
+        first_.for_each_block(f);
+        second_.for_each_block(f);
+    }
+    /// Returns the counters of both allocators, added up. A request that the first allocator fails counts in both.
+    [[nodiscard]] allocator_statistics statistics() const noexcept
+        requires(counting_allocator<first_type> && counting_allocator<second_type>)
+    {
+        allocator_statistics both = first_.statistics();
+        return both += second_.statistics();
     }
 
 private:

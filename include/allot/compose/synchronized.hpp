@@ -122,7 +122,7 @@ public:
         allocator_.deallocate(held);
     }
     /// Returns the reason for which `allocate` would fail. Concurrent calls can invalidate the result.
-    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
         const guard alone{lock_};
         return allocator_.diagnose(wanted);
     }
@@ -135,7 +135,7 @@ public:
         return allocator_.allocate_at(wanted);
     }
     /// Returns the reason for which `allocate_at` would fail. Concurrent calls can invalidate the result.
-    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
         requires positional_allocator<allocator_type>
     {
         const guard alone{lock_};
@@ -185,11 +185,35 @@ public:
     }
 
     /// Returns whether this block is live. Misuse is reported. Only for a hardened allocator.
-    [[nodiscard]] bool check(block_type held) noexcept
+    [[nodiscard]] bool check(block_type held) const noexcept
         requires requires(const allocator_type& of) { of.check(held); }
     {
         const guard alone{lock_};
         return allocator_.check(held);
+    }
+
+    /// Calls `f(address, size)` for every hole while it holds the lock. `f` must not call this allocator.
+    template <class Function>
+    void for_each_hole(Function f) const noexcept
+        requires hole_walkable_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        allocator_.for_each_hole(f);
+    }
+    /// Calls `f(address, size)` for every live block while it holds the lock. `f` must not call this allocator.
+    template <class Function>
+    void for_each_block(Function f) const noexcept
+        requires block_walkable_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        allocator_.for_each_block(f);
+    }
+    /// Returns the counters of the allocator.
+    [[nodiscard]] allocator_statistics statistics() const noexcept
+        requires counting_allocator<allocator_type>
+    {
+        const guard alone{lock_};
+        return allocator_.statistics();
     }
 
     /// Calls `use` with the allocator while it holds the lock, and returns the result by value.

@@ -27,7 +27,10 @@
 
 #include <allot/core/device.hpp>
 #include <allot/core/diagnosis.hpp>
+#include <allot/core/statistics.hpp>
 #include <allot/core/strategy.hpp>
+
+#include <utility>
 
 namespace allot {
 inline namespace v1 {
@@ -47,7 +50,7 @@ concept allocator =
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::reclaims), const reclaim>;
         { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
         { allocator.deallocate(held) } noexcept;
-        { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+        { std::as_const(allocator).diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
 /// Returns true for an allocator or a reference to one. For any other type it does not compile, and one `static_assert`
@@ -125,6 +128,32 @@ concept owning =
     allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator, block_of<Allocator> held) {
         { allocator.owns(held) } noexcept -> std::same_as<bool>;
     };
+
+/// An allocator whose `for_each_hole(f)` calls `f(address, size)` for every hole. The size is the number of bytes that one
+/// request can get from the hole.
+template <class Allocator>
+concept hole_walkable_allocator =
+    allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator) {
+        {
+            allocator.for_each_hole([](auto, std::size_t) {})
+        } noexcept;
+    };
+
+/// An allocator whose `for_each_block(f)` calls `f(address, size)` for every live block. The size is the requested size
+/// if the allocator records it, and the usable size otherwise.
+template <class Allocator>
+concept block_walkable_allocator =
+    allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator) {
+        {
+            allocator.for_each_block([](auto, std::size_t) {})
+        } noexcept;
+    };
+
+/// An allocator whose `statistics()` returns its counters.
+template <class Allocator>
+concept counting_allocator = allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator) {
+    { allocator.statistics() } noexcept -> std::same_as<allocator_statistics>;
+};
 
 /// An allocator whose `rollback(mark())` frees every block that was allocated after the mark.
 template <class Allocator>

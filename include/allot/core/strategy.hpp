@@ -183,6 +183,24 @@ concept extendable = strategy<Strategy> && requires(Strategy strategy, const Str
     };
 };
 
+/// A strategy that lists the holes of an inserted extent. `for_each_hole` calls the function with the extent that a
+/// request can get from each hole, and changes nothing.
+template <class Strategy>
+concept hole_walkable = strategy<Strategy> && requires(const Strategy constant, extent_of<Strategy> inserted) {
+    {
+        constant.for_each_hole(inserted, [](extent_of<Strategy>) {})
+    } noexcept;
+};
+
+/// A strategy that lists the blocks of an inserted extent. `for_each_block` calls the function with the usable extent of
+/// each allocated block in ascending order, and changes nothing.
+template <class Strategy>
+concept block_walkable = strategy<Strategy> && requires(const Strategy constant, extent_of<Strategy> inserted) {
+    {
+        constant.for_each_block(inserted, [](extent_of<Strategy>) {})
+    } noexcept;
+};
+
 /// Returns the alignment of an extent's first offset on which `bytes_for` relies, for any layout. A strategy can state
 /// it as a member `extent_align`. The default is the alignment of in-band records, or 1 without them.
 template <class Strategy>

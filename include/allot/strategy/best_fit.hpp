@@ -317,6 +317,19 @@ public:
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
+    /// Calls `f(extent)` with the usable bytes of every hole of an inserted extent, in ascending order. O(nodes); with a
+    /// side table O(records).
+    template <class Function>
+    constexpr void for_each_hole(extent_type inserted, Function f) const noexcept {
+        walk(inserted, false, f);
+    }
+    /// Calls `f(extent)` with the usable bytes of every block of an inserted extent, in ascending order. O(nodes); with a
+    /// side table O(records).
+    template <class Function>
+    constexpr void for_each_block(extent_type inserted, Function f) const noexcept {
+        walk(inserted, true, f);
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
@@ -324,6 +337,15 @@ public:
     }
 
 private:
+    template <class Function>
+    constexpr void walk(extent_type inserted, bool used, Function& f) const noexcept {
+        const extent_type usable = sizes::usable_of(inserted);
+        if (!usable) return;
+        holes_.nodes.for_each(usable, [&](node n, bool is_used) {
+            if (is_used == used)
+                f(holes_.allocation_of_node(n, static_cast<Offset>(holes_.nodes.size(n) - header)).where);
+        });
+    }
     /// Returns the start of the hole at the end of an extent; the extent's end if it ends with a block.
     [[nodiscard]] constexpr Offset end_of_blocks(extent_type usable) const noexcept {
         const node hole = holes_.nodes.last_hole(usable);

@@ -161,6 +161,12 @@ public:
         return {room_ < wanted.size ? refusal::exhausted : refusal::fragmented, room_};
     }
 
+    /// Calls `f(extent)` with the free bytes, if there are any.
+    template <class Function>
+    constexpr void for_each_hole(extent_type, Function f) const noexcept {
+        if (room_ != 0) f(extent_type{static_cast<Offset>(up ? limit_ - room_ : limit_), room_});
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {

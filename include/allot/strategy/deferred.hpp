@@ -185,6 +185,21 @@ public:
         join_all();
         return strategy_.diagnose(wanted);
     }
+    /// Joins all waiting blocks, then calls `f(extent)` with the usable bytes of every hole of an inserted extent.
+    template <class Function>
+        requires hole_walkable<Strategy>
+    void for_each_hole(extent_type inserted, Function f) const noexcept {
+        join_all();
+        strategy_.for_each_hole(inserted, f);
+    }
+    /// Joins all waiting blocks, then calls `f(extent)` with the usable bytes of every block of an inserted extent.
+    template <class Function>
+        requires block_walkable<Strategy>
+    void for_each_block(extent_type inserted, Function f) const noexcept {
+        join_all();
+        strategy_.for_each_block(inserted, f);
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     [[nodiscard]] static constexpr offset_type bytes_for(offset_type count, layout_type each) noexcept {
         return Strategy::bytes_for(count, each);

@@ -134,6 +134,24 @@ public:
         return {largest == 0 ? refusal::exhausted : refusal::none, largest};
     }
 
+    /// Calls `f(extent)` with every free slot of an inserted extent. In ascending order with a bitmap.
+    template <class Function>
+    constexpr void for_each_hole(extent_type inserted, Function f) const noexcept {
+        const extent_type slots = slots_in(inserted);
+        store_.for_each_free([&](Offset at) {
+            if (slots.contains({at, slot})) f(extent_type{at, slot});
+        });
+    }
+    /// Calls `f(extent)` with every slot of an inserted extent that is in use, in ascending order. Requires a bitmap.
+    template <class Function>
+    constexpr void for_each_block(extent_type inserted, Function f) const noexcept
+        requires can_claim
+    {
+        const extent_type slots = slots_in(inserted);
+        for (Offset at = slots.offset; at != slots.end(); at = static_cast<Offset>(at + slot))
+            if (!store_.is_free(at)) f(extent_type{at, slot});
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {

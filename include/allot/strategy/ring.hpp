@@ -157,6 +157,15 @@ public:
         return {above + below < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
+    /// Calls `f(extent)` with the free bytes before the oldest block and after the newest, if there are any.
+    template <class Function>
+    constexpr void for_each_hole(extent_type, Function f) const noexcept {
+        const Offset end = wrapped_ ? oldest_ : whole_.end();
+        if (!wrapped_ && oldest_ != whole_.offset)
+            f(extent_type{whole_.offset, static_cast<Offset>(oldest_ - whole_.offset)});
+        if (newest_ != end) f(extent_type{newest_, static_cast<Offset>(end - newest_)});
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `each.align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {

@@ -150,6 +150,12 @@ public:
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, free};
     }
 
+    /// Calls `f(extent)` with the free bytes between both ends, if there are any.
+    template <class Function>
+    constexpr void for_each_hole(extent_type, Function f) const noexcept {
+        if (low_ != high_) f(extent_type{low_, static_cast<Offset>(high_ - low_)});
+    }
+
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `each.align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {

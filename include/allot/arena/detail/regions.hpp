@@ -110,6 +110,33 @@ public:
         return false;
     }
 
+    /// Whether the strategy checks its records in band.
+    static constexpr bool checks_records =
+        requires(const Strategy strategy, allocation given) { strategy.is_sound(given, given.where); };
+    /// Returns true if the records in band around an allocation are intact, and the allocation is inside a region.
+    [[nodiscard]] bool is_sound(allocation given) const noexcept
+        requires checks_records
+    {
+        for (std::size_t i = 0; i != space_type::capacity; ++i)
+            if (const auto inside = space_.extent(i); inside.contains(given.where))
+                return strategy_.is_sound(given, inside);
+        return false;
+    }
+
+    /// Calls `f(address, size)` for every hole. Regions that are used one by one and wait for their use are holes.
+    template <class Function>
+    void for_each_hole(Function& f) const noexcept {
+        walk([&](std::size_t i, auto in_region) { strategy_.for_each_hole(space_.extent(i), in_region); }, f);
+        if constexpr (one_by_one)
+            for (std::size_t i = next_region(); i != Growth::regions; ++i)
+                if (const region_type spare = space_.regions[i]) f(spare.base, spare.size);
+    }
+    /// Calls `f(address, size)` for every block with its usable size.
+    template <class Function>
+    void for_each_block(Function& f) const noexcept {
+        walk([&](std::size_t i, auto in_region) { strategy_.for_each_block(space_.extent(i), in_region); }, f);
+    }
+
     /// Returns the reason for which `allocate(wanted)` would fail. Does not call the device: after a failed request to
     /// the device, every request of at least that size and alignment counts as failing, until the device provides as
     /// much memory or `trim` releases some.
@@ -171,6 +198,18 @@ public:
     }
 
 private:
+    /// Calls `extents(i, in_region)` for each region in use, where `in_region(extent)` calls `f(address, size)`.
+    template <class Extents, class Function>
+    void walk(Extents extents, Function& f) const noexcept {
+        for (std::size_t i = 0; i != Growth::regions; ++i) {
+            if (!space_.regions[i] || (one_by_one && i != current_region())) continue;
+            extents(i, [&](extent_of<Strategy> where) {
+                const auto bytes = space_.block_for({where, {}}, i);
+                f(bytes.address, bytes.size);
+            });
+        }
+    }
+
     /// Whether the strategy may miss a hole that fits.
     static constexpr bool may_miss = !Strategy::exact && Strategy::several_extents;
 

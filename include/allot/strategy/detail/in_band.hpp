@@ -188,6 +188,13 @@ public:
                read(of - less) == (less | below_in_use);
     }
 
+    /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops at
+    /// a record that is overwritten with 0.
+    template <class Function>
+    void for_each(basic_extent<Offset> where, Function f) const noexcept {
+        for (node n = where.offset; n < where.end() && size(n) != 0; n += size(n)) f(n, (read(n) & in_use) != 0);
+    }
+
     /// Joins `second` to `first`, which precedes it. The caller then marks `first`.
     static void join(node, node) noexcept {}
 

@@ -109,6 +109,8 @@ public:
     [[nodiscard]] constexpr record_index spare() const noexcept { return free_count_ + (records_.capacity() - used_); }
     /// Returns the number of records in use.
     [[nodiscard]] constexpr record_index taken() const noexcept { return used_ - free_count_; }
+    /// Returns the number of records that were ever taken. Every index below it names an initialized record.
+    [[nodiscard]] constexpr record_index ever_taken() const noexcept { return used_; }
     /// Makes room for `count` more records, by growth if necessary. Returns false on failure.
     [[nodiscard]] ALLOT_INLINE constexpr bool room(record_index count) noexcept {
         return spare() >= count || records_.grow(taken() + count);

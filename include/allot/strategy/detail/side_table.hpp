@@ -155,6 +155,17 @@ public:
         records_.give(second);
     }
 
+    /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`.
+    /// O(records).
+    template <class Function>
+    constexpr void for_each(basic_extent<Offset> where, Function f) const noexcept {
+        for (node end = 0; end != records_.ever_taken(); ++end) {
+            if (!is_end_of(end, where)) continue;
+            for (node n = records_[end].after; n != end; n = records_[n].after) f(n, records_[n].prev == in_use);
+            return;
+        }
+    }
+
 private:
     static constexpr node in_use = no_record - 1;
 
@@ -170,6 +181,15 @@ private:
         records_[before].after = fresh;
         records_[after].before = fresh;
         return fresh;
+    }
+    /// Returns true if `end` is the live record of the end of this extent. A freed record is recognized by its neighbors,
+    /// which do not refer to it; after `remove`, by the free list, which links the hole to the end.
+    [[nodiscard]] constexpr bool is_end_of(node end, basic_extent<Offset> where) const noexcept {
+        const record& one = records_[end];
+        const record &first = records_[one.after], &last = records_[one.before];
+        const bool removed = one.after == one.before && first.prev != in_use && first.next == end;
+        return one.offset == where.end() && one.prev == in_use && first.offset == where.offset && first.before == end &&
+               last.after == end && !removed;
     }
     [[nodiscard]] constexpr node if_hole(node of) const noexcept { return records_[of].prev != in_use ? of : none; }
 

@@ -99,6 +99,13 @@ public:
         list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot);
     }
 
+    /// Calls `f(offset)` for each free slot.
+    template <class Function>
+    void for_each_free(Function f) const noexcept {
+        for (const slot* s = free_.next; s != nullptr; s = s->next) f(offset_of(s));
+        for (auto at = fresh_.offset; at != fresh_.end(); at = static_cast<Offset>(at + Slot)) f(at);
+    }
+
 private:
     [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
         return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(s));
@@ -169,6 +176,13 @@ public:
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0 &&
                (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
+    }
+
+    /// Calls `f(offset)` for each free slot.
+    template <class Function>
+    constexpr void for_each_free(Function f) const noexcept {
+        for (Offset at = whole_.offset; at != whole_.end(); at = static_cast<Offset>(at + Slot))
+            if (is_free(at)) f(at);
     }
 
 private:
@@ -243,6 +257,12 @@ public:
         return true;
     }
     constexpr void give(Offset at) noexcept { free_[free_count_++] = static_cast<place>(at - whole_.offset); }
+
+    /// Calls `f(offset)` for each free slot.
+    template <class Function>
+    constexpr void for_each_free(Function f) const noexcept {
+        for (std::size_t i = 0; i != free_count_; ++i) f(static_cast<Offset>(whole_.offset + free_[i]));
+    }
 
 private:
     basic_extent<Offset> whole_;
@@ -331,6 +351,13 @@ public:
     [[nodiscard]] bool is_free(Offset at) const noexcept {
         return is_slot(at) &&
                (words_[index_of(at) / word_bits].load(std::memory_order_relaxed) & bit_of(index_of(at))) != 0;
+    }
+
+    /// Calls `f(offset)` for each slot that is free when its word is read.
+    template <class Function>
+    void for_each_free(Function f) const noexcept {
+        for (Offset at = whole_.offset; at != whole_.end(); at = static_cast<Offset>(at + Slot))
+            if (is_free(at)) f(at);
     }
 
 private:

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// wrapper: the base of allocators that own or reference one allocator and return its blocks.
+//
+// Internal. The base has the traits and the functions that change nothing. A wrapper adds `allocate` and `deallocate`,
+// and each of `allocate_at`, `resize`, `reset`, `mark`, `rollback` and `trim` that its allocator has.
+#pragma once
+
+#include <allot/core/allocator.hpp>
+
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Whether the functions of an allocator can be called concurrently.
+template <class Allocator>
+consteval bool is_concurrent() {
+    if constexpr (requires { typename Allocator::strategy_type; }) return concurrent<typename Allocator::strategy_type>;
+    else return requires(Allocator& of) { of.locked([](auto&) {}); };
+}
+
+/// An allocator inside another. If `Allocator` is a reference type, the wrapper stores a reference.
+template <class Allocator>
+class wrapper {
+    static_assert(allocator_requirements<Allocator>());
+    static_assert(!is_concurrent<std::remove_reference_t<Allocator>>(),
+                  "allot: a wrapper has state that is not for concurrent calls: put the wrapper inside, as in "
+                  "synchronized<counted<Arena>, Lock>, over a strategy that is not concurrent");
+
+protected:
+    using allocator_type = std::remove_reference_t<Allocator>;
+
+public:
+    using address_model = typename allocator_type::address_model;  ///< The address model of the allocator.
+    using block_type = block_of<Allocator>;                        ///< The type of blocks.
+    /// Whether the host can access the memory.
+    static constexpr bool host_accessible = allocator_type::host_accessible;
+    static constexpr offset_use offsets = allocator_type::offsets;          ///< How consumers use offsets.
+    static constexpr dl_device_type dl_device = allocator_type::dl_device;  ///< The device type in DLPack.
+    static constexpr reclaim reclaims = allocator_type::reclaims;           ///< The order in which blocks become free.
+
+    /// Constructs the allocator with its default constructor.
+    wrapper() noexcept
+        requires std::default_initializable<Allocator>
+    = default;
+    /// Stores a reference to the allocator, or moves it into this object.
+    explicit wrapper(Allocator&& allocator) noexcept : inner_{std::forward<Allocator>(allocator)} {}
+
+    /// Returns the reason for which `allocate` would fail.
+    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return inner_.diagnose(wanted); }
+    /// Returns the reason for which `allocate_at` would fail.
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
+        requires positional_allocator<allocator_type>
+    {
+        return inner_.diagnose_at(wanted);
+    }
+    /// Returns the usable bytes of a block, or 0 for an empty block.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept
+        requires measuring_allocator<allocator_type>
+    {
+        return inner_.capacity(held);
+    }
+    /// Returns true if the block is in the allocator's memory, live or not.
+    [[nodiscard]] bool owns(block_type held) const noexcept
+        requires owning<allocator_type>
+    {
+        return inner_.owns(held);
+    }
+    /// Returns the number of bytes in all regions.
+    [[nodiscard]] std::size_t size() const noexcept
+        requires sized_allocator<allocator_type>
+    {
+        return inner_.size();
+    }
+    /// Returns the regions of the allocator.
+    [[nodiscard]] decltype(auto) regions() const noexcept
+        requires requires(const allocator_type& of) { of.regions(); }
+    {
+        return inner_.regions();
+    }
+    /// Returns whether this block is live. Misuse is reported. Only for a hardened allocator.
+    [[nodiscard]] bool check(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.check(held); }
+    {
+        return inner_.check(held);
+    }
+    /// Calls `f(address, size)` for every hole.
+    template <class Function>
+    void for_each_hole(Function f) const noexcept
+        requires hole_walkable_allocator<allocator_type>
+    {
+        inner_.for_each_hole(f);
+    }
+    /// Calls `f(address, size)` for every live block.
+    template <class Function>
+    void for_each_block(Function f) const noexcept
+        requires block_walkable_allocator<allocator_type>
+    {
+        inner_.for_each_block(f);
+    }
+    /// Returns the counters of the allocator.
+    [[nodiscard]] allocator_statistics statistics() const noexcept
+        requires counting_allocator<allocator_type>
+    {
+        return inner_.statistics();
+    }
+    /// Returns the allocator.
+    [[nodiscard]] const allocator_type& inner() const noexcept { return inner_; }
+
+protected:
+    /// Returns false for a block that a hardened allocator reports as misused. Any other allocator does not check.
+    [[nodiscard]] bool is_freeable(const block_type& held) const noexcept {
+        if constexpr (requires(const allocator_type& of) { of.check(held); }) return held && inner_.check(held);
+        else return static_cast<bool>(held);
+    }
+
+    Allocator inner_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
