@@ -188,7 +188,7 @@ public:
     }
 
     /// Returns the reason for which `allocate` would fail: that of the second allocator, with the largest hole of both.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const diagnosis first = first_.diagnose(wanted);
         if (first.reason == refusal::none) return first;
         diagnosis second = second_.diagnose(wanted);

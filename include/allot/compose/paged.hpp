@@ -108,7 +108,7 @@ public:
     /// reason is that of the allocator that fails. If the row strategy defers deallocation (`deferred`), rows are at
     /// other places afterwards, and a large block that fits in the trial can fail when little more than its rows is
     /// free.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis error;
         const undo before{rows_, tables_};
         if (const block_type trial = try_allocate(wanted, &error))

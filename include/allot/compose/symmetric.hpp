@@ -254,10 +254,10 @@ public:
     }
 
     /// Returns the reason for which `allocate` would fail.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return arena_.diagnose(wanted); }
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return arena_.diagnose(wanted); }
 
     /// Returns the reason for which `allocate_at` would fail.
-    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
         requires positional_allocator<arena_type>
     {
         return arena_.diagnose_at(wanted);

@@ -122,7 +122,7 @@ public:
         allocator_.deallocate(held);
     }
     /// Returns the reason for which `allocate` would fail. Concurrent calls can invalidate the result.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept {
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const guard alone{lock_};
         return allocator_.diagnose(wanted);
     }
@@ -135,7 +135,7 @@ public:
         return allocator_.allocate_at(wanted);
     }
     /// Returns the reason for which `allocate_at` would fail. Concurrent calls can invalidate the result.
-    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
         requires positional_allocator<allocator_type>
     {
         const guard alone{lock_};

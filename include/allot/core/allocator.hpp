@@ -30,8 +30,6 @@
 #include <allot/core/statistics.hpp>
 #include <allot/core/strategy.hpp>
 
-#include <utility>
-
 namespace allot {
 inline namespace v1 {
 
@@ -50,7 +48,7 @@ concept allocator =
         requires std::same_as<decltype(std::remove_reference_t<Allocator>::reclaims), const reclaim>;
         { allocator.allocate(wanted) } noexcept -> std::same_as<block_of<Allocator>>;
         { allocator.deallocate(held) } noexcept;
-        { std::as_const(allocator).diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
+        { allocator.diagnose(wanted) } noexcept -> std::same_as<diagnosis>;
     };
 
 /// Returns true for an allocator or a reference to one. For any other type it does not compile, and one `static_assert`

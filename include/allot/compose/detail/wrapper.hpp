@@ -48,9 +48,9 @@ public:
     explicit wrapper(Allocator&& allocator) noexcept : inner_{std::forward<Allocator>(allocator)} {}
 
     /// Returns the reason for which `allocate` would fail.
-    [[nodiscard]] diagnosis diagnose(layout wanted) const noexcept { return inner_.diagnose(wanted); }
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return inner_.diagnose(wanted); }
     /// Returns the reason for which `allocate_at` would fail.
-    [[nodiscard]] diagnosis diagnose_at(extent wanted) const noexcept
+    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
         requires positional_allocator<allocator_type>
     {
         return inner_.diagnose_at(wanted);
