@@ -61,10 +61,10 @@ struct format_error {
     [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
 };
 
-/// The result of a reader: what was read, and the error that ended the reading. It is true if all bytes were read.
+/// The result of a reader: the part before the first error, and this error. It is true if all bytes were read.
 template <class Value>
 struct format_reading {
-    Value value{};         ///< What was read before the error, or everything.
+    Value value{};         ///< The part of the file before the error, or the whole file.
     format_error error{};  ///< The error; its reason is `none` if all bytes were read.
 
     /// Returns true if there was no error.
