@@ -20,7 +20,7 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
-#include <allot/compose/detail/wrapper.hpp>
+#include <allot/compose/detail/forwarding.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -35,8 +35,8 @@ struct counted_mark {
 
 /// An allocator and the counters of its calls.
 template <class Allocator>
-class counted : public detail::wrapper<Allocator> {
-    using base = detail::wrapper<Allocator>;
+class counted : public detail::forwarding<Allocator> {
+    using base = detail::forwarding<Allocator>;
     using base::inner_;
     using typename base::allocator_type;
 
@@ -67,12 +67,6 @@ public:
         if (!inner_.resize(held, size)) return false;
         use(held.size - before);
         return true;
-    }
-    /// Releases memory without live blocks. Returns the number of released bytes.
-    std::size_t trim() noexcept
-        requires trimmable_allocator<allocator_type>
-    {
-        return inner_.trim();
     }
     /// Frees every block.
     void reset() noexcept

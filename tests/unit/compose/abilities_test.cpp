@@ -86,9 +86,15 @@ constexpr bool paged_passes_on = [] {
            of<allot::paged<Rows&, Tables&, allot::pointer_table<64>>> == expected;
 }();
 
+// counted and the wrappers like it: every ability of the allocator.
+template <template <class> class Wrapper, class A>
+constexpr bool wrapper_passes_on = of<Wrapper<A>> == of<A> && of<Wrapper<A&>> == of<A>;
+
 template <class... Each>
 struct list {
     static constexpr bool synchronized_hold = (synchronized_passes_on<Each> && ...);
+    template <template <class> class Wrapper>
+    static constexpr bool wrappers_hold = (wrapper_passes_on<Wrapper, Each> && ...);
     template <class A>
     static constexpr bool fallback_holds = (fallback_passes_on<A, Each> && ...);
     template <class A>
@@ -100,6 +106,8 @@ using parts = list<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::
                    allot::naive<allot::host::heap>, cached_naive, allot::fallback<freed_any, grows<allot::best_fit<>>>,
                    allot::fallback<freed_together, grows<allot::bump<>>>>;
 static_assert(parts::synchronized_hold);
+static_assert(parts::wrappers_hold<allot::counted>);
+static_assert(parts::wrappers_hold<allot::limited>);
 static_assert(parts::fallbacks_hold);
 static_assert(parts::paged_hold);
 
