@@ -54,6 +54,7 @@ GIVEN = {
                                   "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",
     "dma/u_dma_buf.hpp": "int source = 0;\n",
     "host/shared_memory.hpp": "int socket = 0;\n",
+    "inspect/format_error.hpp": "std::vector<std::byte> bytes;\n",
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM,
