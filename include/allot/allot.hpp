@@ -24,6 +24,7 @@
 #include <allot/compose/counted.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/limited.hpp>
+#include <allot/compose/observed.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/core/literals.hpp>

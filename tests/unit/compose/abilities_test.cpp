@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -108,6 +109,9 @@ using parts = list<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);
+template <class A>
+using observed_by_nothing = allot::observed<A, std::monostate>;
+static_assert(parts::wrappers_hold<observed_by_nothing>);
 static_assert(parts::fallbacks_hold);
 static_assert(parts::paged_hold);
 
