@@ -27,6 +27,7 @@
 #include <allot/compose/observed.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
+#include <allot/compose/tagged.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>

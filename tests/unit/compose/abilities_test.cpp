@@ -106,6 +106,9 @@ struct list {
 using parts = list<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::best_fit<>>, grows<allot::bump<>>,
                    allot::naive<allot::host::heap>, cached_naive, allot::fallback<freed_any, grows<allot::best_fit<>>>,
                    allot::fallback<freed_together, grows<allot::bump<>>>>;
+template <class A>
+using tagged_blocks = allot::tagged<A>;
+static_assert(parts::wrappers_hold<tagged_blocks>);
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);
