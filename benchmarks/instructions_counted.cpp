@@ -23,9 +23,9 @@ using slots_in_band = allot::arena<storage, allot::pool<allot::pool_options{.slo
 
 std::vector<instructions_case> counted_cases() {
     return {
-        {"counted_bump/without", frame<blocks_of<bumps>>},
-        {"counted_bump/with", frame<blocks_of<allot::counted<bumps>>>},
-        {"counted_pool/without", churn<blocks_of<slots_in_band>, slots * 7 / 8, up_to_slot>},
-        {"counted_pool/with", churn<blocks_of<allot::counted<slots_in_band>>, slots * 7 / 8, up_to_slot>},
+        {"counted_bump/allot", frame<blocks_of<bumps>>},
+        {"counted_bump/allot_counted", frame<blocks_of<allot::counted<bumps>>>},
+        {"counted_pool/allot", churn<blocks_of<slots_in_band>, slots * 7 / 8, up_to_slot>},
+        {"counted_pool/allot_counted", churn<blocks_of<allot::counted<slots_in_band>>, slots * 7 / 8, up_to_slot>},
     };
 }
