@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+"""The printers of bindings/debuggers show what the program itself says through the public interface.
+
+program.cpp is compiled by each compiler, with and without optimization, and stopped in each debugger. The program prints
+the expected blocks, holes and texts: see the comment there. Environment: ALLOT_KEEP is a folder for the programs and
+logs.
+"""
+
+import glob
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PRINTERS = ROOT / "bindings" / "debuggers"
+BUILDS = [(compiler, level) for compiler in ("g++", "clang++") for level in ("-O0", "-O2")]
+STOPS = 4  # calls of stop_here, each with other bytes in the uninitialized objects
+SKIPPED = []
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(PRINTERS))
+allot_views = importlib.import_module("allot_views")
+
+
+def run(command, seconds=120, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
+                          encoding="utf-8", errors="replace", **options)
+    return done.returncode, done.stdout
+
+
+def lldb_environment():
+    """Debian's lldb 14 searches its Python module in a wrong folder, and the standard library beside the first python3."""
+    environment = dict(os.environ, PATH="/usr/bin:" + os.environ["PATH"])
+    version = re.search(r"version (\d+)", run(["lldb", "--version"])[1])
+    modules = glob.glob("/usr/lib/llvm-%s/lib/python3.*/*-packages/lldb/embedded_interpreter.py" % version.group(1))
+    environment["PYTHONPATH"] = ":".join(str(Path(module).parents[1]) for module in modules)
+    return environment
+
+
+def expectations(text):
+    """What the program prints: {name: {kind: [values]}}"""
+    expected = {}
+    for line in text.splitlines():
+        found = re.match(r"(\w+) (block|live|hole|waiting|region|says|part|text) (.*)", line)
+        if found:
+            expected.setdefault(found.group(1), {}).setdefault(found.group(2), []).append(found.group(3))
+    return expected
+
+
+class Program:
+    """A build of program.cpp and what it expects."""
+
+    def __init__(self, folder, compiler, level):
+        self.path = folder / ("program_%s%s" % (compiler.replace("+", "p"), level))
+        command = [compiler, "-std=c++20", "-g", level, "-I", str(ROOT / "include"), str(HERE / "program.cpp"), "-o"]
+        status, self.output = run(command + [str(self.path)], 600)
+        self.built = status == 0
+        status, text = run([str(self.path)]) if self.built else (0, "")
+        assert status == 0, text
+        self.names = [name for name in expectations(text) if name != "refusal"]
+
+
+def sections(text, names):
+    """What follows the line `== NAME` of each name."""
+    parts = re.split(r"^(?:\(lldb\) script print\(.*\)\n)?== (\w+)$", text, flags=re.M)
+    return {name: body for name, body in zip(parts[1::2], parts[2::2]) if name in names}
+
+
+def garbage_names():
+    """The uninitialized objects of program.cpp."""
+    return re.findall(r"^GARBAGE\((\w+)\)", (HERE / "program.cpp").read_text(encoding="utf-8"), re.M)
+
+
+def gdb_session(program, commands, stops):
+    script = ["set pagination off", "set print elements 0", "set print frame-arguments none", "break stop_here", "run"]
+    for stop in range(stops):
+        script += ["echo == stop_%d\\n" % stop] + commands[stop] + ["continue"]
+    arguments = ["gdb", "-nx", "-q", "--batch", "-iex", "add-auto-load-safe-path " + str(program.path.parent)]
+    for each in script:
+        arguments += ["-ex", each]
+    return run(arguments + [str(program.path)])
+
+
+def lldb_session(program, commands, stops):
+    script = ["command script import " + str(PRINTERS / "allot_lldb.py"), "break set -n stop_here", "run"]
+    for stop in range(stops):
+        script += ["script print('== stop_%d')" % stop] + commands[stop] + ["continue"]
+    arguments = ["lldb", "-x", "--batch"]
+    for each in script:
+        arguments += ["-o", each]
+    return run(arguments + [str(program.path)], env=lldb_environment())
+
+
+class Shown(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = Path(os.environ.get("ALLOT_KEEP", cls.temporary.name))
+        cls.programs = []
+        started = []
+        for compiler, level in BUILDS:
+            if shutil.which(compiler):
+                started.append((compiler, level))
+            else:
+                SKIPPED.append("%s is not installed" % compiler)
+        with ThreadPoolExecutor(2) as workers:
+            cls.programs = list(workers.map(lambda build: Program(cls.folder, *build), started))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    # ── comparison ──
+
+    def check_pieces(self, name, expected, lines):
+        """Every block and hole that the program expects is shown, and no other."""
+        shown = {}
+        for line in lines:
+            found = re.match(r"\s+(\w+) \d+ ?[:=] \"?(\d+) bytes? at (?:offset )?(?:[\w ]+ \+ )?(0x[0-9a-f]+|\d+)"
+                             r"(?:, call (\d+))?", line)
+            if found:
+                kind, size, at, call = found.groups()
+                shown.setdefault(kind, set()).add((int(at, 0), int(size), int(call or 0)))
+        for kind, key in (("block", "block"), ("live", "block"), ("hole", "hole"), ("waiting", "waiting"),
+                          ("region", "region")):
+            if kind not in expected:
+                continue
+            numbers = [list(map(int, each.split())) for each in expected[kind]]
+            want = {(at, size, call) for at, size, call in ((each + [0])[:3] for each in numbers)}
+            self.assertEqual(shown.get(key, set()), want, "%s: %s" % (name, kind))
+
+    def check_texts(self, name, expected, lines):
+        for text in expected.get("says", []):
+            for word in split_words(text):
+                self.assertIn(word, lines[0], "%s says %s" % (name, text))
+        for text in expected.get("part", []):
+            child, rest = re.match(r"(row \d+|buffer \d+|\w+) (.*)", text).groups()
+            line = next((each for each in lines if re.match(r"\s+%s ?[:=]" % child, each)), None)
+            self.assertIsNotNone(line, "%s has no child %s in %s" % (name, child, lines))
+            for word in split_words(rest):
+                self.assertIn(word, line, "%s part %s" % (name, text))
+
+    def check_session(self, program, status, text):
+        (self.folder / (program.path.name + ".log")).write_text(text, encoding="utf-8")
+        self.assertEqual(status, 0, text[-2000:])
+        self.assertNotIn("Traceback", text)
+        expected = expectations(text)
+        self.assertGreater(len(expected), 40, text[:2000])
+        shown = sections(text, expected)
+        for name, each in expected.items():
+            if name in ("refusal",):
+                continue
+            with self.subTest(name=name):
+                self.assertIn(name, shown, "nothing is shown")
+                lines = [line for line in shown[name].splitlines() if not line.startswith("(lldb)") and line.strip()]
+                self.assertTrue(lines)
+                self.check_pieces(name, each, lines)
+                self.check_texts(name, each, lines)
+        self.assertEqual(expected["refusal"]["text"], list(allot_views.REFUSALS.values()))
+        for stop in range(STOPS):  # uninitialized objects
+            part = text.split("== stop_%d\n" % stop)[1].split("== stop_%d\n" % (stop + 1))[0]
+            for name in garbage_names():
+                body = sections(part, ["garbage_" + name]).get("garbage_" + name)
+                self.assertTrue(body and body.strip(), "garbage_%s: nothing is shown\n%s" % (name, part[-500:]))
+
+    def sessions(self, debugger, session):
+        if not shutil.which(debugger):
+            SKIPPED.append("%s is not installed" % debugger)
+            self.skipTest(SKIPPED[-1])
+        mark = "echo == %s\\n" if debugger == "gdb" else "script print('== %s')"
+        for program in self.programs:
+            with self.subTest(program=program.path.name):
+                self.assertTrue(program.built, program.output)
+                commands = []
+                for stop in range(STOPS):
+                    names = (program.names if stop == 0 else []) + ["garbage_" + each for each in garbage_names()]
+                    commands.append([line for name in names for line in (mark % name, "allot " + name)])
+                self.check_session(program, *session(program, commands, STOPS))
+
+    def test_gdb_shows_what_the_program_says(self):
+        self.sessions("gdb", gdb_session)
+
+    def test_lldb_shows_what_the_program_says(self):
+        self.sessions("lldb", lldb_session)
+
+
+def split_words(text):
+    """Numbers, addresses and words in quotes of an expectation, which all must appear."""
+    return re.findall(r"\([^)]*\)|\[[^)\]]*\)|-?[\w.+]+(?:, -?[\w.]+)+|[^\s]+", text)
+
+
+def tearDownModule():
+    for reason in sorted(set(SKIPPED)):
+        print("skipped: " + reason)
+
+
+if __name__ == "__main__":
+    unittest.main()
