@@ -15,7 +15,7 @@ class Allot(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it
-    exports_sources = "CMakeLists.txt", "LICENSE", "include/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*"
     no_copy_source = True
 
     def set_version(self):

@@ -596,7 +596,10 @@ class Arena:
         self.regions = regions_of(members.member("space_"))
         self.held = [region for region in self.regions if region.size]
         self.order = order_of(self.strategy, self.regions)
-        if self.order == "segments":
+        if self.regions and not self.held:
+            self.walk = Walk()
+            placed = None
+        elif self.order == "segments":
             segments = Segments(self.strategy, self.regions)
             self.walk = walk_strategy(self.strategy, [])
             placed = segments.place

@@ -289,7 +289,7 @@ class Strategy(View):
 class Wrapper(View):
     """An allocator with other allocators as members or as references."""
 
-    MEMBERS = ("allocator_", "first_", "second_", "memory_")
+    MEMBERS = ("allocator_", "inner_", "first_", "second_", "memory_")
 
     def inner(self):
         found = []
@@ -300,14 +300,27 @@ class Wrapper(View):
         return found
 
     def text(self):
+        return "%s of %s" % (short_name(self.value.type), self.inner_text())
+
+    def inner_text(self):
         texts = []
         for _, member in self.inner():
             view = view_of(member)
             texts.append(view.summary() if view is not None else short_name(member.type))
-        return "%s of %s" % (short_name(self.value.type), " | ".join(texts))
+        return " | ".join(texts)
 
     def parts(self):
         return self.inner()
+
+
+class Counted(Wrapper):
+    def text(self):
+        used, peak, requests, refusals, freed = (
+            self.value.member(name).number for name in ("used_", "peak_", "requests_", "refusals_", "freed_"))
+        blocks = plural(requests - refusals - freed, "block")
+        counters = "%s, %s used, peak %d, %s, %d refused" % (blocks, plural(used, "byte"), peak,
+                                                             plural(requests, "request"), refusals)
+        return "counted: %s | %s" % (counters, self.inner_text())
 
 
 # ── tensors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -601,6 +614,7 @@ class Plan(View):
 VIEWS = {
     "allot::arena": Arena,
     "allot::naive": Naive,
+    "allot::counted": Counted,
     "allot::synchronized": Wrapper,
     "allot::fallback": Wrapper,
     "allot::typed_pool": Wrapper,

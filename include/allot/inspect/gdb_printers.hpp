@@ -38,7 +38,8 @@ __asm__(
     ".ascii \"        print('allot: the printers are not loaded:', error)\\n\"\n"
     ".ascii \"    finally:\\n\"\n"
     ".ascii \"        del sys.path[:2]\\n\"\n"
-    ".ascii \"allot_load('" __FILE__ "')\\n\"\n"
+    ".ascii \"allot_load('" __FILE__
+    "')\\n\"\n"
     ".byte 0\n"
     ".popsection\n");
 #endif

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The printers of bindings/debuggers show what the program itself says through the public interface.
 
-program.cpp is compiled by each compiler, with and without optimization, and stopped in each debugger. The program prints
-the expected blocks, holes and texts: see the comment there. Environment: ALLOT_KEEP is a folder for the programs and
-logs.
+program.cpp is compiled by each compiler, with and without optimization, and stopped in each debugger. The program
+prints the expected blocks, holes and texts: see the comment there. Environment: ALLOT_KEEP is a folder for the
+programs and logs.
 """
 
 import glob
@@ -38,7 +38,7 @@ def run(command, seconds=120, **options):
 
 
 def lldb_environment():
-    """Debian's lldb 14 searches its Python module in a wrong folder, and the standard library beside the first python3."""
+    """Debian's lldb 14 searches its module in a wrong folder, and the standard library beside the first python3."""
     environment = dict(os.environ, PATH="/usr/bin:" + os.environ["PATH"])
     version = re.search(r"version (\d+)", run(["lldb", "--version"])[1])
     modules = glob.glob("/usr/lib/llvm-%s/lib/python3.*/*-packages/lldb/embedded_interpreter.py" % version.group(1))
@@ -190,6 +190,19 @@ class Shown(unittest.TestCase):
 
     def test_gdb_shows_what_the_program_says(self):
         self.sessions("gdb", gdb_session)
+
+    def test_natvis_names_members_that_exist(self):
+        ElementTree.parse(PRINTERS / "allot.natvis")
+        if not shutil.which("gdb"):
+            self.skipTest("gdb is not installed")
+        for program in self.programs:
+            with self.subTest(program=program.path.name):
+                status, text = run(["gdb", "-nx", "-q", "--batch", "-ex",
+                                    "python ALLOT_NATVIS = %r" % str(PRINTERS / "allot.natvis"),
+                                    "-x", str(HERE / "natvis_check.py"), str(program.path)])
+                self.assertEqual(status, 0, text)
+                self.assertRegex(text, r"natvis: \d{2,} expressions checked")
+                self.assertNotRegex(text, r"natvis: (no type|.* has no member)|Error")
 
     def test_lldb_shows_what_the_program_says(self):
         self.sessions("lldb", lldb_session)

@@ -10,6 +10,7 @@
 //     NAME part NAME-OF-CHILD TEXT…     words of a child
 #include "../../unit/arena/helpers.hpp"
 
+#include <allot/address/const_pointer.hpp>
 #include <allot/inspect/gdb_printers.hpp>
 #include <allot/object.hpp>
 #include <allot/plan.hpp>
@@ -62,6 +63,8 @@ arena<heap, best_fit<>, growth::none<>, helpers::debug> hardened{{}, 8001};
 arena<heap, allot::stack<>, growth::none<>, helpers::checked> hardened_stack{{}, 801};
 allot::naive<heap, allot::hardening::checked> naive;
 arena<heap, best_fit<>> empty_arena{{}, 0};
+allot::counted<arena<heap, best_fit<>>> counted{{{}, 3001}};
+allot::fallback<arena<heap, pool<allot::pool_store::in_band, 0, 8>>, arena<heap, best_fit<>>&> fallback{{{}, 505}, fit};
 
 // ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -72,7 +75,8 @@ decltype(fit)::block_type block, empty_block;
 decltype(board)::block_type board_block;
 decltype(hardened)::block_type hardened_block;
 allot::tensor_result<int> good{12345}, bad{1};
-allot::result<decltype(fit)::block_type, allot::refusal> no_block{allot::result<decltype(fit)::block_type, allot::refusal>::failure({})};
+allot::result<decltype(fit)::block_type, allot::refusal> no_block{
+    allot::result<decltype(fit)::block_type, allot::refusal>::failure({})};
 allot::dtype dtype = allot::bfloat16;
 allot::shape shape{3, 5, 7};
 allot::unique_block<decltype(fit)> owner;
@@ -106,8 +110,8 @@ template <class Type>
 struct garbage_of {
     alignas(Type) unsigned char bytes[sizeof(Type)];
 };
-#define GARBAGE(name)                                               \
-    garbage_of<decltype(name)> bytes_of_##name;                     \
+#define GARBAGE(name)                           \
+    garbage_of<decltype(name)> bytes_of_##name; \
     decltype(name)& garbage_##name = reinterpret_cast<decltype(name)&>(bytes_of_##name)
 GARBAGE(bump_up);
 GARBAGE(bump_steps);
@@ -198,6 +202,9 @@ void play_strategies_with_ends() {
     for (int i = 0; i != 5; ++i)
         if (!bump_steps.allocate({350, 1})) std::abort();
     print_regions("bump_steps", bump_steps);
+    bump_steps.for_each_hole([](const void* at, std::size_t size) {
+        std::printf("bump_steps hole %zu %zu\n", allot::const_pointer::position(at), size);
+    });
     const auto low = stack.allocate({100, 1}), high = stack.allocate({201, 4}), gone = stack.allocate({50, 1});
     if (!low || !high || !gone) std::abort();
     stack.deallocate(gone);
@@ -263,6 +270,21 @@ void play_hardened() {
     }
 }
 
+void play_compositions() {
+    const auto one = counted.allocate({100}), two = counted.allocate({301}), three = counted.allocate({5000});
+    if (three) std::abort();
+    counted.deallocate(one);
+    const allot::allocator_statistics now = counted.statistics();
+    std::printf("counted says %zu block %zu bytes peak %zu %zu requests %zu refused\n", now.count, now.used, now.peak,
+                now.requests, now.refusals);
+    std::printf("counted says %zu free %zu holes largest %zu\n", now.free, now.holes, now.largest_hole);
+    print_blocks("counted", counted, two);
+    if (!fallback.allocate({30, 4})) std::abort();
+    std::printf("fallback says pool 1 block, 40 best_fit\n");
+    empty_arena.diagnose({1, 1});
+    std::printf("empty_arena says 0 bytes 0 regions\n");
+}
+
 void play_values() {
     static decltype(fit) memory{{}, 1003};
     static decltype(board) board_memory{helpers::handles<>{supply_of_board}, 2005};
@@ -317,9 +339,10 @@ void play_tensors() {
     board_tensor = *alloc_tensor(board_storage, 320, {4, 4}, allot::float16);
     rows = *alloc_discontiguous_tensor(storage, 4096, storage, {768, 256, 2304, 3072}, {4, 3}, allot::int32);
     for (int row = 0; row != 4; ++row)
-        for (int i = 0; i != 3; ++i) static_cast<std::int32_t*>(rows.row(static_cast<std::size_t>(row)))[i] = row * 3 - i;
-    indexed_rows = *alloc_discontiguous_tensor<allot::row_index<std::uint16_t>>(storage, anywhere, storage,
-                                                                               {64 * 80, 64 * 90}, {2, 64}, allot::int8);
+        for (int i = 0; i != 3; ++i)
+            static_cast<std::int32_t*>(rows.row(static_cast<std::size_t>(row)))[i] = row * 3 - i;
+    indexed_rows = *alloc_discontiguous_tensor<allot::row_index<std::uint16_t>>(
+        storage, anywhere, storage, {64 * 80, 64 * 90}, {2, 64}, allot::int8);
     std::memset(indexed_rows.row(0), 5, 64);
     std::memset(indexed_rows.row(1), 6, 64);
     board_rows = *alloc_discontiguous_tensor<allot::row_offset<>>(storage, anywhere, board_storage, {1024, 512}, {2, 8},
@@ -340,7 +363,8 @@ void play_tensors() {
     std::printf("board_tensor says float16 %d + %zu\n", board_tensor.data(), board_tensor.byte_offset());
     std::printf("rows says int32 (4, 3) 4 rows of 12 bytes\n");
     const char* const numbers[] = {"0, -1, -2", "3, 2, 1", "6, 5, 4", "9, 8, 7"};
-    for (std::size_t row = 0; row != 4; ++row) std::printf("rows part row %zu %p %s\n", row, rows.row(row), numbers[row]);
+    for (std::size_t row = 0; row != 4; ++row)
+        std::printf("rows part row %zu %p %s\n", row, rows.row(row), numbers[row]);
     std::printf("indexed_rows part row 0 %p 5, 5, 5\n", indexed_rows.row(0));
     std::printf("indexed_rows part row 1 %p 6, 6, 6\n", indexed_rows.row(1));
     for (std::size_t row = 0; row != 2; ++row)
@@ -397,6 +421,7 @@ int main() {
     play_strategies_with_ends();
     play_arenas();
     play_hardened();
+    play_compositions();
     play_values();
     play_tensors();
     plan = *allot::plan({.buffers = planned});
