@@ -196,6 +196,12 @@ public:
         return second;
     }
 
+    /// Calls `f(allocator)` for both allocators.
+    template <class Function>
+    void for_each_part(Function f) const {
+        f(static_cast<const first_type&>(first_));
+        f(static_cast<const second_type&>(second_));
+    }
     /// Calls `f(address, size)` for every hole of both allocators.
     template <class Function>
     void for_each_hole(Function f) const noexcept

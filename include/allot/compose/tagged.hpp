@@ -72,8 +72,9 @@ struct block_tag {
 };
 
 namespace detail {
-/// The location of a call.
+/// The location of a call. Its constructor has three parameters, so that `{"file", 7}` is a tag.
 struct call_site {
+    constexpr call_site(std::nullptr_t, const char* in, std::uint32_t at) noexcept : file{in}, line{at} {}
     const char* file;
     std::uint32_t line;
 };
@@ -113,7 +114,7 @@ public:
     /// Allocates a block with the current tag, or with the location of the call if there is none. Returns an empty block
     /// on failure.
     [[nodiscard]] block_type allocate(layout wanted,
-                                      detail::call_site at = {__builtin_FILE(), __builtin_LINE()}) noexcept {
+                                      detail::call_site at = {nullptr, __builtin_FILE(), __builtin_LINE()}) noexcept {
         return allocate(wanted, current_ ? current_ : block_tag{at.file, at.line});
     }
     /// Allocates a block with a tag. Returns an empty block on failure.

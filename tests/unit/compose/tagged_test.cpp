@@ -146,6 +146,7 @@ TEST_CASE("tagged: a request without a tag has the current tag, or the location 
     CHECK(memory.describe(named).tag == block_tag{"other"});
     CHECK(memory.set_current_tag({}) == block_tag{"decode"});
     CHECK(memory.describe(memory.allocate({.size = 10})).tag.line == __LINE__);
+    CHECK(memory.describe(memory.allocate({.size = 10}, {"file.cpp", 7})).tag == block_tag{"file.cpp", 7});
     CHECK(block_tag{"a"} != block_tag{"a", 1});
     CHECK(block_tag{} != block_tag{"a"});
 #ifdef __cpp_lib_source_location
