@@ -109,10 +109,10 @@ public:
     using base::base;
     using block_type = typename conversion::type;                     ///< The type of blocks.
     using metadata_type = decltype(block_type::metadata);             ///< The metadata of a block.
-    using description = tagged_block<decltype(block_type::address)>;  ///< What is known about a block.
+    using description = tagged_block<decltype(block_type::address)>;  ///< The description of a block.
 
-    /// Allocates a block with the current tag, or with the location of the call if there is none. Returns an empty block
-    /// on failure.
+    /// Allocates a block with the current tag, or with the location of the call without one. Returns an empty block on
+    /// failure.
     [[nodiscard]] block_type allocate(layout wanted,
                                       detail::call_site at = {nullptr, __builtin_FILE(), __builtin_LINE()}) noexcept {
         return allocate(wanted, current_ ? current_ : block_tag{at.file, at.line});
@@ -213,7 +213,7 @@ public:
     void set_user_data(const block_type& held, std::uintptr_t user_data) noexcept {
         records_[held.metadata.record].user_data = user_data;
     }
-    /// Returns what is known about a live block.
+    /// Returns the description of a live block.
     [[nodiscard]] description describe(const block_type& held) const noexcept {
         return described(records_[held.metadata.record], records_.number(held.metadata.record));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_facts: what an allocator can report about itself, by the abilities that it has.
+// memory_facts: the facts that the abilities of an allocator provide for a report.
 //
 // Internal. An allocator that is made of several ones has `for_each_part(f)`, and a wrapper has `inner()`.
 #pragma once
@@ -22,7 +22,7 @@ template <class Allocator>
 concept with_regions = linear_address_model<typename Allocator::address_model> &&
                        requires(const Allocator& of) { std::begin(of.regions())->base; };
 
-/// Calls `f` with the allocator or the next wrapped one that has parts. Does nothing if there is none.
+/// Calls `f` with the allocator or the next wrapped one that has parts, if any.
 template <class Allocator, class Function>
 void with_its_parts(const Allocator& of, Function f) {
     if constexpr (with_parts<Allocator>) of.for_each_part(f);
