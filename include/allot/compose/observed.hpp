@@ -2,7 +2,6 @@
 // observed: an allocator that calls an observer after or before each call.
 //
 //     struct logger {
-//         void on_allocate(const auto& block, allot::layout) noexcept { log("allocated", block.size); }
 //         void on_refusal(allot::layout wanted, allot::diagnosis why) noexcept { log(wanted.size, why.what()); }
 //     };
 //     allot::observed memory{allot::arena{allot::host::heap{}, 1_MiB}, logger{}};
@@ -20,13 +19,13 @@
 //
 // A function with one of these names and other parameters does not compile. The functions must not call the allocator,
 // and an exception ends the program. A resize that fails calls nothing. With a hardened allocator, a misused block that
-// the allocator reports calls nothing.
+// the allocator reports calls nothing, except for a block that is freed out of order.
 //
 // When to use: to connect a logger, a profiler or a test with an allocator.
 // When not to use: to count (use `counted`), to keep a name for each block (`tagged`), or to write a file (`recorded`).
 //
 // Every ability of the allocator is passed on. An lvalue, allocator or observer, is stored as a reference and must
-// outlive this object. Functions for one block by address work for every address model: the block is passed unchanged.
+// outlive this object.
 //
 // Complexity: that of the allocator and the observer. An observer without functions adds no instruction.
 // Memory: the observer; none if its type is empty.
@@ -43,7 +42,7 @@ inline namespace v1 {
 namespace detail {
 
 /// One function of each name. A class with this base and an observer as bases has an ambiguous name where the observer
-/// has a function of that name, whatever its parameters are.
+/// has a function of that name, with any parameters.
 struct observer_names {
     void on_allocate();
     void on_refusal();

@@ -4,6 +4,7 @@
 #include <allot/arena/shared_arena.hpp>
 #include <allot/compose/symmetric.hpp>
 #include <allot/host/virtual_memory.hpp>
+#include <allot/inspect/trace.hpp>
 
 #include <doctest/doctest.h>
 
@@ -115,6 +116,9 @@ static_assert(parts::wrappers_hold<allot::limited>);
 template <class A>
 using observed_by_nothing = allot::observed<A, std::monostate>;
 static_assert(parts::wrappers_hold<observed_by_nothing>);
+template <class A>
+using recorded_in_a_trace = allot::recorded<A, allot::trace_writer>;
+static_assert(parts::wrappers_hold<recorded_in_a_trace>);
 static_assert(parts::fallbacks_hold);
 static_assert(parts::paged_hold);
 
