@@ -115,6 +115,22 @@ concept embedded_device = self_contained_device<Device> && bounded_device<Device
     typename std::bool_constant<(Device::capacity() > 0)>;
 };
 
+/// The memory of a device as its driver reports it. Other code and other programs change both values at any time.
+struct memory_budget {
+    std::uint64_t used = 0;  ///< Bytes in use: by this process if the driver distinguishes processes, otherwise by all.
+    std::uint64_t limit = 0;  ///< Bytes that can be in use before allocations fail or become slow, as far as known.
+    /// Returns the bytes that are left, or 0 if more is in use than the limit.
+    [[nodiscard]] constexpr std::uint64_t available() const noexcept { return used < limit ? limit - used : 0; }
+    /// Compares both values.
+    friend constexpr bool operator==(const memory_budget&, const memory_budget&) = default;
+};
+
+/// A device whose driver reports how much memory is in use. `budget()` asks the driver.
+template <class Device>
+concept budgeted_device = device<Device> && requires(const Device device) {
+    { device.budget() } noexcept -> std::same_as<result<memory_budget, typename Device::error>>;
+};
+
 /// The traits of another device, as a base class for devices that wrap it: `struct counting :
 /// allot::traits_of<Device>`.
 template <class Device>

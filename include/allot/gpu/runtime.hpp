@@ -65,6 +65,7 @@ concept runtime = requires(typename Runtime::error error, typename Runtime::stre
     { Runtime::free_device(address) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::free_host(address) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::free_async(address, stream) } noexcept -> std::same_as<typename Runtime::error>;
+    { Runtime::get_memory_info(&size, &size) } noexcept -> std::same_as<typename Runtime::error>;  // free and total
     // For copies (gpu/tensor.hpp): a copy between any two kinds of memory, and the device of an address.
     { Runtime::memcpy_async(address, found, size, stream) } noexcept -> std::same_as<typename Runtime::error>;
     { Runtime::stream_synchronize(stream) } noexcept -> std::same_as<typename Runtime::error>;
@@ -172,6 +173,8 @@ struct stateless_memory : Traits {
 template <gpu::runtime Runtime>
 class device_memory : public detail::memory_traits<Runtime, false, Runtime::dl_memory> {
 public:
+    using error = typename Runtime::error;  ///< The runtime's error codes.
+
     /// Selects the GPU with this ordinal.
     explicit device_memory(int device = 0) noexcept : device_{device} {}
 
@@ -187,6 +190,18 @@ public:
     void release(region<void*> held) noexcept {
         const current_device<Runtime> there{device_};
         static_cast<void>(Runtime::free_device(given_address(held)));
+    }
+
+    /// Returns the bytes of the GPU that all processes use, and its total memory. Fails with the runtime's error.
+    [[nodiscard]] result<memory_budget, error> budget() const noexcept {
+        using answer = result<memory_budget, error>;
+        const current_device<Runtime> there{device_};
+        std::size_t free = 0, total = 0;
+        const error status =
+            there.error() != Runtime::success ? there.error() : Runtime::get_memory_info(&free, &total);
+        if (status == Runtime::success) return memory_budget{total - free, total};
+        static_cast<void>(Runtime::get_last_error());
+        return answer::failure(status);
     }
 
     /// Returns the device's ordinal, as the runtime counts.

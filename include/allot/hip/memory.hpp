@@ -77,6 +77,10 @@ struct runtime {
     static error malloc_async(void** address, std::size_t size, stream order) noexcept {
         return ::hipMallocAsync(address, size, order);
     }
+    /// Gets the free and the total bytes of the current device.
+    static error get_memory_info(std::size_t* free, std::size_t* total) noexcept {
+        return ::hipMemGetInfo(free, total);
+    }
     /// Frees device memory or managed memory.
     static error free_device(void* address) noexcept { return ::hipFree(address); }
     /// Frees device memory in the order of a stream.

@@ -123,6 +123,12 @@ Descriptor descriptor_of(Heap* (Device::*)(const Descriptor*) const);
 template <class Device>
 using heap_descriptor_type = decltype(descriptor_of(&Device::newHeap));
 
+template <class Device>
+[[nodiscard]] result<memory_budget, error> budget_of(Device* device) noexcept {
+    if (device == nullptr) return result<memory_budget, error>::failure(error::no_device);
+    return memory_budget{device->currentAllocatedSize(), device->recommendedMaxWorkingSetSize()};
+}
+
 }  // namespace detail
 
 /// Metal buffers as memory. `Device` is MTL::Device.
@@ -156,6 +162,10 @@ public:
     }
     /// Releases the buffer.
     void release(region<address> held) noexcept { held.base.handle->release(); }
+
+    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the limit.
+    /// Fails with no_device.
+    [[nodiscard]] result<memory_budget, error> budget() const noexcept { return detail::budget_of(device_); }
 
 private:
     Device* device_;
@@ -199,6 +209,10 @@ public:
     }
     /// Releases the heap.
     void release(region<address> held) noexcept { held.base.handle->release(); }
+
+    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the limit.
+    /// Fails with no_device.
+    [[nodiscard]] result<memory_budget, error> budget() const noexcept { return detail::budget_of(device_); }
 
 private:
     Device* device_;

@@ -92,6 +92,8 @@ public:
     [[nodiscard]] logical_device& gpu() const noexcept { return *gpu_; }
     /// Returns the index of the memory type.
     [[nodiscard]] std::uint32_t type() const noexcept { return type_; }
+    /// Asks the driver how many bytes of this type's heap are in use. Fails like `logical_device::budget`.
+    [[nodiscard]] result<memory_budget, VkResult> budget() const noexcept { return gpu_->budget(type_); }
     /// Returns the kinds of resources that the program binds to this memory.
     [[nodiscard]] resources holds() const noexcept { return holds_; }
 

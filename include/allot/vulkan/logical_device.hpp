@@ -33,7 +33,7 @@
 // Thread safety: the counts are atomic. Any thread may use the object.
 #pragma once
 
-#include <allot/core/result.hpp>
+#include <allot/core/device.hpp>
 
 #include <vulkan/vulkan.h>
 
@@ -105,6 +105,7 @@ private:
 struct functions {
     PFN_vkGetPhysicalDeviceProperties2 get_properties = nullptr;
     PFN_vkGetPhysicalDeviceMemoryProperties get_memory_properties = nullptr;
+    PFN_vkGetPhysicalDeviceMemoryProperties2 get_memory_properties2 = nullptr;
     PFN_vkAllocateMemory allocate = nullptr;
     PFN_vkFreeMemory free = nullptr;
     PFN_vkMapMemory map = nullptr;
@@ -130,6 +131,7 @@ struct functions {
         from_instance(get_of_device, "vkGetDeviceProcAddr");
         from_instance(get_properties, "vkGetPhysicalDeviceProperties2");
         from_instance(get_memory_properties, "vkGetPhysicalDeviceMemoryProperties");
+        from_instance(get_memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
         if (get_of_device == nullptr) return;
         const auto from_device = [&]<class Function>(Function& to, const char* name) {
             to = reinterpret_cast<Function>(get_of_device(device, name));
@@ -151,9 +153,9 @@ struct functions {
         from_device(of_host_pointer, "vkGetMemoryHostPointerPropertiesEXT");
     }
     [[nodiscard]] bool are_there() const noexcept {
-        return get_properties && get_memory_properties && allocate && free && map && flush && invalidate && of_buffer &&
-               of_image && bind_buffer && bind_image && create_buffer && destroy_buffer && create_image &&
-               destroy_image && copy_buffer;
+        return get_properties && get_memory_properties && get_memory_properties2 && allocate && free && map && flush &&
+               invalidate && of_buffer && of_image && bind_buffer && bind_image && create_buffer && destroy_buffer &&
+               create_image && destroy_image && copy_buffer;
     }
 };
 
@@ -200,6 +202,26 @@ public:
 
     /// Returns the number of allot's current allocations on this VkDevice.
     [[nodiscard]] std::uint64_t allocations() const noexcept { return count_.value(); }
+
+    /// Returns the budget of the heap of a memory type: the bytes that this process uses, and those that it can use
+    /// without failures and slowdowns. Fails with VK_ERROR_INITIALIZATION_FAILED (-3) if functions are missing;
+    /// VK_ERROR_FEATURE_NOT_PRESENT (-8) for an invalid type; VK_ERROR_EXTENSION_NOT_PRESENT (-7) if the driver does not
+    /// support VK_EXT_memory_budget, which need not be enabled.
+    [[nodiscard]] result<memory_budget, VkResult> budget(std::uint32_t type) const noexcept {
+        using answer = result<memory_budget, VkResult>;
+        if (!*this) return answer::failure(VK_ERROR_INITIALIZATION_FAILED);
+        if (type >= memory_.memoryTypeCount) return answer::failure(VK_ERROR_FEATURE_NOT_PRESENT);
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT heaps{};
+        heaps.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+        VkPhysicalDeviceMemoryProperties2 all{};
+        all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+        all.pNext = &heaps;
+        calls.get_memory_properties2(physical_, &all);
+        const std::uint32_t heap = memory_.memoryTypes[type].heapIndex;
+        // A driver without the extension ignores the structure. With it, no budget of a heap is 0.
+        if (heaps.heapBudget[heap] == 0) return answer::failure(VK_ERROR_EXTENSION_NOT_PRESENT);
+        return memory_budget{heaps.heapUsage[heap], heaps.heapBudget[heap]};
+    }
 
     /// Returns the memory requirements of a buffer.
     [[nodiscard]] requirements requirements_of_buffer(VkBuffer buffer) const noexcept {

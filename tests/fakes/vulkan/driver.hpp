@@ -46,6 +46,7 @@ struct machine {
              refuse_bind = VK_SUCCESS;
     resource next{};         // the properties of resources that the driver creates, except size and kind
     const char* lacks = "";  // a missing function
+    bool has_budget = true;  // supports VK_EXT_memory_budget
 
     std::map<VkDeviceMemory, allocation> memory{};
     std::map<std::uint64_t, resource> resources{};
@@ -99,6 +100,19 @@ inline VKAPI_ATTR void VKAPI_CALL get_memory(VkPhysicalDevice, VkPhysicalDeviceM
     to->memoryTypes[lazy] = {of_device | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0};
     to->memoryHeapCount = 2;
     to->memoryHeaps[0] = to->memoryHeaps[1] = {now.heap, 0};
+}
+inline VKAPI_ATTR void VKAPI_CALL get_memory2(VkPhysicalDevice of, VkPhysicalDeviceMemoryProperties2* to) {
+    get_memory(of, &to->memoryProperties);
+    auto* const heaps = static_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT*>(to->pNext);
+    if (!now.has_budget || heaps == nullptr) return;
+    now.check(heaps->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT, "the budget's sType");
+    for (std::uint32_t heap = 0; heap != 2; ++heap) {
+        heaps->heapBudget[heap] = now.heap / 2;
+        heaps->heapUsage[heap] = 1000;  // of other code in this process
+        for (const auto& [name, each] : now.memory)
+            if (to->memoryProperties.memoryTypes[each.type].heapIndex == heap)
+                heaps->heapUsage[heap] += each.of_device.size();
+    }
 }
 inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* wanted,
                                                const VkAllocationCallbacks*, VkDeviceMemory* to) {
@@ -234,6 +248,7 @@ inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
         {"vkGetDeviceProcAddr", any(&get_of_device)},
         {"vkGetPhysicalDeviceProperties2", any(&get_properties)},
         {"vkGetPhysicalDeviceMemoryProperties", any(&get_memory)},
+        {"vkGetPhysicalDeviceMemoryProperties2", any(&get_memory2)},
         {"vkAllocateMemory", any(&allocate)},
         {"vkFreeMemory", any(&free_memory)},
         {"vkMapMemory", any(&map)},

@@ -126,6 +126,26 @@ TEST_CASE("vulkan bounded_sum: never exceeds its limit, and failed additions do 
     CHECK(sum.value() == 0);
 }
 
+TEST_CASE_FIXTURE(driven, "vulkan memory: the budget is that of the type's heap, or an error without the extension") {
+    arena memory{{gpu, fake::local}, 256 << 10};
+    arena of_host{{gpu, fake::visible}, 128 << 10};
+    const auto budget = memory.device().budget();
+    REQUIRE(budget);
+    CHECK(*budget == allot::memory_budget{1000 + memory.size(), 1 << 19});
+    CHECK(budget->available() == (1 << 19) - 1000 - memory.size());
+    CHECK(of_host.device().budget().value().used == 1000 + of_host.size());
+    CHECK(gpu.budget(fake::types).error() == VK_ERROR_FEATURE_NOT_PRESENT);
+    CHECK(gpu.budget(allot::vulkan::no_type).error() == VK_ERROR_FEATURE_NOT_PRESENT);
+    static_assert(allot::budgeted_device<allot::vulkan::device_memory>);
+    static_assert(!allot::budgeted_device<allot::host::heap>);
+    static_assert(allot::memory_budget{7, 5}.available() == 0);
+    fake::now.has_budget = false;
+    CHECK(gpu.budget(fake::local).error() == VK_ERROR_EXTENSION_NOT_PRESENT);
+    fake::now.lacks = "vkAllocateMemory";
+    const allot::vulkan::logical_device none{&fake::get, fake::instance, fake::physical, fake::device};
+    CHECK(none.budget(0).error() == VK_ERROR_INITIALIZATION_FAILED);
+}
+
 TEST_CASE_FIXTURE(driven, "vulkan memory: buffers and images never share a page, also after deallocations") {
     arena memory{{gpu, fake::local}, 256 << 10};
     CHECK(memory.device().padded({1, 1}) == allot::layout{1024, 1024});

@@ -126,6 +126,20 @@ TEST_CASE_TEMPLATE(VENDOR ": an arena's blocks do not overlap at any alignment",
     CHECK(memory.size() == 0);
 }
 
+TEST_CASE(VENDOR ": the budget is the memory of the device that all processes use") {
+    const tests::machine machine;
+    std::size_t left = 0, total = 0;
+    allot::arena<device_memory, allot::best_fit<>> memory{tests::make<device_memory>(), 4096 * kib};
+    REQUIRE(memory);
+    REQUIRE(gpu::mem_get_info(&left, &total) == gpu::success);
+    const auto budget = memory.device().budget();
+    REQUIRE(budget);
+    CHECK(budget->limit == total);
+    CHECK(budget->used >= memory.size());
+    CHECK(budget->used == total - left);
+    static_assert(allot::budgeted_device<device_memory> && !allot::budgeted_device<pinned>);
+}
+
 TEST_CASE_TEMPLATE(VENDOR ": exhausted memory returns the runtime's code and is available after a release", Device,
                    device_memory, async_memory) {
     const tests::machine machine;

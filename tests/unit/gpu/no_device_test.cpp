@@ -33,6 +33,7 @@ TEST_CASE(VENDOR ": without a device, diagnose reports the runtime's code") {
         CHECK(naive.diagnose({1, 4096}) == allot::diagnosis{allot::refusal::device_refused, 0, status});
     };
     is_refused(vendor::device_memory{0});
+    CHECK(vendor::device_memory{0}.budget().error() == status);
     is_refused(vendor::pinned{});
     is_refused(vendor::managed{});
     is_refused(vendor::async_memory{nullptr});

@@ -51,6 +51,18 @@ TEST_CASE("metal heap: impossible heaps are rejected with a code") {
     CHECK(heap{machine.device, MTL::ResourceStorageModeMemoryless}.acquire({100, 1}).error() == error::memoryless);
 }
 
+TEST_CASE_TEMPLATE("metal: the budget is the size of this process's memory and the recommended limit", Memory, heap,
+                   tests::buffer) {
+    const metal_machine machine;
+    allot::arena<Memory, allot::best_fit<>> memory{Memory{machine.device, MTL::ResourceStorageModePrivate}, 1024 * kib};
+    REQUIRE(memory);
+    const auto budget = memory.device().budget();
+    REQUIRE(budget);
+    CHECK(budget->used == memory.size());
+    CHECK(budget->limit == 6 * 1024 * kib);
+    CHECK(Memory{nullptr, 0}.budget().error() == error::no_device);
+}
+
 TEST_CASE("metal heap: buffers are at the arena's offsets, aligned for Metal, and keep the heap alive") {
     const metal_machine machine;
     constexpr MTL::ResourceOptions options = MTL::ResourceStorageModeShared;

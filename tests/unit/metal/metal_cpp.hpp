@@ -282,6 +282,10 @@ private:
 class Device : public NS::Referencing<Device> {
 public:
     [[nodiscard]] NS::UInteger maxBufferLength() const { return stand_in::here().settings.longest; }
+    [[nodiscard]] NS::UInteger currentAllocatedSize() const { return stand_in::here().used; }
+    [[nodiscard]] std::uint64_t recommendedMaxWorkingSetSize() const {
+        return stand_in::here().settings.memory / 4 * 3;
+    }
     SizeAndAlign heapBufferSizeAndAlign(NS::UInteger length, ResourceOptions) {
         const NS::UInteger align = length < 65536 ? 256 : 16384;
         return {(length + align - 1) / align * align, align};

@@ -71,6 +71,13 @@ void turn(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLa
 
 }  // namespace
 
+TEST_CASE_FIXTURE(validated, "vulkan: the driver reports the budget of a heap, or does not support it") {
+    arena memory{{*gpu, type()}, 64_KiB};
+    const auto budget = memory.device().budget();
+    if (budget) CHECK(budget->limit != 0);
+    else CHECK(budget.error() == VK_ERROR_EXTENSION_NOT_PRESENT);
+}
+
 TEST_CASE_FIXTURE(validated, "vulkan: the validation layer reports errors") {
     if (!vulkan.listens) return;
     // Passes a request that allot rejects to the driver: a misaligned bind. All other tests here fail in this case.
