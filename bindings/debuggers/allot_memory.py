@@ -433,6 +433,30 @@ def checked(records, index):
     return records[index]
 
 
+def table_entries(table):
+    """The entries of a record_table that were ever taken."""
+    array = table.member("records_")
+    capacity, records = array.find("capacity_"), array.member("records_")
+    used = table.member("used_").number
+    if used > (capacity.number if capacity else records.length) or used > MOST:
+        raise Damage("the table has %d records" % used)
+    return [records.item(index) for index in range(used)]
+
+
+def c_string(pointer):
+    """A text of at most 200 letters."""
+    if pointer.number == 0:
+        return "no name"
+    memory = Memory(pointer)
+    text = b""
+    while len(text) < 200:
+        letter = memory.read(pointer.number + len(text), 1)
+        if letter == b"\0":
+            break
+        text += letter
+    return text.decode("utf-8", "replace")
+
+
 def walk_deferred(strategy, extents):
     inner = strategy.member("strategy_")
     walk = walk_strategy(inner, extents)

@@ -90,7 +90,7 @@ class Allocation(View):
 def metadata_text(metadata):
     """What a block carries for its allocator, if it is of use to a reader."""
     text = ""
-    for _ in range(4):  # hardening, segments, strategy
+    for _ in range(6):  # tags, hardening, segments, strategy
         if metadata is None:
             break
         names = [name for name, _ in metadata.fields]
@@ -102,7 +102,7 @@ def metadata_text(metadata):
             text += ", record %d" % metadata.member("record").number
         if short_name(metadata.type) == "naive_metadata":
             text += ", region of %s" % plural(metadata.member("size").number, "byte")
-        metadata = metadata.find("of_strategy")
+        metadata = metadata.find("of_strategy") or metadata.find("inner")
     return text
 
 
@@ -315,12 +315,55 @@ class Wrapper(View):
 
 class Counted(Wrapper):
     def text(self):
-        used, peak, requests, refusals, freed = (
-            self.value.member(name).number for name in ("used_", "peak_", "requests_", "refusals_", "freed_"))
-        blocks = plural(requests - refusals - freed, "block")
+        used, peak, allocated, freed, refusals = (
+            self.value.member(name).number for name in ("used_", "peak_", "allocated_", "freed_", "refusals_"))
+        blocks = plural(allocated - freed, "block")
         counters = "%s, %s used, peak %d, %s, %d refused" % (blocks, plural(used, "byte"), peak,
-                                                             plural(requests, "request"), refusals)
+                                                             plural(allocated + refusals, "request"), refusals)
         return "counted: %s | %s" % (counters, self.inner_text())
+
+
+class Limited(Wrapper):
+    def text(self):
+        used, limit = self.value.member("used_").member("value").number, self.value.member("limit_").number
+        return "limited: %d of %s used | %s" % (used, plural(limit, "byte"), self.inner_text())
+
+
+class Tagged(Wrapper):
+    def blocks(self):
+        """(record, number) of every live block."""
+        entries = memory.table_entries(self.value.member("records_").member("table_"))
+        listed = [(each.member("record"), each.member("number").number) for each in entries]
+        return [(record, number) for record, number in listed if number]
+
+    def tags(self):
+        return [(self.tag_text(each.member("tag")), each.member("counters"))
+                for each in memory.table_entries(self.value.member("tags_").member("entries_"))]
+
+    def tag_text(self, tag):
+        name, line = memory.c_string(tag.member("name")), tag.member("line").number
+        return name + (":%d" % line if line else "")
+
+    def text(self):
+        blocks = self.blocks()
+        used = sum(record.member("size").number for record, _ in blocks)
+        return "tagged: %s, %s used, %s | %s" % (plural(len(blocks), "block"), plural(used, "byte"),
+                                                 plural(len(self.tags()), "tag"), self.inner_text())
+
+    def parts(self):
+        tags = self.tags()
+        parts = []
+        for index, (text, counters) in enumerate(tags):
+            used, count, peak, requests, refusals = (
+                counters.member(name).number for name in ("used", "count", "peak", "requests", "refusals"))
+            parts.append(("tag %d" % index, "%s: %s, %s used, peak %d, %s, %d refused" % (
+                text, plural(count, "block"), plural(used, "byte"), peak, plural(requests, "request"), refusals)))
+        for index, (record, number) in enumerate(self.blocks()):
+            tag, data = record.member("tag").number, record.member("user_data").number
+            parts.append(("block %d" % index, "%s at %s, number %d, %s%s" % (
+                plural(record.member("size").number, "byte"), place_of(record.member("address")), number,
+                tags[tag][0] if tag < len(tags) else "damaged tag", ", user data %#x" % data if data else "")))
+        return parts + self.inner()
 
 
 # ── tensors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -615,6 +658,9 @@ VIEWS = {
     "allot::arena": Arena,
     "allot::naive": Naive,
     "allot::counted": Counted,
+    "allot::limited": Limited,
+    "allot::observed": Wrapper,
+    "allot::tagged": Tagged,
     "allot::synchronized": Wrapper,
     "allot::fallback": Wrapper,
     "allot::typed_pool": Wrapper,

@@ -80,8 +80,14 @@ def garbage_names():
     return re.findall(r"^GARBAGE\((\w+)\)", (HERE / "program.cpp").read_text(encoding="utf-8"), re.M)
 
 
+def answer(text):
+    """The lines of an answer without the commands and without complaints of LLDB about debug information."""
+    return [line for line in text.splitlines()
+            if line.strip() and not re.match(r"\(lldb\)|error: program_\S+ 0x\w+: DW_TAG", line)]
+
+
 def gdb_session(program, commands, stops):
-    script = ["set pagination off", "set print elements 0", "set print frame-arguments none", "break stop_here", "run"]
+    script = ["set pagination off", "set print elements 0", "set print pretty on", "break stop_here", "run"]
     for stop in range(stops):
         script += ["echo == stop_%d\\n" % stop] + commands[stop] + ["continue"]
     arguments = ["gdb", "-nx", "-q", "--batch", "-iex", "add-auto-load-safe-path " + str(program.path.parent)]
@@ -145,11 +151,25 @@ class Shown(unittest.TestCase):
             for word in split_words(text):
                 self.assertIn(word, lines[0], "%s says %s" % (name, text))
         for text in expected.get("part", []):
-            child, rest = re.match(r"(row \d+|buffer \d+|\w+) (.*)", text).groups()
+            child, rest = re.match(r"((?:row|buffer|block|tag) \d+|\w+) (.*)", text).groups()
             line = next((each for each in lines if re.match(r"\s+%s ?[:=]" % child, each)), None)
             self.assertIsNotNone(line, "%s has no child %s in %s" % (name, child, lines))
             for word in split_words(rest):
                 self.assertIn(word, line, "%s part %s" % (name, text))
+
+    def check_printed(self, lines, printed):
+        """`print` and `target variable` show the summary and the children of the command `allot`."""
+        if "max-value-size" in printed[0]:
+            self.assertIn("requires 100", printed[0])  # bump_down has 100,003 bytes
+            return
+        self.assertIn(lines[0], printed[0])
+        children = [line.strip().split(": ", 1) for line in lines[1:] if re.match(r"  \w", line)]
+        shown = [line for line in printed[1:] if re.match(r"  \w", line)]
+        self.assertEqual(len(children), len(shown), printed)
+        for (name, text), line in zip(children, shown):
+            self.assertRegex(line, r"^  %s = " % re.escape(name))
+            if '"' not in text:
+                self.assertIn(text.split(" | ")[0], line)
 
     def check_session(self, program, status, text):
         (self.folder / (program.path.name + ".log")).write_text(text, encoding="utf-8")
@@ -163,10 +183,11 @@ class Shown(unittest.TestCase):
                 continue
             with self.subTest(name=name):
                 self.assertIn(name, shown, "nothing is shown")
-                lines = [line for line in shown[name].splitlines() if not line.startswith("(lldb)") and line.strip()]
+                lines = answer(shown[name])
                 self.assertTrue(lines)
                 self.check_pieces(name, each, lines)
                 self.check_texts(name, each, lines)
+                self.check_printed(lines, answer(text.split("== print_%s\n" % name)[1].split("\n== ")[0]))
         self.assertEqual(expected["refusal"]["text"], list(allot_views.REFUSALS.values()))
         for stop in range(STOPS):  # uninitialized objects
             part = text.split("== stop_%d\n" % stop)[1].split("== stop_%d\n" % (stop + 1))[0]
@@ -179,6 +200,7 @@ class Shown(unittest.TestCase):
             SKIPPED.append("%s is not installed" % debugger)
             self.skipTest(SKIPPED[-1])
         mark = "echo == %s\\n" if debugger == "gdb" else "script print('== %s')"
+        show = "print %s" if debugger == "gdb" else "target variable %s"
         for program in self.programs:
             with self.subTest(program=program.path.name):
                 self.assertTrue(program.built, program.output)
@@ -186,6 +208,7 @@ class Shown(unittest.TestCase):
                 for stop in range(STOPS):
                     names = (program.names if stop == 0 else []) + ["garbage_" + each for each in garbage_names()]
                     commands.append([line for name in names for line in (mark % name, "allot " + name)])
+                    commands[-1] += [line for name in names for line in (mark % ("print_" + name), show % name)]
                 self.check_session(program, *session(program, commands, STOPS))
 
     def test_gdb_shows_what_the_program_says(self):

@@ -63,13 +63,15 @@ arena<heap, best_fit<>, growth::none<>, helpers::debug> hardened{{}, 8001};
 arena<heap, allot::stack<>, growth::none<>, helpers::checked> hardened_stack{{}, 801};
 allot::naive<heap, allot::hardening::checked> naive;
 arena<heap, best_fit<>> empty_arena{{}, 0};
-allot::counted<arena<heap, best_fit<>>> counted{{{}, 3001}};
+allot::counted<arena<heap, best_fit<>>> counted_fit{{{}, 3001}};
+allot::limited<arena<heap, allot::bump<>>> limited{{{}, 1003}, 700};
+allot::tagged<arena<heap, best_fit<>>> tagged{{{}, 5003}};
 allot::fallback<arena<heap, pool<allot::pool_store::in_band, 0, 8>>, arena<heap, best_fit<>>&> fallback{{{}, 505}, fit};
 
 // ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 allot::layout layout{.size = 77, .align = 32};
-allot::extent extent{11, 66};
+allot::extent range{11, 66};
 allot::diagnosis diagnosis;
 decltype(fit)::block_type block, empty_block;
 decltype(board)::block_type board_block;
@@ -129,6 +131,8 @@ GARBAGE(pool_bitmap);
 GARBAGE(pool_stack);
 GARBAGE(hardened);
 GARBAGE(naive);
+GARBAGE(tagged);
+GARBAGE(counted_fit);
 GARBAGE(board_block);
 GARBAGE(good);
 GARBAGE(diagnosis);
@@ -271,17 +275,29 @@ void play_hardened() {
 }
 
 void play_compositions() {
-    const auto one = counted.allocate({100}), two = counted.allocate({301}), three = counted.allocate({5000});
+    const auto one = counted_fit.allocate({100}), two = counted_fit.allocate({301}),
+               three = counted_fit.allocate({5000});
     if (three) std::abort();
-    counted.deallocate(one);
-    const allot::allocator_statistics now = counted.statistics();
-    std::printf("counted says %zu block %zu bytes peak %zu %zu requests %zu refused\n", now.count, now.used, now.peak,
-                now.requests, now.refusals);
-    std::printf("counted says %zu free %zu holes largest %zu\n", now.free, now.holes, now.largest_hole);
-    print_blocks("counted", counted, two);
+    counted_fit.deallocate(one);
+    const allot::allocator_statistics now = counted_fit.statistics();
+    std::printf("counted_fit says %zu block %zu bytes peak %zu %zu requests %zu refused\n", now.count, now.used,
+                now.peak, now.requests, now.refusals);
+    std::printf("counted_fit says %zu free %zu holes largest %zu\n", now.free, now.holes, now.largest_hole);
+    print_blocks("counted_fit", counted_fit, two);
     if (!fallback.allocate({30, 4})) std::abort();
     std::printf("fallback says pool 1 block, 40 best_fit\n");
-    empty_arena.diagnose({1, 1});
+    if (!limited.allocate({300, 1})) std::abort();
+    std::printf("limited says 300 of 700 bytes\n");
+    const auto weights = tagged.allocate({400}, "weights"), freed = tagged.allocate({300}, "weights", 77),
+               scratch = tagged.allocate({301}, {"scratch", 12}, 0xABC);
+    tagged.deallocate(freed);
+    std::printf("tagged says 2 blocks, 701 bytes used 2 tags\n");
+    std::printf("tagged part block 0 400 bytes %p number 1, weights\n", weights.address);
+    std::printf("tagged part block 1 301 bytes %p number 3, scratch:12 0xabc\n", scratch.address);
+    tagged.for_each_tag([i = 0](allot::block_tag tag, const allot::allocator_statistics& now) mutable {
+        std::printf("tagged part tag %d %s %zu block %zu bytes peak %zu %zu request %zu refused\n", i++, tag.name,
+                    now.count, now.used, now.peak, now.requests, now.refusals);
+    });
     std::printf("empty_arena says 0 bytes 0 regions\n");
 }
 
@@ -294,7 +310,7 @@ void play_values() {
     diagnosis = fit.diagnose({1'000'000, 4});
     bad = decltype(bad)::failure({allot::tensor_refusal::no_memory, 3, fit.diagnose({1'000'000, 4})});
     no_block = decltype(no_block)::failure(allot::refusal::misaligned);
-    std::printf("layout says 77 align 32\nextent says 11 77 66\n");
+    std::printf("layout says 77 align 32\nrange says 11 77 66\n");
     std::printf("block says 13 bytes at %p\n", block.address);
     std::printf("board_block says 40 bytes %d + %zu\n", board_block.address.handle, board_block.address.offset);
     std::printf("owner says 21 bytes at %p\n", owner.address());
@@ -410,7 +426,8 @@ void fill_garbage(unsigned char value) {
     fill(bytes_of_bump_up), fill(bytes_of_bump_steps), fill(bytes_of_stack), fill(bytes_of_ring), fill(bytes_of_fit);
     fill(bytes_of_fit_steps), fill(bytes_of_table), fill(bytes_of_table_steps), fill(bytes_of_boards);
     fill(bytes_of_deferred), fill(bytes_of_pool_list), fill(bytes_of_pool_steps), fill(bytes_of_pool_bitmap);
-    fill(bytes_of_pool_stack), fill(bytes_of_hardened), fill(bytes_of_naive), fill(bytes_of_board_block);
+    fill(bytes_of_pool_stack), fill(bytes_of_hardened), fill(bytes_of_naive), fill(bytes_of_tagged),
+        fill(bytes_of_counted_fit), fill(bytes_of_board_block);
     fill(bytes_of_good), fill(bytes_of_diagnosis), fill(bytes_of_shape), fill(bytes_of_storage), fill(bytes_of_floats);
     fill(bytes_of_board_tensor), fill(bytes_of_rows), fill(bytes_of_plan);
 }
