@@ -24,6 +24,7 @@ class Dev(unittest.TestCase):
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
+        self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
@@ -63,6 +64,9 @@ class Dev(unittest.TestCase):
             (["demo", "nowhere.onnx"], "file not found: nowhere.onnx"),
             (["demo", "--memory"], "--memory needs a value"),
             (["demo", "--dim", "n=1"], "--dim requires an ONNX file"),
+            (["record"], "./dev record needs a program"),
+            (["record", "--out"], "--out needs a file"),
+            (["record", "--nonsense", "true"], "unknown option --nonsense"),
             (["replay"], "./dev replay needs a trace"),
             (["replay", "--nonsense"], "unknown option --nonsense"),
             (["replay", "nowhere.altr"], "file not found: nowhere.altr"),
@@ -108,6 +112,8 @@ class Dev(unittest.TestCase):
         self.assertEqual(done.stdout, f"memory_planner --svg {here}/p.svg --out {here}/o.csv {here}/a.csv --moves --memory=fast:8\n")
         done = self.dev("demo", "--json=d.json", "--svg", "pictures", "--memory=host", "x.network")
         self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
+        done = self.dev("record", "--out", "o.altr", "sort", "-r", "a.csv")
+        self.assertEqual(done.stdout, f"record.py --out=o.altr sort -r a.csv\n{here}\n")  # in the folder of the caller
         done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
         self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
 
