@@ -23,6 +23,7 @@
 #include <allot/compose/cached.hpp>
 #include <allot/compose/counted.hpp>
 #include <allot/compose/fallback.hpp>
+#include <allot/compose/guarded.hpp>
 #include <allot/compose/limited.hpp>
 #include <allot/compose/observed.hpp>
 #include <allot/compose/paged.hpp>

@@ -63,6 +63,8 @@ enum class misuse : unsigned char {
     out_of_order,        ///< The block is not the newest of its end of a stack, or not the oldest of a ring.
     overwritten,         ///< The record before or after the block is damaged: a write past the end of a block.
     written_after_free,  ///< A byte of the block was written after the block was freed (debug).
+    written_before,      ///< A guard before the block changed (`guarded`).
+    written_past,        ///< A guard after the block changed (`guarded`).
 };
 /// Returns a human-readable description.
 [[nodiscard]] constexpr const char* to_string(misuse what) noexcept {
@@ -75,6 +77,8 @@ enum class misuse : unsigned char {
         case misuse::out_of_order: return "freed out of order: a stack frees its newest block first, a ring its oldest";
         case misuse::overwritten: return "the record next to this block is damaged: a write past the end of a block";
         case misuse::written_after_free: return "a write to a block after it was freed";
+        case misuse::written_before: return "a write before the start of a block";
+        case misuse::written_past: return "a write past the end of a block";
     }
     return "unknown";
 }

@@ -73,7 +73,7 @@ TEST_CASE("misuse: the default handler writes the misuse, the position and the b
               hex(allot::raw_pointer::position(&elsewhere)) + ", size 33)\n");
 }
 
-TEST_CASE("misuse: every value has its own text") { texts::check_distinct_up_to(allot::misuse::written_after_free); }
+TEST_CASE("misuse: every value has its own text") { texts::check_distinct_up_to(allot::misuse::written_past); }
 
 TEST_CASE("misuse: a handler may accept the block's history") {
     struct with_history {

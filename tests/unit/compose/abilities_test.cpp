@@ -110,6 +110,9 @@ using parts = list<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::
 template <class A>
 using tagged_blocks = allot::tagged<A>;
 static_assert(parts::wrappers_hold<tagged_blocks>);
+template <class... Each>
+constexpr bool guarded_passes_on = ((of<allot::guarded<Each>> == (of<Each> | capacity)) && ...);
+static_assert(guarded_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);
