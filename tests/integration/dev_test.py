@@ -31,7 +31,7 @@ class Dev(unittest.TestCase):
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
-                        "gcc-release/benchmarks/replay"):
+                        "gcc-release/benchmarks/replay", "gcc-release/examples/apps/memory_viewer/memory_viewer"):
             self.script(f"build/{program}", ECHO)
         for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
             (self.elsewhere / name).write_text("")
@@ -71,6 +71,11 @@ class Dev(unittest.TestCase):
             (["replay", "--nonsense"], "unknown option --nonsense"),
             (["replay", "nowhere.altr"], "file not found: nowhere.altr"),
             (["replay", "some.trace", "--allocator"], "--allocator needs a name"),
+            (["view"], "./dev view needs a file"),
+            (["view", "--nonsense"], "unknown option --nonsense"),
+            (["view", "nowhere.altr"], "file not found: nowhere.altr"),
+            (["view", "a.csv", "b.csv"], "two files are given"),
+            (["view", "a.csv", "--json"], "--json needs a value"),
             (["bench", "nonsense"], "unknown benchmark 'nonsense'; the benchmarks are: instructions"),
             (["test", "--nonsense"], "./dev test accepts --wide, --all or no argument"),
             (["test", "--wide", "--all"], "./dev test accepts --wide, --all or no argument"),
@@ -114,6 +119,13 @@ class Dev(unittest.TestCase):
         self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
         done = self.dev("record", "--out", "o.altr", "sort", "-r", "a.csv")
         self.assertEqual(done.stdout, f"record.py --out=o.altr sort -r a.csv\n{here}\n")  # in the folder of the caller
+        done = self.dev("view", "some.trace", "--json", "o.json", "--allocator=bump")
+        self.assertEqual(done.stdout, f"memory_viewer --allocator=bump --json={here}/o.json {here}/some.trace\n{here}/o.json\n")
+        self.script("build/tools/plotly/plotly/package_data/plotly.min.js", "")
+        page = "build/view/some.trace.html"
+        done = self.dev("view", "some.trace")
+        self.assertEqual(done.stdout, "memory_viewer --library build/tools/plotly/plotly/package_data/plotly.min.js "
+                                      f"--html={page} {here}/some.trace\n{self.root}/{page}\n")
         done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
         self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
 

@@ -29,7 +29,7 @@ inline namespace v1 {
 /// A live block of a `memory_state`.
 struct live_block {
     std::uint64_t size = 0;   ///< The size in bytes; 0 if the block is unknown.
-    std::uint64_t event = 0;  ///< The number of the event that allocated it.
+    std::uint64_t event = 0;  ///< The number of the event that allocated it or resized it last.
     std::uint32_t tag = 0;    ///< The number of the tag; 0 for no tag.
 };
 
@@ -50,7 +50,7 @@ public:
                 return before;
             }
             case memory_action::deallocate: return free(event.address);
-            case memory_action::resize: return resize(event);
+            case memory_action::resize: return resize(event, number);
             case memory_action::refuse: ++statistics_.refusals, ++statistics_.requests; break;
             case memory_action::acquire_region: acquire(event); break;
             case memory_action::release_region: release(event.address); break;
@@ -103,7 +103,7 @@ private:
         blocks_.erase(at);
         return before;
     }
-    live_block resize(const memory_event& event) {
+    live_block resize(const memory_event& event, std::uint64_t number) {
         const auto at = blocks_.find(event.address);
         if (at == blocks_.end()) {
             ++unknown_;
@@ -112,7 +112,7 @@ private:
         const live_block before = at->second;
         forget(before);
         use(event.size);
-        at->second.size = event.size;
+        at->second = {event.size, number, before.tag};
         highest_ = std::max(highest_, event.address + event.size);
         return before;
     }
