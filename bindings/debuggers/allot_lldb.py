@@ -126,7 +126,7 @@ def summary(value, _dictionary):
 
 
 class Children:
-    """Children of a value: its members for a type whose view has no children."""
+    """Children of a value."""
 
     def __init__(self, value, _dictionary):
         self.value = value

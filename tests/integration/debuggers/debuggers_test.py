@@ -27,6 +27,7 @@ STOPS = 4  # calls of stop_here, each with other bytes in the uninitialized obje
 SKIPPED = []
 
 sys.dont_write_bytecode = True
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the debuggers
 sys.path.insert(0, str(PRINTERS))
 allot_views = importlib.import_module("allot_views")
 
@@ -97,7 +98,7 @@ def gdb_session(program, commands, stops):
 
 
 def lldb_session(program, commands, stops):
-    script = ["command script import " + str(PRINTERS / "allot_lldb.py"), "break set -n stop_here", "run"]
+    script = ["settings set target.disable-aslr false", "command script import " + str(PRINTERS / "allot_lldb.py"), "break set -n stop_here", "run"]
     for stop in range(stops):
         script += ["script print('== stop_%d')" % stop] + commands[stop] + ["continue"]
     arguments = ["lldb", "-x", "--batch"]
@@ -201,6 +202,7 @@ class Shown(unittest.TestCase):
             self.skipTest(SKIPPED[-1])
         mark = "echo == %s\\n" if debugger == "gdb" else "script print('== %s')"
         show = "print %s" if debugger == "gdb" else "target variable %s"
+        jobs = []
         for program in self.programs:
             with self.subTest(program=program.path.name):
                 self.assertTrue(program.built, program.output)
@@ -209,10 +211,39 @@ class Shown(unittest.TestCase):
                     names = (program.names if stop == 0 else []) + ["garbage_" + each for each in garbage_names()]
                     commands.append([line for name in names for line in (mark % name, "allot " + name)])
                     commands[-1] += [line for name in names for line in (mark % ("print_" + name), show % name)]
-                self.check_session(program, *session(program, commands, STOPS))
+                jobs.append((program, commands))
+        with ThreadPoolExecutor(2) as workers:
+            answers = list(workers.map(lambda job: session(*job, STOPS), jobs))
+        for (program, _), (status, text) in zip(jobs, answers):
+            with self.subTest(program=program.path.name):
+                if re.search(r"ptrace: Operation not permitted|packet returned an error", text):
+                    SKIPPED.append("%s may not trace programs on this machine" % debugger)
+                    self.skipTest(SKIPPED[-1])
+                self.check_session(program, status, text)
 
     def test_gdb_shows_what_the_program_says(self):
         self.sessions("gdb", gdb_session)
+
+    def test_an_installed_header_loads_the_printers(self):
+        """The header finds the printers beside itself, in the layout of an installation."""
+        compiler = next((each for each, _ in BUILDS if shutil.which(each)), None)
+        if not shutil.which("gdb") or not compiler:
+            self.skipTest("gdb or the compiler is not installed")
+        prefix = Path(self.temporary.name) / "prefix"
+        shutil.copytree(ROOT / "include", prefix / "include")
+        shutil.copytree(PRINTERS, prefix / "share" / "allot" / "debuggers")
+        source, program = prefix / "main.cpp", prefix / "program"
+        source.write_text("#include <allot/core/layout.hpp>\n#include <allot/inspect/gdb_printers.hpp>\n"
+                          "allot::layout wanted{77, 32};\nint main() { return wanted.size == 0; }\n", encoding="utf-8")
+        status, text = run([compiler, "-std=c++20", "-g", "-I", str(prefix / "include"), str(source), "-o", str(program)])
+        self.assertEqual(status, 0, text)
+        for trusted, expected in ((True, "$1 = 77 bytes, align 32"), (False, "$1 = {size = 77, align = 32}")):
+            allow = ["-iex", "add-auto-load-safe-path %s" % prefix] if trusted else []
+            text = run(["gdb", "-nx", "-q", "--batch"] + allow + ["-ex", "print wanted", str(program)])[1]
+            self.assertIn(expected, text)
+        shutil.rmtree(prefix / "share")
+        text = run(["gdb", "-nx", "-q", "--batch"] + ["-iex", "add-auto-load-safe-path %s" % prefix, str(program)])[1]
+        self.assertIn("allot: the printers are not loaded", text)
 
     def test_natvis_names_members_that_exist(self):
         ElementTree.parse(PRINTERS / "allot.natvis")

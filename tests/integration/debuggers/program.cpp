@@ -106,7 +106,6 @@ allot::memory_plan plan;
 arena<heap, best_fit<>> damaged_header{{}, 2003};
 arena<heap, pool<allot::pool_store::in_band, 0, 8>> damaged_list{{}, 1003};
 arena<static_storage<1000>, best_fit<table_of_40>> damaged_table;
-arena<heap, best_fit<>, growth::none<>, helpers::checked> damaged_live{{}, 2003};
 
 template <class Type>
 struct garbage_of {
@@ -331,6 +330,30 @@ void print_tensor(const char* name, const Tensor& of, [[maybe_unused]] const cha
         std::printf("%s says at %p\n%s part elements %s\n", name, of.data(), name, elements);
 }
 
+void print_tensors() {
+    std::printf("storage says 8195 align 64 at %p\nkilled_storage says killed\n", storage.base());
+    std::printf("board_storage says 4097 align 32\n");
+    std::printf("given_storage says 1000 align 32 at %p\n", given_storage.base());
+    print_tensor("floats", floats, "-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, ...");
+    print_tensor("halves", halves, "1, -2, 3.14062");
+    print_tensor("bits", bits, "1, 2, 7, -1, -8, 0");
+    print_tensor("transposed", transposed, "-0.5, 0, 2, 2.5, 4.5, 5");
+    print_tensor("given_tensor", given_tensor, "true, true");
+    print_tensor("board_tensor", board_tensor, "");
+    std::printf("floats says float32\nhalves says bfloat16\nbits says int4\ngiven_tensor says bool\n");
+    std::printf("transposed says strides (5, 1)\nkilled says killed\n");
+    std::printf("floats part offset 1024\ngiven_tensor part offset 96\nboard_tensor part offset 320\n");
+    std::printf("board_tensor says float16 %d + %zu\n", board_tensor.data(), board_tensor.byte_offset());
+    std::printf("rows says int32 (4, 3) 4 rows of 12 bytes\n");
+    const char* const numbers[] = {"0, -1, -2", "3, 2, 1", "6, 5, 4", "9, 8, 7"};
+    for (std::size_t row = 0; row != 4; ++row)
+        std::printf("rows part row %zu %p %s\n", row, rows.row(row), numbers[row]);
+    std::printf("indexed_rows part row 0 %p 5, 5, 5\n", indexed_rows.row(0));
+    std::printf("indexed_rows part row 1 %p 6, 6, 6\n", indexed_rows.row(1));
+    for (std::size_t row = 0; row != 2; ++row)
+        std::printf("board_rows part row %zu %d + %zu\n", row, board_rows.row(row).handle, board_rows.row(row).offset);
+}
+
 void play_tensors() {
     static decltype(fit) memory{{}, 100'003};
     static decltype(board) board_memory{helpers::handles<>{supply_of_board}, 64'007};
@@ -363,28 +386,7 @@ void play_tensors() {
     std::memset(indexed_rows.row(1), 6, 64);
     board_rows = *alloc_discontiguous_tensor<allot::row_offset<>>(storage, anywhere, board_storage, {1024, 512}, {2, 8},
                                                                   allot::int16);
-
-    std::printf("storage says 8195 align 64 at %p\nkilled_storage says killed\n", storage.base());
-    std::printf("board_storage says 4097 align 32\n");
-    std::printf("given_storage says 1000 align 32 at %p\n", given_storage.base());
-    print_tensor("floats", floats, "-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, ...");
-    print_tensor("halves", halves, "1, -2, 3.14062");
-    print_tensor("bits", bits, "1, 2, 7, -1, -8, 0");
-    print_tensor("transposed", transposed, "-0.5, 0, 2, 2.5, 4.5, 5");
-    print_tensor("given_tensor", given_tensor, "true, true");
-    print_tensor("board_tensor", board_tensor, "");
-    std::printf("floats says float32\nhalves says bfloat16\nbits says int4\ngiven_tensor says bool\n");
-    std::printf("transposed says strides (5, 1)\nkilled says killed\n");
-    std::printf("floats part offset 1024\ngiven_tensor part offset 96\nboard_tensor part offset 320\n");
-    std::printf("board_tensor says float16 %d + %zu\n", board_tensor.data(), board_tensor.byte_offset());
-    std::printf("rows says int32 (4, 3) 4 rows of 12 bytes\n");
-    const char* const numbers[] = {"0, -1, -2", "3, 2, 1", "6, 5, 4", "9, 8, 7"};
-    for (std::size_t row = 0; row != 4; ++row)
-        std::printf("rows part row %zu %p %s\n", row, rows.row(row), numbers[row]);
-    std::printf("indexed_rows part row 0 %p 5, 5, 5\n", indexed_rows.row(0));
-    std::printf("indexed_rows part row 1 %p 6, 6, 6\n", indexed_rows.row(1));
-    for (std::size_t row = 0; row != 2; ++row)
-        std::printf("board_rows part row %zu %d + %zu\n", row, board_rows.row(row).handle, board_rows.row(row).offset);
+    print_tensors();
 }
 
 template <class Plan>
