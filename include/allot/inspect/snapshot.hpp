@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -226,6 +227,43 @@ private:
     std::vector<held> held_{};
 };
 
+/// Adds blocks to a snapshot, with their tags if the allocator is `tagged`.
+template <class Allocator>
+class block_lister {
+public:
+    block_lister(snapshot& to, const snapshot_regions<Allocator>& regions) noexcept : to_{&to}, regions_{&regions} {}
+
+    template <class Address>
+    void operator()(const Address& address, std::size_t size) {
+        add(address, size, 0);
+    }
+    template <class Description>
+        requires requires(const Description& block) { block.tag.name; }
+    void operator()(const Description& block) {
+        add(block.address, block.size, block.tag ? number_of(block.tag) : 0);
+    }
+
+private:
+    template <class Tag>
+    std::uint32_t number_of(const Tag& tag) {
+        std::string name = tag.name;
+        if (tag.line != 0) name += ':' + std::to_string(tag.line);
+        const auto [at, fresh] = numbers_.try_emplace(std::move(name), static_cast<std::uint32_t>(numbers_.size() + 1));
+        if (fresh) to_->tags.push_back(at->first);
+        return at->second;
+    }
+    template <class Address>
+    void add(const Address& address, std::size_t size, std::uint32_t tag) {
+        to_->blocks.push_back({regions_->position(address), size, tag});
+        to_->statistics.used += size;
+        ++to_->statistics.count;
+    }
+
+    snapshot* to_;
+    const snapshot_regions<Allocator>* regions_;
+    std::map<std::string, std::uint32_t> numbers_{};
+};
+
 template <class Range>
 void sort_ranges(std::vector<Range>& ranges) {
     std::ranges::sort(ranges, {}, &Range::address);
@@ -234,7 +272,8 @@ void sort_ranges(std::vector<Range>& ranges) {
 }  // namespace detail
 
 /// Returns the state of an allocator that lists its blocks or holes. The list that it cannot produce is empty. Counters
-/// that it does not keep are computed from the lists, if possible.
+/// that it does not keep are computed from the lists, if possible. The name of a tag that is a location ends with the
+/// line. If the heap is exhausted, the program ends.
 template <allocator Allocator>
 [[nodiscard]] snapshot take_snapshot(const Allocator& memory, std::string_view name = {}) {
     static_assert(hole_walkable_allocator<Allocator> || block_walkable_allocator<Allocator>,
@@ -242,21 +281,9 @@ template <allocator Allocator>
     snapshot made{.allocator = std::string{name}};
     const detail::snapshot_regions<Allocator> regions{memory};
     made.regions = regions.ranges();
-    std::size_t count = 0;
-    const auto count_one = [&](const auto&, std::size_t) { ++count; };
-    if constexpr (block_walkable_allocator<Allocator>) {
-        memory.for_each_block(count_one);
-        made.blocks.reserve(count);  // because the following function must not throw
-        memory.for_each_block([&](const auto& address, std::size_t size) {
-            made.blocks.push_back({regions.position(address), size});
-            made.statistics.used += size;
-        });
-        made.statistics.count = made.blocks.size();
-    }
-    count = 0;
+    if constexpr (block_walkable_allocator<Allocator>)
+        memory.for_each_block(detail::block_lister<Allocator>{made, regions});
     if constexpr (hole_walkable_allocator<Allocator>) {
-        memory.for_each_hole(count_one);
-        made.holes.reserve(count);
         memory.for_each_hole([&](const auto& address, std::size_t size) {
             made.holes.push_back({regions.position(address), size});
             made.statistics.free += size;

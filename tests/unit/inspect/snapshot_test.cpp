@@ -1,4 +1,5 @@
 #include <allot/allot.hpp>
+#include <allot/compose/tagged.hpp>
 #include <allot/inspect/snapshot.hpp>
 
 #include "../../laws/devices.hpp"
@@ -229,4 +230,28 @@ TEST_CASE("snapshot: of an arena over handles, whose regions follow one another"
     CHECK(now.regions[0].address == 0);
     CHECK(now.regions[1].address % 4096 == 0);
     CHECK(now.regions[1].address >= now.regions[0].end());
+}
+
+TEST_CASE("snapshot: of a tagged allocator, also inside others") {
+    using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+    allot::counted<allot::tagged<arena>> memory{allot::tagged<arena>{arena{{}, 16_KiB}}};
+    const char* const names[] = {"weights", "cache"};
+    std::map<std::uint64_t, std::string> expected;
+    std::vector<decltype(memory)::block_type> live;
+    allot::tagged<arena> plain{arena{{}, 16_KiB}};
+    for (std::size_t i = 0; i != 20; ++i) {
+        const auto block = plain.allocate({i + 100}, {names[i % 2], static_cast<std::uint32_t>(i % 3)});
+        REQUIRE(block);
+        expected[reinterpret_cast<std::uintptr_t>(block.address)] =
+            names[i % 2] + (i % 3 == 0 ? std::string{} : ":" + std::to_string(i % 3));
+        live.push_back(memory.allocate({10}));
+    }
+    const snapshot now = allot::take_snapshot(plain);
+    CHECK(now.tags.size() == 6);
+    REQUIRE(now.blocks.size() == 20);
+    for (const snapshot_block& each : now.blocks) CHECK(now.name_of(each.tag) == expected[each.address]);
+    const snapshot outer = allot::take_snapshot(memory);
+    REQUIRE(outer.blocks.size() == 20);
+    CHECK(outer.tags.size() == 1);
+    CHECK(outer.name_of(outer.blocks[0].tag).find("counted.hpp:") != std::string::npos);
 }
