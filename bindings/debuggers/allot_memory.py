@@ -26,7 +26,7 @@ records ends with a problem in the answer. It never raises an exception for them
 
 import re
 
-MOST = 20000  # records that a walk visits at most
+MOST = 100000  # records that a walk visits at most
 PAGE = 4096
 
 
