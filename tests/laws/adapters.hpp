@@ -160,6 +160,7 @@ public:
     static constexpr bool movable = std::is_move_constructible_v<Device>;
     using device = std::conditional_t<movable, watched<Device>, Device>;  // inner storage is not watched
     using arena = allot::arena<device, Strategy, Growth, Options, never_misused>;
+    using strategy = typename arena::strategy_type;
     using growth = Growth;
     static constexpr allot::arena_options options = Options;
 
@@ -229,7 +230,7 @@ private:
 template <class Over>
 class arena_subject final : public subject {
     using arena = typename Over::arena;
-    using strategy = typename arena::strategy_type;
+    using strategy = typename Over::strategy;
     using model = typename arena::address_model;
     static constexpr bool in_place = Over::growth::in_place;
     static constexpr bool grows = Over::growth::regions > 1 || in_place;
@@ -239,13 +240,14 @@ class arena_subject final : public subject {
         c.grows = grows;
         c.in_place = in_place;
         c.one_by_one = grows && !in_place && !strategy::several_extents;
-        c.resizes = requires(arena a, typename arena::block_type b) { a.resize(b, 1); };
-        c.claims = requires(arena a) { a.allocate_at({}); };
-        c.resets = requires(arena a) { a.reset(); };
-        c.marks = allot::markable<strategy>;
-        c.trims = requires(arena a) { a.trim(); };
+        c.resizes = allot::resizable_allocator<arena>;
+        c.claims = allot::positional_allocator<arena>;
+        c.resets = allot::resettable_allocator<arena>;
+        c.marks = allot::markable_allocator<arena>;
+        c.trims = allot::trimmable_allocator<arena>;
         c.removes = false;
         c.in_order = Over::options.hardening != allot::hardening::none;
+        if constexpr (requires { Over::refine(c); }) Over::refine(c);
         return c;
     }
 
@@ -310,34 +312,35 @@ public:
     void move() override { over_.move(); }
 
     id allocate_at(std::size_t, number at, number size) override {
-        if constexpr (requires(arena a) { a.allocate_at({}); })
+        if constexpr (allot::positional_allocator<arena>)
             return keep(over_->allocate_at({static_cast<std::size_t>(at), static_cast<std::size_t>(size)}));
         return nothing;
     }
     allot::diagnosis diagnose_at(std::size_t, number at, number size) override {
-        if constexpr (requires(arena a) { a.allocate_at({}); })
+        if constexpr (allot::positional_allocator<arena>)
             return over_->diagnose_at({static_cast<std::size_t>(at), static_cast<std::size_t>(size)});
         return {};
     }
     bool resize(id held, number size) override {
-        if constexpr (allot::resizable<strategy>) return over_->resize(blocks_[held], static_cast<std::size_t>(size));
+        if constexpr (allot::resizable_allocator<arena>)
+            return over_->resize(blocks_[held], static_cast<std::size_t>(size));
         return false;
     }
     void reset() override {
-        if constexpr (allot::resettable<strategy>) over_->reset();
+        if constexpr (allot::resettable_allocator<arena>) over_->reset();
     }
     std::size_t mark() override {
-        if constexpr (allot::markable<strategy>) marks_.push_back(over_->mark());
+        if constexpr (allot::markable_allocator<arena>) marks_.push_back(over_->mark());
         return marks_.size() - 1;
     }
     void rollback(std::size_t to) override {
-        if constexpr (allot::markable<strategy>) {
+        if constexpr (allot::markable_allocator<arena>) {
             over_->rollback(marks_[to]);
             marks_.resize(to + 1, marks_[to]);
         }
     }
     number trim() override {
-        if constexpr (requires { over_->trim(); }) return over_->trim();
+        if constexpr (allot::trimmable_allocator<arena>) return over_->trim();
         return 0;
     }
 
@@ -348,9 +351,9 @@ private:
         using type = no_mark;
     };
     template <class A>
-        requires allot::markable<typename A::strategy_type>
+        requires allot::markable_allocator<A>
     struct mark_of<A> {
-        using type = decltype(std::declval<const A&>().mark());
+        using type = decltype(std::declval<A&>().mark());
     };
 
     /// Returns the largest region that fits the offset space, which regions share where records are in a side table.

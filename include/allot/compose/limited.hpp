@@ -106,7 +106,8 @@ public:
         used_.value = mark.used;
     }
 
-    /// Returns the reason for which `allocate` would fail. For `over_limit`, the largest hole is at most `left()`.
+    /// Returns the reason for which `allocate` would fail: that of the allocator if it would fail without the limit, too.
+    /// For `over_limit`, the largest hole is at most `left()`.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return explain(inner_.diagnose(wanted), wanted.size); }
     /// Returns the reason for which `allocate_at` would fail.
     [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
@@ -130,7 +131,7 @@ private:
         return fresh;
     }
     [[nodiscard]] diagnosis explain(diagnosis inner, std::size_t size) const noexcept {
-        if (size <= left()) return inner;
+        if (inner.reason != refusal::none || size <= left()) return inner;
         const std::uint64_t room = left();
         return {refusal::over_limit, inner.largest_hole < room ? inner.largest_hole : room};
     }

@@ -1,0 +1,134 @@
+// Wrapped arenas as subjects: a wrapper around an arena, and a wrapper around another. A wrapper that is transparent with
+// its options here has the contract of its arena.
+#pragma once
+
+#include "subjects.hpp"
+
+#include <allot/inspect/trace.hpp>
+
+#include <variant>
+
+namespace laws {
+
+/// An arena of a row and a wrapper around it. `Wrap::around(arena)` returns the wrapper. A move of the subject moves the
+/// wrapper. `Wrap::refine(contract)`, if there is one, states what the wrapper changes.
+template <class Wrap, class Over>
+class wrapped_over {
+public:
+    using arena = decltype(Wrap::around(std::declval<typename Over::arena&>()));
+    using strategy = typename Over::strategy;
+    using growth = typename Over::growth;
+    using device = typename Over::device;
+    static constexpr allot::arena_options options = Over::options;
+
+    static void refine(contract& c) {
+        if constexpr (requires { Wrap::refine(c); }) Wrap::refine(c);
+    }
+
+    explicit wrapped_over(const variant& how) : over_{how}, wrapped_{std::make_unique<arena>(Wrap::around(*over_))} {}
+
+    [[nodiscard]] arena& operator*() { return *wrapped_; }
+    [[nodiscard]] arena* operator->() { return wrapped_.get(); }
+    [[nodiscard]] laws::journal& journal() { return over_.journal(); }
+    void move() { wrapped_ = std::make_unique<arena>(std::move(*wrapped_)); }
+    void list(std::vector<space>& into) { over_.list(into); }
+    template <class Address>
+    [[nodiscard]] piece locate(const Address& address, number size) {
+        return over_.locate(address, size);
+    }
+
+private:
+    Over over_;
+    std::unique_ptr<arena> wrapped_;
+};
+
+/// `Outer` around `Inner`.
+template <class Outer, class Inner>
+struct pair_of {
+    template <class A>
+    static auto around(A&& inner) {
+        return Outer::around(Inner::around(std::forward<A>(inner)));
+    }
+    static void refine(contract& c) {
+        if constexpr (requires { Inner::refine(c); }) Inner::refine(c);
+        if constexpr (requires { Outer::refine(c); }) Outer::refine(c);
+    }
+};
+
+// ── wrappers. A is a reference for an arena, and a value for a wrapper. ──────────────────────────────────────────────
+
+struct in_counted {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::counted<A>{std::forward<A>(inner)};
+    }
+};
+struct in_limited {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::limited<A>{std::forward<A>(inner), ~std::size_t{0}};
+    }
+};
+struct in_observed {
+    struct observer {
+        std::size_t calls = 0;
+        void on_allocate(const auto&, layout) noexcept { ++calls; }
+        void on_refusal(layout, allot::diagnosis) noexcept { ++calls; }
+        void on_deallocate(const auto&) noexcept { ++calls; }
+        void on_resize(const auto&, const auto&) noexcept { ++calls; }
+    };
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::observed<A, observer>{std::forward<A>(inner), {}};
+    }
+};
+struct in_recorded {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::recorded<A, allot::trace_writer>{std::forward<A>(inner), {}};
+    }
+};
+
+// ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+template <class Wrap, class Device, class Strategy, class Growth = none, allot::arena_options Options = plain>
+using in = arena_subject<wrapped_over<Wrap, arena_over<Device, Strategy, Growth, Options>>>;
+
+/// A wrapper around one arena of each kind.
+template <class Wrap>
+inline constexpr row wrapped_arenas[] = {
+    {"best fit, in band, two ends", make<in<Wrap, uneven_pages, in_band_two_ends>>},
+    {"best fit, side table of 24, protected pages", make<in<Wrap, protected_pages, beside_fixed>>},
+    {"best fit, debug, fixed growth", make<in<Wrap, uneven_pages, in_band, fixed, debug>>, true},
+    {"best fit, handles, fixed growth", make<in<Wrap, uneven_handles, automatic, fixed>>, true},
+    {"best fit, contiguous growth", make<in<Wrap, stretching, in_band, contiguous>>, true},
+    {"bump up, geometric growth", make<in<Wrap, odd_pages, up, geometric>>, true},
+    {"stack, two ends", make<in<Wrap, uneven_pages, stack_two_ends>>},
+    {"stack, checked", make<in<Wrap, uneven_pages, stack, none, checked>>},
+    {"ring, protected pages", make<in<Wrap, protected_pages, ring>>},
+    {"pool, in band", make<in<Wrap, odd_pages, pool<allot::pool_store::in_band, 0>>>},
+};
+
+/// Checks the laws for a wrapper around one arena of each kind.
+template <class Wrap>
+void judge_wrapped() {
+    judge(wrapped_arenas<Wrap>, {.seeds = 1, .sequences = 500, .failures = 100});
+}
+
+/// Checks the laws for `Outer` around each of `Inner`, around an arena that frees in any order and one with marks.
+template <class Outer, class... Inner>
+void judge_pairs() {
+    const auto play = []<class Wrap>(std::type_identity<Wrap>) {
+        for (const maker& each : {maker{make<in<Wrap, uneven_pages, in_band, fixed, checked>>},
+                                  maker{make<in<Wrap, uneven_handles, stack>>}}) {
+            try {
+                CHECK(play_random(each, 1, times(500)).served > 30);
+            } catch (const broken& law) {
+                FAIL_CHECK(std::string{law.what()});
+            }
+        }
+    };
+    (play(std::type_identity<pair_of<Outer, Inner>>{}), ...);
+}
+
+}  // namespace laws

@@ -1,0 +1,7 @@
+// The laws of wrapped arenas: see laws.hpp and wrapped.hpp.
+#include "wrapped.hpp"
+
+TEST_CASE_TEMPLATE("laws: wrappers around arenas", Wrap, laws::in_counted, laws::in_limited, laws::in_observed,
+                   laws::in_recorded) {
+    laws::judge_wrapped<Wrap>();
+}
