@@ -27,6 +27,7 @@
 #include <allot/compose/limited.hpp>
 #include <allot/compose/observed.hpp>
 #include <allot/compose/paged.hpp>
+#include <allot/compose/quarantined.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/compose/tagged.hpp>

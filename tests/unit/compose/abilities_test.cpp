@@ -113,6 +113,9 @@ static_assert(parts::wrappers_hold<tagged_blocks>);
 template <class... Each>
 constexpr bool guarded_passes_on = ((of<allot::guarded<Each>> == (of<Each> | capacity)) && ...);
 static_assert(guarded_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
+template <class A>
+using quarantined_blocks = allot::quarantined<A>;
+static_assert(parts::wrappers_hold<quarantined_blocks>);
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);
