@@ -1,5 +1,6 @@
-// Fuzz target: the reader of allocation traces, with arbitrary bytes. An accepted trace can be replayed: each block is
-// allocated in an empty slot and freed once with the same layout, and the summary matches the operations.
+// Fuzz target: the reader of allocation traces, with arbitrary bytes. An accepted trace and the part before an error can
+// be replayed: each block is allocated in an empty slot and freed once with the same layout, and the summary matches the
+// operations.
 #include <allot/inspect/trace.hpp>
 
 #include <cstdlib>
@@ -10,11 +11,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const auto require = [](bool right) {
         if (!right) std::abort();
     };
-    const auto read = allot::read_trace(std::as_bytes(std::span{bytes, size}));
-    if (!read) {
-        require(read.error().position <= size && !std::string_view{read.error().what()}.empty());
-        return 0;
+    const auto partial = allot::read_partial_trace(std::as_bytes(std::span{bytes, size}));
+    const auto whole = allot::read_trace(std::as_bytes(std::span{bytes, size}));
+    require(static_cast<bool>(partial) == static_cast<bool>(whole));
+    if (!whole) {
+        require(whole.error().reason == partial.error.reason && whole.error().position == partial.error.position);
+        require(partial.error.position <= size && !std::string_view{partial.error.what()}.empty());
     }
+    const allot::trace* const read = &partial.value;
     std::vector<allot::trace_operation> held(read->slots);  // size 0: the slot is empty
     std::uint64_t live = 0, peak = 0, largest = 0;
     for (const allot::trace_operation& each : read->operations) {

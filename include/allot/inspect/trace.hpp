@@ -5,6 +5,8 @@
 //     if (!read) return complain(read.error().what(), read.error().position);
 //     for (const allot::trace_operation& each : read->operations) …
 //
+// `read_partial_trace` also returns the operations before an error, for example of a file that was cut off.
+//
 // The format is ALTR1. All numbers are unsigned LEB128 varints: seven bits in each byte, low bits first, and the top
 // bit set in all bytes except the last.
 //
@@ -119,34 +121,25 @@ struct trace_error {
     [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
 };
 
+/// The operations of a trace before its first error. It is true if there is no error.
+struct partial_trace {
+    trace value{};        ///< The operations before the error, which can be replayed, or the whole trace.
+    trace_error error{};  ///< The error; its reason is `none` if the trace is valid.
+
+    /// Returns true if there is no error.
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return error.reason == trace_refusal::none; }
+};
+
 namespace detail {
 
 class trace_reader : varint_reader<trace_refusal> {
 public:
     constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : varint_reader{bytes} {}
 
-    [[nodiscard]] constexpr result<trace, trace_error> read() {
-        constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
-                                       std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
-        if (left() < std::size(magic) || !std::ranges::equal(rest().first(std::size(magic)), magic))
-            return failure(trace_refusal::no_trace);
-        skip(std::size(magic));
-        begin_record();
-        std::uint64_t events = 0, allocations = 0;
-        if (!number(events)) return failure(reason());
-        begin_record();
-        if (!number(allocations)) return failure(reason());
-        // An event takes at least one byte, so a false count cannot reserve too much memory.
-        made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, left())));
-        for (; events != 0; --events) {
-            begin_record();
-            if (!event()) return failure(reason());
-        }
-        begin_record();
-        if (left() != 0) return failure(trace_refusal::trailing_bytes);
-        if (slot_of_.size() != allocations) return failure(trace_refusal::wrong_count);
+    [[nodiscard]] constexpr partial_trace read() {
+        const trace_refusal reason = read_all();
         made_.slots = static_cast<std::uint32_t>(held_.size());
-        return std::move(made_);
+        return {std::move(made_), {reason, reason == trace_refusal::none ? 0 : begin()}};
     }
 
 private:
@@ -156,8 +149,26 @@ private:
         std::uint8_t align_log2;
     };
 
-    [[nodiscard]] constexpr result<trace, trace_error> failure(trace_refusal reason) const {
-        return result<trace, trace_error>::failure({reason, begin()});
+    constexpr trace_refusal read_all() {
+        constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
+                                       std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
+        if (left() < std::size(magic) || !std::ranges::equal(rest().first(std::size(magic)), magic))
+            return trace_refusal::no_trace;
+        skip(std::size(magic));
+        begin_record();
+        std::uint64_t events = 0, allocations = 0;
+        if (!number(events)) return reason();
+        begin_record();
+        if (!number(allocations)) return reason();
+        // An event takes at least one byte, so a false count cannot reserve too much memory.
+        made_.operations.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(events, left())));
+        for (; events != 0; --events) {
+            begin_record();
+            if (!event()) return reason();
+        }
+        begin_record();
+        if (left() != 0) return trace_refusal::trailing_bytes;
+        return slot_of_.size() == allocations ? trace_refusal::none : trace_refusal::wrong_count;
     }
 
     constexpr bool event() {
@@ -234,9 +245,16 @@ private:
 
 }  // namespace detail
 
+/// Returns the operations of a trace up to the first error, and this error.
+[[nodiscard]] constexpr partial_trace read_partial_trace(std::span<const std::byte> bytes) {
+    return detail::trace_reader{bytes}.read();
+}
+
 /// Returns the operations of a trace, or the error and its position.
 [[nodiscard]] constexpr result<trace, trace_error> read_trace(std::span<const std::byte> bytes) {
-    return detail::trace_reader{bytes}.read();
+    partial_trace read = read_partial_trace(bytes);
+    if (!read) return result<trace, trace_error>::failure(read.error);
+    return std::move(read.value);
 }
 
 /// Writes a trace. `allocate` and `resize` return the number of the new block, which names it in later calls.

@@ -197,3 +197,31 @@ TEST_CASE("trace: every reason has its own text") {
     texts::check_distinct_up_to(trace_refusal::trailing_bytes);
     CHECK(std::string{allot::trace_error{trace_refusal::trailing_bytes, 1}.what()} == "bytes follow the last event");
 }
+
+TEST_CASE("trace: the operations before an error are returned") {
+    // 5 events: allocate 100; allocate 300; free the older; resize the other to 7; free a block that is not there.
+    const bytes whole = after_magic({5, 3, 0x90, 0x03, 0xB0, 0x09, 0x06, 0x1F, 0, 0xFE, 0x01});
+    const std::size_t ends[] = {8, 10, 12, 13, 15, 17};  // of the counts and of each event
+    const std::size_t operations[] = {0, 1, 2, 3, 5, 5};
+    std::size_t events = 0;
+    for (std::size_t size = 0; size <= whole.size(); ++size) {
+        const auto read = allot::read_partial_trace(std::span{whole}.first(size));
+        CHECK(!read);
+        if (size < ends[0]) {
+            CHECK(read.error.reason == (size < 6 ? trace_refusal::no_trace : trace_refusal::truncated));
+            CHECK(read.value.operations.empty());
+            continue;
+        }
+        while (events != 5 && ends[events + 1] <= size) ++events;
+        const bool last = events == 5;
+        CHECK(read.error.reason == (last ? trace_refusal::unknown_block : trace_refusal::truncated));
+        CHECK(read.error.position == (last ? ends[4] : ends[events]));
+        CHECK(read.value.operations.size() == operations[events]);
+        CHECK(read.value.slots == (events > 1 ? 2 : events));
+        CHECK(read.value.peak == (events > 1 ? 400 : events * 100));
+    }
+    const auto good = allot::read_partial_trace(after_magic({1, 1, 0x40}));
+    CHECK(good);
+    CHECK(good.error.position == 0);
+    CHECK(good.value.operations.size() == 1);
+}
