@@ -19,6 +19,10 @@
 // Before the timing, every subject replays the trace once under a check that no two live blocks overlap. The check also
 // counts misaligned blocks. Times are CPU time by Google Benchmark. Subjects are interleaved at random, and the time of
 // the empty replay is subtracted. A subject in an arena has twice the peak of live bytes as memory, or more if needed.
+//
+// The tables of a trace end with advice (replay_advice.hpp). A trace with an error is replayed up to the error, with a
+// warning.
+#include "replay_advice.hpp"
 #include "replay_allot.hpp"
 #include "replay_arguments.hpp"
 #include "replay_by_hand.hpp"
@@ -143,6 +147,7 @@ std::vector<row> run(const workload& of, const replay_arguments& asked) {
                         .honours = Subject::honours,
                         .group = Subject::group,
                         .seen = checked<Subject>(of, bytes)});
+        if constexpr (requires { Subject::type(); }) rows.back().type = Subject::type();
         if (!rows.back().seen.complete) return;
         if constexpr (Subject::bounded) rows.back().extent = extent_over_peak<Subject>(of);
         if constexpr (!Subject::in_memory) rows.back().records = record_bytes<Subject>(of, bytes);
@@ -175,8 +180,14 @@ std::vector<std::string> all_traces() {
     return all;
 }
 
+allot::trace read_and_warn(const std::string& name) {
+    named_trace read = trace_of(name);
+    if (!read.warning.empty()) std::fprintf(stderr, "replay: %s\n", read.warning.c_str());
+    return std::move(read.trace);
+}
+
 int count(const std::string& name, const std::string& trace) {
-    const workload of = closed(trace, trace_of(trace));
+    const workload of = closed(trace, read_and_warn(trace));
     const char* group = nullptr;
     const auto one = [&]<class Subject>() {
         if (group != nullptr || name != Subject::name || !Subject::serves(of)) return;
@@ -232,10 +243,11 @@ int run(int argc, char** argv) {
 
     std::vector<row> rows;
     for (const std::string& name : asked.traces) {
-        const workload of = closed(std::filesystem::path{name}.stem().stem(), trace_of(name));
+        const workload of = closed(std::filesystem::path{name}.stem().stem(), read_and_warn(name));
         const auto found = run(of, asked);
         if (found.empty()) continue;
         print_trace(of, found);
+        std::printf("%s", advisor{{of.name, of.events, of.trace.peak}, found}.text().c_str());
         rows.insert(rows.end(), found.begin(), found.end());
     }
     if (rows.empty()) throw std::runtime_error{"no selected allocator can replay the trace"};

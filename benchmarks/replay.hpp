@@ -12,6 +12,7 @@
 //     bounded                              whether it uses only the given bytes
 //     in_memory                            whether blocks are memory; the check then writes to them
 //     serves(trace)                        returns whether it can replay the trace
+//     type()                               optional: the C++ type as a text, for the advice
 #pragma once
 
 #include <allot/inspect/trace.hpp>
@@ -24,8 +25,14 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 namespace benchmarks {
+
+/// Defines `type` as the text of a type, which has to be the type under test.
+#define ALLOT_TYPE_TEXT(tested, ...)                    \
+    static_assert(std::is_same_v<tested, __VA_ARGS__>); \
+    static std::string type() { return #__VA_ARGS__; }
 
 /// Each subject is compared with the first of its group.
 enum class subject_group { nothing, bump, pool, pool_beside, best_fit, best_fit_beside };

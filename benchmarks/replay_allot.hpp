@@ -51,6 +51,7 @@ private:
 
 struct allot_bump : allot_arena<allot::bump<>, subject_group::bump> {
     static constexpr const char* name = "allot_bump";
+    ALLOT_TYPE_TEXT(arena, allot::arena<allot::host::buffer, allot::bump<>>)
     static bool serves(const workload& of) { return of.drops; }
     using allot_arena::allot_arena;
     void reset() { on_.reset(); }
@@ -61,6 +62,7 @@ inline constexpr std::size_t most_slots = 65'536;
 
 struct allot_pool : allot_arena<allot::pool<allot::pool_options{.slot = 64}>, subject_group::pool> {
     static constexpr const char* name = "allot_pool_in_band";
+    ALLOT_TYPE_TEXT(arena, allot::arena<allot::host::buffer, allot::pool<allot::pool_options{.slot = 64}>>)
     static bool serves(const workload& of) { return of.size == 64; }
     using allot_arena::allot_arena;
 };
@@ -70,18 +72,26 @@ struct allot_pool_beside
                     subject_group::pool_beside> {
     static constexpr const char* name =
         Store == allot::pool_store::bitmap ? "allot_pool_bitmap" : "allot_pool_index_stack";
+    static std::string type() {
+        return "allot::pool<allot::pool_options{.slot = " + std::to_string(Slot) +
+               ", .count = " + std::to_string(most_slots) +
+               ", .store = allot::pool_store::" + (Store == allot::pool_store::bitmap ? "bitmap" : "index_stack") +
+               "}, std::uint64_t>";
+    }
     static bool serves(const workload& of) { return of.size == Slot && of.trace.slots <= most_slots; }
     using allot_pool_beside::allot_offsets::allot_offsets;
 };
 
 struct allot_in_band : allot_arena<allot::best_fit<>, subject_group::best_fit> {
     static constexpr const char* name = "allot_in_band";
+    ALLOT_TYPE_TEXT(arena, allot::arena<allot::host::buffer, allot::best_fit<>>)
     static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
     using allot_arena::allot_arena;
 };
 
 struct allot_deferred : allot_arena<allot::deferred<allot::best_fit<>>, subject_group::best_fit> {
     static constexpr const char* name = "allot_deferred";
+    ALLOT_TYPE_TEXT(arena, allot::arena<allot::host::buffer, allot::deferred<allot::best_fit<>>>)
     static bool serves(const workload& of) { return of.trace.peak <= most_in_memory; }
     using allot_arena::allot_arena;
 };
@@ -90,6 +100,11 @@ struct allot_deferred : allot_arena<allot::deferred<allot::best_fit<>>, subject_
 template <bool Deferred>
 struct allot_memory_resource : resource_subject<std::pmr::memory_resource> {
     static constexpr const char* name = Deferred ? "allot_deferred_memory_resource" : "allot_memory_resource";
+    static std::string type() {
+        return std::string{"allot::memory_resource<allot::arena<allot::host::heap, "} +
+               (Deferred ? "allot::deferred<allot::best_fit<>>" : "allot::best_fit<>") +
+               ", allot::growth::geometric<>>>";
+    }
     allot_memory_resource(std::uint64_t, const allot::trace&) { call(resource_); }
 
 private:
@@ -106,6 +121,10 @@ struct allot_deferred_std_allocator : heap_subject {
     static constexpr const char* name = "allot_deferred_std_allocator";
     static constexpr const char* honours = "16";
     static bool serves(const workload& of) { return heap_subject::serves(of) && of.trace.most_align <= 16; }
+    static std::string type() {
+        return "allot::std_allocator<T, allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>, "
+               "allot::growth::geometric<>>>";
+    }
     allot_deferred_std_allocator(std::uint64_t, const allot::trace&) {}
     bool allocate(std::uint64_t size, std::size_t, block& to) {
         to = from_.allocate(units(size));
@@ -126,6 +145,7 @@ private:
 struct allot_side_table
     : allot_offsets<allot::best_fit<allot::best_fit_options{}, std::uint64_t>, subject_group::best_fit_beside> {
     static constexpr const char* name = "allot_side_table";
+    static std::string type() { return "allot::best_fit<allot::best_fit_options{}, std::uint64_t>"; }
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
 };
@@ -136,6 +156,10 @@ struct allot_side_table_granule
           allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,
           subject_group::best_fit_beside> {
     static constexpr const char* name = Candidates == 1 ? "allot_side_table_fast" : "allot_side_table_tight";
+    static std::string type() {
+        return "allot::best_fit<allot::best_fit_options{.granule = " + std::to_string(Granule) +
+               ", .candidates = " + std::to_string(Candidates) + "}, std::uint64_t>";
+    }
     static bool serves(const workload& of) { return Granule == (of.trace.least_align >= 256 ? 256 : 16); }
     using allot_side_table_granule::allot_offsets::allot_offsets;
 };

@@ -11,6 +11,7 @@ namespace benchmarks {
 
 struct row {
     std::string trace, name, honours;
+    std::string type{};  // its C++ type, for a program to use; empty: none
     subject_group group = subject_group::nothing;
     double least = 0, median = 0;  // ns an operation, net of the empty replay
     double extent = 0;             // over peak; 0 if not measured

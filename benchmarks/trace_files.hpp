@@ -25,20 +25,32 @@ inline std::uint64_t seed_of(const std::string& text) {
     return value;
 }
 
-inline std::vector<std::byte> unpacked(const std::string& path) {
+/// The bytes of a file, or those before an error.
+struct file_bytes {
+    std::vector<std::byte> bytes{};
+    std::string error{};  // empty: none
+};
+
+/// A small file can decompress to more bytes than fit into memory.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 32;
+
+inline file_bytes unpacked(const std::string& path) {
     std::string quoted = "xz -dc -- '";
     for (const char letter : path) quoted += letter == '\'' ? std::string{"'\\''"} : std::string{letter};
     std::FILE* const pipe = ::popen((quoted + "'").c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error{path + ": cannot start xz"};
-    std::vector<std::byte> all;
+    file_bytes read;
     std::byte some[65'536];
-    for (std::size_t count = 0; (count = std::fread(some, 1, sizeof some, pipe)) != 0;)
-        all.insert(all.end(), some, some + count);
-    if (::pclose(pipe) != 0) throw std::runtime_error{path + ": xz cannot decompress it"};
-    return all;
+    std::size_t count = 0;
+    while (read.bytes.size() < most_bytes && (count = std::fread(some, 1, sizeof some, pipe)) != 0)
+        read.bytes.insert(read.bytes.end(), some, some + count);
+    const bool ends = ::pclose(pipe) == 0;
+    if (read.bytes.size() >= most_bytes) throw std::runtime_error{path + ": decompresses to more than 4 GiB"};
+    if (!ends) read.error = "xz cannot decompress all of it";
+    return read;
 }
 
-inline std::vector<std::byte> contents(const std::string& path) {
+inline file_bytes contents(const std::string& path) {
     if (std::filesystem::is_directory(path)) throw std::runtime_error{path + ": is a directory, not a trace"};
     if (path.ends_with(".xz")) return unpacked(path);
     std::ifstream file{path, std::ios::binary};
@@ -51,21 +63,41 @@ inline std::vector<std::byte> contents(const std::string& path) {
         all.insert(all.end(), read, read + file.gcount());
     }
     if (file.bad()) throw std::runtime_error{path + ": cannot be read"};
-    return all;
+    return {std::move(all), ""};
 }
 
-/// Reads a file or, if there is no such file, makes a synthetic trace.
-inline allot::trace trace_of(const std::string& name) {
+struct named_trace {
+    allot::trace trace{};
+    std::string warning{};  // why the file has more events than the trace; empty: it has not
+};
+
+/// Returns the reason for which a trace cannot be replayed, or an empty text.
+inline std::string limit_of(const allot::trace& read) {
+    if (read.slots == 0) return "it has no allocations";
+    if (read.peak >> 56 != 0) return "more than 64 PiB are live, which no allocator here can count";
+    if (read.most_align >> 30 > 1) return "an alignment exceeds 1 GiB, which no allocator here supports";
+    return "";
+}
+
+/// Reads a file or, if there is no such file, makes a synthetic trace. Keeps the events before an error.
+inline named_trace trace_of(const std::string& name) {
     const std::size_t colon = name.find(':');
     allot::trace_writer made;
     const bool synthetic = !std::filesystem::exists(name) &&
                            write_synthetic(made, name.substr(0, colon),
                                            colon == std::string::npos ? seed : seed_of(name.substr(colon + 1)));
-    auto read = allot::read_trace(synthetic ? made.bytes() : contents(name));
+    const file_bytes file = synthetic ? file_bytes{made.bytes(), ""} : contents(name);
+    allot::partial_trace read = allot::read_partial_trace(file.bytes);
+    std::string problem = file.error;
     if (!read)
-        throw std::runtime_error{name + ": " + read.error().what() + ", at byte " +
-                                 std::to_string(read.error().position)};
-    return *std::move(read);
+        problem += (problem.empty() ? "" : "; ") + std::string{read.error.what()} + ", at byte " +
+                   std::to_string(read.error.position);
+    if (!read && read.value.operations.empty()) throw std::runtime_error{name + ": " + problem};
+    if (const std::string limit = limit_of(read.value); !limit.empty()) throw std::runtime_error{name + ": " + limit};
+    if (problem.empty()) return {std::move(read.value), ""};
+    const std::size_t kept = read.value.operations.size();
+    return {std::move(read.value),
+            name + ": " + problem + "; only the " + std::to_string(kept) + " operations before it are replayed"};
 }
 
 }  // namespace benchmarks

@@ -1,4 +1,5 @@
 // Tests of the code that benchmarks share: replays, their check, extents, the command line, and traces by name.
+#include "../../../benchmarks/replay_advice.hpp"
 #include "../../../benchmarks/replay_arguments.hpp"
 #include "../../../benchmarks/replay_by_hand.hpp"
 #include "../../../benchmarks/trace_files.hpp"
@@ -69,11 +70,10 @@ struct gives_odd_offsets {
 
 std::string what(const std::string& name) {
     try {
-        static_cast<void>(trace_of(name));
+        return trace_of(name).warning;
     } catch (const std::exception& error) {
         return error.what();
     }
-    return "";
 }
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -172,10 +172,10 @@ TEST_CASE("replay: parses the command line and reports errors in it") {
 }
 
 TEST_CASE("replay: finds traces by name") {
-    CHECK(trace_of("logn100").operations.size() == 6000);
-    CHECK(trace_of("logn100:7").peak == trace_of("logn100:7").peak);
-    CHECK(trace_of("logn100:7").peak != trace_of("logn100:8").peak);
-    CHECK(trace_of("gpu50").least_align == 256);
+    CHECK(trace_of("logn100").trace.operations.size() == 6000);
+    CHECK(trace_of("logn100:7").trace.peak == trace_of("logn100:7").trace.peak);
+    CHECK(trace_of("logn100:7").trace.peak != trace_of("logn100:8").trace.peak);
+    CHECK(trace_of("gpu50").trace.least_align == 256);
     CHECK(has(what("logn100:x"), "the seed is not a number"));
     CHECK(has(what("nowhere.altr"), "no such file or synthetic trace"));
     CHECK(has(what(std::filesystem::temp_directory_path().string()), "is a directory, not a trace"));
@@ -189,16 +189,100 @@ TEST_CASE("replay: finds traces by name") {
     CHECK(has(what(path), "at byte 0"));
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x02\x01";  // the end is missing
     CHECK(has(what(path), "at byte 8"));
+
+    // What was read before an error is kept.
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x03\x02\x40\x80\x02\x82";  // 16 and 64 bytes; the third is cut
+    CHECK(trace_of(path).trace.operations.size() == 2);
+    CHECK(trace_of(path).trace.peak == 80);
+    CHECK(has(what(path), "the trace ends before its last event, at byte 11"));
+    CHECK(has(what(path), "only the 2 operations before it are replayed"));
+
+    // Valid traces without a sensible replay.
+    std::ofstream{path, std::ios::binary} << std::string("ALTR1\n\0\0", 8);
+    CHECK(has(what(path), "it has no allocations"));
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x01\x01\x41\x1F";  // 16 bytes, aligned to 2 GiB
+    CHECK(has(what(path), "an alignment exceeds 1 GiB"));
+    std::ofstream{path, std::ios::binary} << "ALTR1\n\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x04";  // 2^56 bytes
+    CHECK(has(what(path), "more than 64 PiB are live"));
+    std::ofstream{path + ".xz", std::ios::binary} << "not compressed";
+    CHECK(has(what(path + ".xz"), "xz cannot decompress all of it; the trace does not start with ALTR1"));
+    std::filesystem::remove(path + ".xz");
     std::filesystem::remove(path);
 }
 
 TEST_CASE("replay: the shipped traces are valid") {
     for (const char* name : {"gpu50.altr", "logn100.altr"}) {
-        const workload of = closed(name, trace_of(shipped(name)));
+        const workload of = closed(name, trace_of(shipped(name)).trace);
         CHECK(of.events >= 4000);
         const verdict seen = check<set_best_fit>(of, of.trace.peak * 2);
         CHECK(seen.complete);
         CHECK(seen.overlaps == 0);
         CHECK(seen.misaligned == 0);
     }
+}
+
+namespace {
+
+row measured(const char* name, subject_group group, double least, double extent, const char* type = "") {
+    return {.trace = "t",
+            .name = name,
+            .honours = "",
+            .type = type,
+            .group = group,
+            .least = least,
+            .median = least,
+            .extent = extent,
+            .seen = {.complete = true}};
+}
+
+}  // namespace
+
+TEST_CASE("replay advice: names the fastest, the tightest, those in between, and their costs") {
+    const auto heap = subject_group::best_fit, beside = subject_group::best_fit_beside;
+    std::vector<row> rows{measured("tight", heap, 40, 1.05, "tight<>"),  measured("slow", heap, 60, 1.5, "slow<>"),
+                          measured("middle", heap, 20, 1.2, "middle<>"), measured("glibc_malloc", heap, 30, 0),
+                          measured("quick", heap, 10, 0, "quick<>"),     measured("also", heap, 10.5, 0),
+                          measured("wide", heap, 25, 1.3, "wide<>"),     measured("gpu", beside, 5, 1.01, "gpu<>")};
+    rows.push_back(measured("broken", heap, 0, 0));
+    rows.back().seen.complete = false;
+    rows.push_back(measured("crooked", heap, 1, 1));
+    rows.back().seen.misaligned = 3;
+    const std::string expected = R"(
+Advice for t:
+  memory that the host can access
+- Fastest: quick, 10.00 ns an operation, 20 ms for the trace. Within 5 %: also.
+        quick<>
+- malloc of glibc: 30.00 ns an operation, 3.00x the time of the fastest; a change saves 40 ms for the trace.
+- Tightest: tight, 5.0 % over the peak of live bytes (500 bytes more), 40.00 ns an operation, 4.00x the fastest.
+- The choice is between these: each other one with a measured extent is slower and not tighter.
+    middle: 20.00 ns an operation, 20.0 % over the peak of live bytes (2000 bytes more)
+        middle<>
+    tight: 40.00 ns an operation, 5.0 % over the peak of live bytes (500 bytes more)
+        tight<>
+  offsets only, for memory that the host cannot access
+- Fastest: gpu, 5.00 ns an operation, 10 ms for the trace.
+        gpu<>
+- Tightest: gpu, 1.0 % over the peak of live bytes (100 bytes more), 5.00 ns an operation, 1.00x the fastest.
+- The choice is between these: each other one with a measured extent is slower and not tighter.
+    gpu: 5.00 ns an operation, 1.0 % over the peak of live bytes (100 bytes more)
+        gpu<>
+- Not considered, because an allocation failed: broken.
+- Not considered, because blocks were misaligned: crooked.
+- Not in these numbers: the replay makes the calls of all threads on one thread, in their order. It does not access
+  the blocks. Measure the program again with the chosen allocator.
+)";
+    CHECK(advisor{{"t", 2'000'000, 10'000}, rows}.text() == expected);
+    std::ranges::reverse(rows);  // the order of the table does not matter
+    CHECK(advisor{{"t", 2'000'000, 10'000}, rows}.text() == expected);
+}
+
+TEST_CASE("replay advice: without a measured extent, and without a result") {
+    std::vector<row> rows{measured("glibc_malloc", subject_group::best_fit, -0.2, 0)};
+    const std::string text = advisor{{"t", 10, 10}, rows}.text();
+    CHECK(has(text, "- Fastest: glibc_malloc, 0.10 ns an operation"));  // noise
+    CHECK(has(text, "- No allocator here has a measured extent."));
+    CHECK_FALSE(has(text, "Tightest"));
+    rows[0].seen.complete = false;
+    CHECK(advisor{{"t", 10, 10}, rows}.text().empty());
+    CHECK(advisor{{"t", 10, 10}, {}}.text().empty());
 }
