@@ -116,6 +116,10 @@ static_assert(guarded_passes_on<bare, freed_any, freed_together, fixed<bitmap>, 
 template <class A>
 using quarantined_blocks = allot::quarantined<A>;
 static_assert(parts::wrappers_hold<quarantined_blocks>);
+template <class... Each>
+constexpr bool block_cache_passes_on = ((of<allot::block_cache<Each>> == (of<Each> & ~at)) && ...);
+static_assert(
+    block_cache_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);

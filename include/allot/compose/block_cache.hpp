@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_cache: an allocator that keeps freed blocks in lists by size, and allocates from these lists first.
+//
+//     allot::block_cache memory{allot::naive{allot::cuda::device_memory{0}}};   // cudaMalloc takes microseconds
+//     auto block = memory.allocate({.size = 1'000'000});
+//     memory.deallocate(block);                                    // stays allocated in the device
+//     auto again = memory.allocate({.size = 1'000'000});           // the same memory, without a call of the driver
+//
+//     sizes (.smallest = 64, .steps = 4):   64   80   96   112   128   160   192   224   256   320  …  .largest
+//                                           │         │
+//                                           ▼         ▼
+//                                         newest    newest      the last block that was freed is allocated first
+//                                         oldest
+//
+// A size up to `largest` is rounded up to the size of its list. An alignment up to `align` is rounded up to `align`. All
+// other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all kept
+// blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`, `trim`, `mark`, `rollback` and the destructor free them, too.
+//
+// When to use: over an allocator with slow calls, such as `naive` over a driver, where sizes repeat.
+// When not to use: over `best_fit` on memory that the host can access. `deferred<best_fit<>>` keeps blocks without a
+// table. To keep the regions of a device: `cached`.
+//
+// A block cache has every ability of its allocator except `allocate_at`, because its blocks have the sizes of the lists.
+// A stack and a ring do not compile, because blocks leave the lists in another order. Over a bump, the lists are the only
+// reuse before `reset`. Counters of an allocator inside count kept blocks as live: write `counted<block_cache<…>>`.
+// `diagnose` frees the kept blocks if a request would fail with them. A block that is freed twice is not detected.
+//
+// Complexity: O(1), in addition to the complexity of the allocator if it is called. `for_each_block` is O(live * kept).
+// Memory: 8 bytes for each list, and about 32 bytes for each kept block on the heap, or inside the object if
+// `block_cache_options::blocks` is a fixed number. If a limit is reached, a freed block goes to the allocator. The
+// rounding adds at most 1 / steps of the size.
+// Thread safety: requires external synchronization.
+#pragma once
+
+#include <allot/compose/detail/forwarding.hpp>
+#include <allot/compose/detail/kept_blocks.hpp>
+#include <allot/core/options.hpp>
+
+namespace allot {
+inline namespace v1 {
+
+/// The options of `block_cache`.
+struct block_cache_options {
+    /// The size of the first list in bytes, a power of two. Smaller sizes are rounded up to it.
+    std::size_t smallest = 64;
+    /// The size of the last list in bytes, a power of two. Larger blocks are not kept.
+    std::size_t largest = std::size_t{1} << 26U;
+    /// The number of lists between a power of two and the next one: 1, 2, 4, 8 and so on.
+    std::size_t steps = 4;
+    /// The alignment of kept blocks. Blocks of a larger alignment are allocated from the allocator unless the address of
+    /// a kept block satisfies it.
+    std::size_t align = alignof(std::max_align_t);
+    /// The largest number of bytes that are kept.
+    std::size_t bytes = no_bound;
+    /// The largest number of blocks that are kept. 0: no limit; the table is on the heap.
+    std::size_t blocks = 0;
+};
+
+/// An allocator that keeps freed blocks.
+template <class Allocator, block_cache_options Options = block_cache_options{}>
+class block_cache : public detail::forwarding<Allocator> {
+    using base = detail::forwarding<Allocator>;
+    using base::inner_;
+    using typename base::allocator_type;
+    static_assert(allocator_type::reclaims == reclaim::any || allocator_type::reclaims == reclaim::never,
+                  "allot: block_cache frees blocks in another order than the program, which stack and ring do not "
+                  "support: use best_fit, pool, bump or naive");
+    static_assert(is_alignment(Options.smallest) && is_alignment(Options.largest) && is_alignment(Options.steps) &&
+                      is_alignment(Options.align) && Options.steps <= Options.smallest &&
+                      Options.smallest <= Options.largest,
+                  "allot: the members smallest, largest, steps and align of block_cache_options must be powers of two, "
+                  "with steps <= smallest <= largest");
+
+public:
+    using base::base;
+    using typename base::block_type;
+
+    block_cache(block_cache&&) noexcept = default;
+    block_cache& operator=(block_cache&&) = delete;
+    /// Frees the kept blocks.
+    ~block_cache() { flush(); }
+
+    /// Allocates a kept block, or a block of the allocator, after all kept blocks are freed if necessary. Returns an
+    /// empty block on failure.
+    [[nodiscard]] block_type allocate(layout wanted) noexcept {
+        if (!wanted.is_valid()) return {};
+        if (wanted.size <= Options.largest) {
+            detail::kept_list& list = lists_[list_of(wanted.size)];
+            if (!list.is_empty() && suits(kept_.front(list), wanted.align)) {
+                const block_type again = kept_.pop_front(list);
+                bytes_.value -= again.size;
+                return with_size(again, wanted.size);
+            }
+        }
+        const layout rounded = round_up(wanted);
+        block_type given = inner_.allocate(rounded);
+        if (!given && flush()) given = inner_.allocate(rounded);
+        return given ? with_size(given, wanted.size) : given;
+    }
+    /// Keeps an unchanged block, or deallocates it in the allocator. Does nothing for an empty block.
+    void deallocate(block_type held) noexcept {
+        const block_type whole = whole_block(held);
+        if (!this->is_freeable(whole)) return;
+        if (held.size > Options.largest || whole.size > Options.bytes - bytes_.value || !kept_.room())
+            return inner_.deallocate(whole);
+        kept_.push_front(lists_[list_of(held.size)], whole);
+        bytes_.value += whole.size;
+    }
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires resizable_allocator<allocator_type>
+    {
+        if (!held || size == 0) return false;
+        block_type whole = whole_block(held);
+        if (const std::size_t rounded = round_up(size); rounded == whole.size) {
+            if (!this->is_freeable(whole)) return false;
+        } else if (!inner_.resize(whole, rounded)) {
+            return false;
+        }
+        held = with_size(whole, size);
+        return true;
+    }
+    /// Frees all kept blocks, then releases memory without live blocks. Returns the number of released bytes.
+    std::size_t trim() noexcept
+        requires trimmable_allocator<allocator_type>
+    {
+        flush();
+        return inner_.trim();
+    }
+    /// Frees every block, including the kept ones.
+    void reset() noexcept
+        requires resettable_allocator<allocator_type>
+    {
+        forget();
+        inner_.reset();
+    }
+    /// Frees all kept blocks and returns a mark for `rollback`. Keep it in a variable of type `auto`.
+    [[nodiscard]] auto mark() noexcept
+        requires markable_allocator<allocator_type>
+    {
+        flush();
+        return inner_.mark();
+    }
+    /// Frees every block that was allocated since the mark, and all kept blocks. Precondition: the mark is from this
+    /// allocator and is valid.
+    template <class Mark>
+        requires markable_allocator<allocator_type>
+    void rollback(Mark mark) noexcept {
+        flush();
+        inner_.rollback(mark);
+    }
+    /// Releases the memory that was acquired since `held()`, after all kept blocks are freed.
+    template <class Held>
+        requires requires(allocator_type& of, const Held& to) { of.shrink_to(to); }
+    void shrink_to(const Held& to) noexcept {
+        flush();
+        inner_.shrink_to(to);
+    }
+
+    /// Frees all kept blocks in the allocator. Returns true if there was one.
+    bool flush() noexcept {
+        bool any = false;
+        for (detail::kept_list& list : lists_) {
+            for (; !list.is_empty(); any = true) inner_.deallocate(kept_.pop_front(list));
+        }
+        bytes_.value = 0;
+        return any;
+    }
+    /// Returns the number of kept bytes.
+    [[nodiscard]] std::size_t kept() const noexcept { return bytes_.value; }
+
+    /// Returns the usable bytes of a block, or 0 for an empty block.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept
+        requires measuring_allocator<allocator_type>
+    {
+        return inner_.capacity(whole_block(held));
+    }
+    /// Returns true if the block is in the allocator's memory, live or not.
+    [[nodiscard]] bool owns(block_type held) const noexcept
+        requires owning<allocator_type>
+    {
+        return inner_.owns(whole_block(held));
+    }
+    /// Returns whether this block is live or kept. Misuse is reported. Only for a hardened allocator.
+    [[nodiscard]] bool check(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.check(held); }
+    {
+        return inner_.check(whole_block(held));
+    }
+    /// Returns the reason for which `allocate` would fail. Frees all kept blocks if it would fail with them.
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
+        if (wanted.size <= Options.largest) {
+            const detail::kept_list& list = lists_[list_of(wanted.size)];
+            if (!list.is_empty() && suits(kept_.front(list), wanted.align)) return {};
+        }
+        const layout rounded = round_up(wanted);
+        const diagnosis found = inner_.diagnose(rounded);
+        return found.reason == refusal::none || !flush() ? found : inner_.diagnose(rounded);
+    }
+    /// Calls `f(address, size)` for every live block, without the kept ones. The sizes are those of the lists, or of the
+    /// allocator.
+    template <class Function>
+    void for_each_block(Function f) const noexcept
+        requires block_walkable_allocator<allocator_type>
+    {
+        inner_.for_each_block([&](const auto& address, std::size_t size) {
+            if (!kept_.contains(address)) f(address, size);
+        });
+    }
+
+private:
+    static constexpr unsigned first_power = static_cast<unsigned>(std::bit_width(Options.smallest) - 1);
+    static constexpr unsigned last_power = static_cast<unsigned>(std::bit_width(Options.largest) - 1);
+    static constexpr unsigned step_bits = static_cast<unsigned>(std::bit_width(Options.steps) - 1);
+    static constexpr std::size_t lists = (last_power - first_power) * Options.steps + 1;
+
+    /// Returns the distance of the lists around a size, which must be larger than `smallest`.
+    [[nodiscard]] static constexpr unsigned power_below(std::size_t size) noexcept {
+        return static_cast<unsigned>(std::bit_width(size - 1) - 1);
+    }
+    /// Returns the size of the list of a size, or the size itself if it has no list.
+    [[nodiscard]] static constexpr std::size_t round_up(std::size_t size) noexcept {
+        if (size > Options.largest) return size;
+        if (size <= Options.smallest) return Options.smallest;
+        return align_up(size, std::size_t{1} << (power_below(size) - step_bits));
+    }
+    [[nodiscard]] static constexpr layout round_up(layout wanted) noexcept {
+        if (wanted.size > Options.largest) return wanted;
+        return {round_up(wanted.size), wanted.align < Options.align ? Options.align : wanted.align};
+    }
+    /// Returns the number of the list of a size. Precondition: it has one.
+    [[nodiscard]] static constexpr std::size_t list_of(std::size_t size) noexcept {
+        if (size <= Options.smallest) return 0;
+        const unsigned power = power_below(size);
+        const std::size_t step = (size - 1 - (std::size_t{1} << power)) >> (power - step_bits);
+        return (power - first_power) * Options.steps + step + 1;
+    }
+    static_assert(list_of(Options.largest) == lists - 1);
+
+    [[nodiscard]] static bool suits([[maybe_unused]] const block_type& kept, std::size_t align) noexcept {
+        if (align <= Options.align) return true;
+        using model = typename base::address_model;
+        if constexpr (requires { requires model::absolute; }) return model::position(kept.address) % align == 0;
+        else return false;
+    }
+    [[nodiscard]] static block_type with_size(block_type of, std::size_t size) noexcept {
+        of.size = size;
+        return of;
+    }
+    [[nodiscard]] static block_type whole_block(const block_type& held) noexcept {
+        return held ? with_size(held, round_up(held.size)) : held;
+    }
+    void forget() noexcept {
+        for (detail::kept_list& list : lists_)
+            while (!list.is_empty()) kept_.pop_front(list);
+        bytes_.value = 0;
+    }
+
+    detail::kept_blocks<block_type, Options.blocks> kept_;
+    detail::kept_list lists_[lists];
+    detail::moved_bytes bytes_;
+};
+
+template <class Allocator>
+block_cache(Allocator&&) -> block_cache<Allocator>;
+
+}  // namespace v1
+}  // namespace allot
