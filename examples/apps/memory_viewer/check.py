@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Tests memory_viewer: input, output, messages, exit status, and the page in headless Chromium.
 
-    check.py PROGRAM LIBRARY      LIBRARY: plotly.min.js, which ./dev installs; without it the page is not tested
+    check.py PROGRAM TOOLS      TOOLS: the folder in which ./dev installs Plotly and Perfetto's Python package
 
 The files are written by an encoder of this test, which follows the comments of event_log.hpp and snapshot.hpp.
 """
 
 import base64
+import importlib.util
 import json
+import pickle
+import pickletools
 import random
 import re
 import shutil
@@ -33,7 +36,7 @@ except ImportError:
 
 HERE = Path(__file__).resolve().parent
 TRACES = HERE.parents[2] / "benchmarks" / "traces"
-PROGRAM = LIBRARY = ""
+PROGRAM = TOOLS = ""
 ACTIONS = ["", "allocate", "deallocate", "resize", "refuse", "acquire_region", "release_region", "reset"]
 
 
@@ -231,9 +234,193 @@ class Conversion(Viewer):
         for message, arguments in (
                 ("no file is given", []), ("unknown option --tree", ["--tree", "a"]),
                 ("--json needs a value", ["a", "--json"]), ("more than one file is given: a and b", ["a", "b"]),
+                ("--at needs peak or end", ["a", "--at", "start"]),
                 ("--html and --library need each other", ["a", "--html", "b"])):
             self.refused(f"{message}; see memory_viewer --help", *arguments)
         self.assertIn("usage: memory_viewer", self.run_it("--help").stdout)
+
+
+class Exports(Viewer):
+    """The files for other tools, compared with states that this test computes from the events."""
+
+    def exported(self, option, content, *arguments):
+        out = self.folder / "out"
+        self.run_it(self.file("a.alev", content), f"{option}={out}", *arguments)
+        return out.read_bytes()
+
+    @staticmethod
+    def states(events):
+        """Yields the time, the live blocks as {address: (size, tag)}, and the size of the region, after each event."""
+        live, held = {}, 0
+        for when, action, address, size, tag in events:
+            if action == "acquire_region":
+                held = size
+            elif action == "allocate":
+                live[address] = (size, tag)
+            elif action == "resize":
+                live[address] = (size, live[address][1])
+            elif action == "deallocate":
+                del live[address]
+            elif action == "reset":
+                live.clear()
+            yield when, dict(live), held
+
+    def with_all_actions(self, seed):
+        events = random_events(seed, 300, 2)
+        end = events[-1][0]
+        return [*events, (end + 5, "refuse", 0, 70_000, 1), (end + 6, "reset", 0, 0, 0),
+                (end + 9, "allocate", 4096, 10, 2), (end + 9, "allocate", 5096, 20, 0), (end + 9, "resize", 5096, 30, 0)]
+
+    def test_pytorch(self):
+        tags = ["weights", "ü"]
+        events = self.with_all_actions(5)
+        content = self.exported("--pytorch", event_log(events, tags))
+        read_by_memory_viz = {"PROTO", "EMPTY_DICT", "MARK", "SETITEMS", "EMPTY_LIST", "APPENDS", "BINUNICODE", "BINPUT",
+                              "LONG_BINPUT", "BINGET", "LONG_BINGET", "BININT", "BININT1", "BININT2", "LONG1", "STOP"}
+        self.assertLessEqual({code.name for code, _, _ in pickletools.genops(content)}, read_by_memory_viz)
+        made = pickle.loads(content)
+        self.assertEqual(list(made), ["segments", "device_traces"])
+
+        def tag_of(entry):
+            return tags.index(entry["frames"][0]["name"]) + 1 if entry["frames"] else 0
+
+        live, after = {}, []
+        segments, oom = [], []
+        for entry in made["device_traces"][0]:
+            self.assertEqual(entry["stream"], 0)
+            if entry["action"] == "alloc":
+                self.assertNotIn(entry["addr"], live)
+                live[entry["addr"]] = (entry["size"], tag_of(entry))
+            elif entry["action"] == "free_completed":
+                self.assertEqual(live.pop(entry["addr"]), (entry["size"], tag_of(entry)))
+            elif entry["action"] == "segment_alloc":
+                segments.append((entry["addr"], entry["size"]))
+            elif entry["action"] == "oom":
+                oom.append((entry["size"], entry["device_free"], tag_of(entry)))
+            if entry["action"] != "free_requested":
+                after.append((entry["time_us"], dict(live)))
+        self.assertEqual(segments, [(4096, 64_000)])
+        for when, blocks, _ in self.states(events):
+            self.assertIn((when // 1000, blocks), after)
+        used = sum(size for size, _ in list(self.states(events))[-6][1].values())
+        self.assertEqual(oom, [(70_000, 64_000 - used, 1)])
+
+        segment, = made["segments"]
+        self.assertEqual((segment["address"], segment["total_size"]), (4096, 64_000))
+        blocks = segment["blocks"]
+        self.assertEqual(sum(block["size"] for block in blocks), 64_000)
+        self.assertEqual([(block["address"], block["requested_size"], block["state"], tag_of(block)) for block in blocks],
+                         [(4096, 10, "active_allocated", 2), (4106, 0, "inactive", 0), (5096, 30, "active_allocated", 0),
+                          (5126, 0, "inactive", 0)])
+        self.check_with_torch(made)
+
+    def check_with_torch(self, made):
+        found = importlib.util.find_spec("torch")
+        path = found and Path(found.origin).parent / "cuda" / "_memory_viz.py"
+        if not path or not path.exists():
+            print("skipped: torch is not installed, so its reader of snapshots is not tried")
+            return
+        spec = importlib.util.spec_from_file_location("memory_viz", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        if hasattr(module, "stats"):  # torch 1.13, whose snapshots were the list of segments
+            self.assertEqual(repr(module.stats(made["segments"])["active_allocated"]), "40.0B")
+        else:
+            self.assertIn("segments: 1", module.segsum(made))
+            self.assertIn("OutOfMemoryError", module.trace(made))
+
+    def test_perfetto(self):
+        sys.path.insert(0, str(Path(TOOLS) / "perfetto"))
+        try:
+            from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+        except ImportError:
+            print("skipped: the package perfetto is not installed")
+            return
+        tags = ["weights", "ü"]
+        events = self.with_all_actions(6)
+        trace = perfetto_trace_pb2.Trace()
+        trace.ParseFromString(self.exported("--perfetto", event_log(events, tags)))
+        names, counters, instants = {}, {}, []
+        changes = {}  # the values after the last packet of a time
+        for packet in trace.packet:
+            self.assertEqual(packet.trusted_packet_sequence_id, 1)
+            if packet.HasField("track_descriptor"):
+                descriptor = packet.track_descriptor
+                self.assertNotIn(descriptor.uuid, names)
+                names[descriptor.uuid] = descriptor.name
+                if descriptor.HasField("parent_uuid"):
+                    self.assertIn(descriptor.parent_uuid, names)
+                if descriptor.HasField("counter"):
+                    counters[descriptor.name] = 0
+                    self.assertEqual(descriptor.counter.unit, 2 if descriptor.name == "live blocks" else 3)
+                continue
+            event = packet.track_event
+            name = names[event.track_uuid]
+            if event.type == event.TYPE_COUNTER:
+                counters[name] = event.counter_value
+            else:
+                self.assertEqual((event.type, name), (event.TYPE_INSTANT, "events"))
+                instants.append((packet.timestamp, event.name,
+                                 {each.name: each.uint_value or each.pointer_value for each in event.debug_annotations}))
+            changes[packet.timestamp] = dict(counters)
+        last = {}
+        for when, live, held in self.states(events):
+            last[when] = {"live bytes": sum(size for size, _ in live.values()), "live blocks": len(live), "held bytes": held,
+                          **{name: sum(size for size, tag in live.values() if tag == number)
+                             for number, name in enumerate(["no tag", *tags])}}
+        seen = {}
+        for when, expected in last.items():
+            seen = changes.get(when, seen)
+            self.assertEqual(seen, expected)
+        end = events[-1][0]
+        self.assertEqual(instants, [(100, "acquire_region", {"size": 64_000, "address": 4096}),
+                                    (end - 4, "refuse", {"size": 70_000}), (end - 3, "reset", {})])
+
+    def test_vma(self):
+        tags = ["weights", 'ü"']
+        events = random_events(7, 300, 2)
+        states = [live for _, live, _ in self.states(events)]
+        sums = [sum(size for size, _ in live.values()) for live in states]
+        for at, live in (("peak", states[sums.index(max(sums))]), ("end", states[-1])):
+            made = json.loads(self.exported("--vma", event_log(events, tags), f"--at={at}"))
+            self.assertEqual(made["General"]["API"], "Vulkan")
+            block, = made["DefaultPools"]["Type 0"]["Blocks"].values()
+            self.assertEqual(block["TotalBytes"], 64_000)
+            reached, found, holes = 0, {}, []
+            for piece in block["Suballocations"]:
+                self.assertEqual(piece["Offset"], reached)
+                reached += piece["Size"]
+                if piece["Type"] == "FREE":
+                    holes.append(piece["Size"])
+                else:
+                    self.assertEqual((piece["Type"], piece["Usage"]), ("UNKNOWN", 0))
+                    name = piece.get("Name")
+                    found[4096 + piece["Offset"]] = (piece["Size"], tags.index(name) + 1 if name else 0)
+            self.assertEqual(reached, 64_000)
+            self.assertEqual(set(found), set(live))
+            for address, (size, tag) in live.items():
+                self.assertEqual(found[address][1], tag)
+                self.assertIn(found[address][0] - size, range(32))  # a gap of less than 32 bytes is not a hole
+            sizes = [size for size, _ in found.values()]
+            stats = {"BlockCount": 1, "BlockBytes": 64_000, "AllocationCount": len(live), "AllocationBytes": sum(sizes),
+                     "UnusedRangeCount": len(holes), "AllocationSizeMin": min(sizes), "AllocationSizeMax": max(sizes),
+                     "UnusedRangeSizeMin": min(holes), "UnusedRangeSizeMax": max(holes)}
+            self.assertEqual(made["Total"], stats)
+            heap = made["MemoryInfo"]["Heap 0"]
+            self.assertEqual((heap["Stats"], heap["MemoryPools"]["Type 0"]["Stats"]), (stats, stats))
+            self.assertEqual((block["Allocations"], block["UnusedRanges"], block["UnusedBytes"]),
+                             (len(live), len(holes), sum(holes)))
+
+    def test_a_snapshot_is_exported_too(self):
+        content = snapshot("two", ["w"], [0] * 8, [(4096, 1000)], [(4104, 100, 1), (4212, 10, 0)], [(4300, 700)])
+        segment, = pickle.loads(self.exported("--pytorch", content))["segments"]
+        self.assertEqual([(block["address"], block["size"], block["requested_size"]) for block in segment["blocks"]],
+                         [(4096, 8, 0), (4104, 108, 100), (4212, 10, 10), (4222, 874, 0)])
+        made = json.loads(self.exported("--vma", content))
+        self.assertEqual(made["General"]["GPU"], "two")
+        self.assertEqual([(piece["Offset"], piece["Size"]) for piece in
+                          made["DefaultPools"]["Type 0"]["Blocks"]["0"]["Suballocations"]],
+                         [(0, 8), (8, 108), (116, 10), (126, 874)])
 
 
 class Page(Viewer):
@@ -291,14 +478,15 @@ class Page(Viewer):
     def test_in_chromium(self):
         missing = [tool for tool in ("chromium", "chromedriver") if not shutil.which(tool)]
         missing += [] if webdriver else ["selenium"]
-        missing += [] if Path(LIBRARY).exists() else ["plotly"]
+        library = Path(TOOLS) / "plotly" / "plotly" / "package_data" / "plotly.min.js"
+        missing += [] if library.exists() else ["plotly"]
         if missing:
             print(f"skipped: {', '.join(missing)} not installed")
             return
         events = [(0, "acquire_region", 4096, 8000, 0), (0, "allocate", 4096, 3000, 1), (500, "allocate", 8096, 3000, 2),
                   (1000, "deallocate", 4096, 3000, 0)]
         path = self.file("two blocks.alev", event_log(events, ["first", "second"], unit=0))
-        self.run_it(path, "--html", str(self.folder / "page.html"), "--library", LIBRARY)
+        self.run_it(path, "--html", str(self.folder / "page.html"), "--library", str(library))
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -366,5 +554,5 @@ class Page(Viewer):
 
 
 if __name__ == "__main__":
-    PROGRAM, LIBRARY = sys.argv[1:3]
+    PROGRAM, TOOLS = sys.argv[1:3]
     unittest.main(argv=sys.argv[:1])

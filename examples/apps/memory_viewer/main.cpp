@@ -9,6 +9,9 @@
 #include "page.hpp"
 
 #include <allot/inspect/export_json.hpp>
+#include <allot/inspect/export_perfetto.hpp>
+#include <allot/inspect/export_pytorch.hpp>
+#include <allot/inspect/export_vma.hpp>
 
 namespace {
 
@@ -24,6 +27,10 @@ or a trace (ALTR1), which is replayed on an allocator.
   --library FILE         the plotting library plotly.min.js, which the page contains
   --log FILE             write the events as an event log
   --json FILE            write the events, or the snapshot, as JSON (memory.schema.json)
+  --perfetto FILE        write counters of the events as a trace of Perfetto (https://ui.perfetto.dev)
+  --pytorch FILE         write the events as a memory snapshot of PyTorch (https://pytorch.org/memory_viz)
+  --vma FILE             write a state as JSON of the Vulkan Memory Allocator (GpuMemDumpVis.py)
+  --at peak|end          the state of an event log for --vma: at the peak of live bytes (default), or at the end
   --help                 print this text
 
 Exit status: 0 on success; 1 if FILE was cut off or is damaged, and its first part was used; 2 for incorrect usage, and for
@@ -74,6 +81,15 @@ int run(const options& chosen) {
     write_file(chosen.json, [&](file_writer& file) {
         if (given.state) allot::export_json(*given.state, file);
         else allot::export_json(given.log, file);
+    });
+    write_file(chosen.perfetto, [&](file_writer& file) { allot::export_perfetto(given.log, file); });
+    write_file(chosen.pytorch, [&](file_writer& file) {
+        if (given.state) allot::export_pytorch(*given.state, file);
+        else allot::export_pytorch(given.log, file);
+    });
+    write_file(chosen.vma, [&](file_writer& file) {
+        const std::size_t events = chosen.at == "end" ? given.log.events.size() : peak_of(given.log);
+        allot::export_vma(given.state ? *given.state : snapshot_at(given.log, events), file);
     });
     write_file(chosen.html, [&](file_writer& file) {
         const std::string library = contents(chosen.library);

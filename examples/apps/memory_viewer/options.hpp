@@ -10,7 +10,8 @@ namespace viewer {
 
 struct options {
     std::string file, allocator = "best_fit";
-    std::string html, library, log, json;  // files to write, and the plotting library to read
+    std::string html, library, log, json, perfetto, pytorch, vma;  // files to write, and the plotting library to read
+    std::string at = "peak";                                       // the state of a log for --vma
     bool help = false;
 };
 
@@ -27,7 +28,11 @@ struct usage_error : std::runtime_error {
                             {"--html", chosen.html},
                             {"--library", chosen.library},
                             {"--log", chosen.log},
-                            {"--json", chosen.json}};
+                            {"--json", chosen.json},
+                            {"--perfetto", chosen.perfetto},
+                            {"--pytorch", chosen.pytorch},
+                            {"--vma", chosen.vma},
+                            {"--at", chosen.at}};
     for (std::size_t i = 0; i != arguments.size(); ++i) {
         const std::string& argument = arguments[i];
         const std::size_t equals = argument.find('=');
@@ -53,6 +58,7 @@ struct usage_error : std::runtime_error {
     }
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
+    if (chosen.at != "peak" && chosen.at != "end") throw usage_error{"--at needs peak or end"};
     if (chosen.html.empty() != chosen.library.empty()) throw usage_error{"--html and --library need each other"};
     return chosen;
 }

@@ -67,6 +67,11 @@ public:
         if (!regions_.empty() || acquired_ || lowest_ >= highest_) return regions_;
         return {{lowest_, highest_ - lowest_}};
     }
+    /// Returns the size of the acquired region at an address; 0 if there is no such region.
+    [[nodiscard]] std::uint64_t region_at(std::uint64_t address) const {
+        const auto at = regions_.find(address);
+        return at == regions_.end() ? 0 : at->second;
+    }
     /// Returns the number of bytes in all regions.
     [[nodiscard]] std::uint64_t held() const noexcept {
         return acquired_ ? held_ : lowest_ < highest_ ? highest_ - lowest_ : 0;
