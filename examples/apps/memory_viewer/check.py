@@ -471,6 +471,7 @@ class Page(Viewer):
 
     def test_empty_and_odd_logs_have_a_page(self):
         for events in ([], [(0, "reset", 0, 0, 0)], [(7, "deallocate", 5, 5, 0)], [(7, "allocate", 5, 0, 0)],
+                       [(5, "allocate", 16, 8, 0), ((1 << 64) - 1, "deallocate", 16, 8, 0)],
                        [(0, "allocate", (1 << 64) - 9, 8, 0), (0, "acquire_region", 0, (1 << 64) - 1, 0)]):
             data = self.page(self.file("a.alev", event_log(events)))
             self.assertEqual(data["events"], len(events))

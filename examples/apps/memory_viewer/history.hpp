@@ -138,12 +138,12 @@ private:
         made_.over_time.by_tag.resize(made_.tags.size());
         made_.blocks.reserve(log_.events.size() / 2);
         const std::uint64_t step = std::max<std::uint64_t>((made_.end - made_.start) / most_times, 1);
-        std::uint64_t next = made_.start + step, live = 0, held = 0;
+        std::uint64_t last = made_.start, live = 0, held = 0;
         for (std::size_t i = 0; i != log_.events.size(); ++i) {
             const allot::memory_event& event = log_.events[i];
-            if (event.time >= next) {
+            if (event.time - last >= step) {
                 add_time(event.time, live, held);
-                next = event.time + step;
+                last = event.time;
             }
             if (event.action == reset)
                 for (const auto& [address, block] : state_.blocks()) end_life(address, block, event.time);
@@ -292,8 +292,9 @@ private:
         const std::uint64_t count = std::clamp<std::uint64_t>(most_steps / bounds.size(), 50, 1000);
         const std::uint64_t step = std::max<std::uint64_t>((made_.end - made_.start) / count, 1);
         std::vector<std::uint64_t> times;
-        for (std::uint64_t time = made_.start; time < made_.end; time += step) times.push_back(time);
-        times.push_back(made_.end);
+        times.push_back(made_.start);
+        while (made_.end - times.back() > step) times.push_back(times.back() + step);
+        if (times.back() != made_.end) times.push_back(made_.end);
         coverage blocks{made_.blocks, bounds, times}, regions{regions_, bounds, times};
         for (std::size_t i = 0; i != times.size(); ++i) {
             blocks.advance(i);
