@@ -25,6 +25,7 @@
 #include <allot/compose/counted.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/guarded.hpp>
+#include <allot/compose/indexed.hpp>
 #include <allot/compose/limited.hpp>
 #include <allot/compose/observed.hpp>
 #include <allot/compose/paged.hpp>

@@ -10,7 +10,12 @@
 //
 // The interface passes an address, a size and an alignment to the deallocation. The blocks of the allocator must
 // therefore have no metadata. That holds for bump and pool in any memory, and for best_fit in band in memory that the
-// host can access (pinned, managed). Other allocators do not compile.
+// host can access (pinned, managed). Any other allocator of pointers works inside `indexed`, which finds a block by its
+// address (compose/indexed.hpp):
+//
+//     using device_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
+//     allot::indexed memory{device_arena{allot::cuda::device_memory{0}, 1_GiB}};
+//     allot::cuda::memory_resource resource{memory};
 //
 // The interface does not pass a stream. Deallocated memory can be reused immediately, so deallocate only after the
 // device has finished with the memory. An arena over async_memory serves work on its own stream only.
@@ -57,7 +62,7 @@ class memory_resource {
                   "allot: a cuda::mr resource returns pointers: use an allocator of memory that has addresses");
     static_assert(detail::is_spare_metadata<decltype(block_of<Allocator>::metadata)>,
                   "allot: a cuda::mr resource deallocates by address and size, but blocks of this allocator have "
-                  "metadata: use bump or pool, or best_fit with node_store::in_band in host-accessible memory");
+                  "metadata: use indexed<Allocator>");
     static constexpr bool for_devices = Allocator::dl_device == dl_device_type::cuda ||
                                         Allocator::dl_device == dl_device_type::cuda_host ||
                                         Allocator::dl_device == dl_device_type::cuda_managed;

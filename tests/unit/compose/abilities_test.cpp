@@ -120,6 +120,9 @@ template <class... Each>
 constexpr bool block_cache_passes_on = ((of<allot::block_cache<Each>> == (of<Each> & ~at)) && ...);
 static_assert(
     block_cache_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
+template <class... Each>
+constexpr bool indexed_passes_on = ((of<allot::indexed<Each>> == (of<Each> | owns)) && ...);
+static_assert(indexed_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 static_assert(parts::synchronized_hold);
 static_assert(parts::wrappers_hold<allot::counted>);
 static_assert(parts::wrappers_hold<allot::limited>);

@@ -40,6 +40,7 @@ using device_pool = allot::arena<device_memory, allot::pool<slots>>;
 using device_bump = allot::arena<device_memory, allot::bump<>>;
 using pinned_arena = allot::arena<pinned, allot::best_fit<>>;
 using managed_arena = allot::arena<managed, allot::best_fit<>>;
+using device_arena = allot::indexed<allot::arena<device_memory, allot::best_fit<>>>;
 using host_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 
 static_assert(is_resource<memory_resource<device_pool>, device_accessible>);
@@ -47,6 +48,8 @@ static_assert(is_resource<memory_resource<device_bump>, device_accessible>);
 static_assert(is_resource<memory_resource<pinned_arena>, device_accessible, host_accessible>);
 static_assert(is_resource<memory_resource<managed_arena>, device_accessible, host_accessible>);
 static_assert(is_resource<memory_resource<host_arena>, host_accessible>);
+static_assert(is_resource<memory_resource<device_arena>, device_accessible>);
+static_assert(!is_resource<memory_resource<device_arena>, host_accessible>);
 // A resource has only the properties of its memory.
 static_assert(!is_resource<memory_resource<device_pool>, host_accessible>);
 static_assert(!is_resource<memory_resource<host_arena>, device_accessible>);
@@ -98,6 +101,36 @@ TEST_CASE_TEMPLATE("cuda memory_resource: best fit in memory of host and device"
     const std::size_t most = memory.diagnose({1024 * kib, 16}).largest_hole;
     void* const whole = take(any, most, 16);
     give_back(any, whole, most, 16);
+}
+
+TEST_CASE("cuda memory_resource: best fit of device memory, with an index of its blocks") {
+    const tests::machine machine;
+    device_arena memory{allot::arena<device_memory, allot::best_fit<>>{device_memory{0}, 256 * kib}};
+    memory_resource resource{memory};
+    any_resource<device_accessible> any{resource};
+    const std::size_t most = memory.diagnose({1024 * kib, 256}).largest_hole;
+    std::vector<std::pair<void*, std::size_t>> held;
+    for (std::size_t i = 0; i != 60; ++i) {
+        if (i % 3 == 2) {  // leaves holes of several sizes
+            give_back(any, held[i / 3].first, held[i / 3].second, 256);
+            held[i / 3].first = nullptr;
+        }
+        held.emplace_back(take(any, 1000 + 100 * i, 256), 1000 + 100 * i);
+        CHECK(allot::raw_pointer::position(held.back().first) % 256 == 0);
+        REQUIRE(cudaMemset(held.back().first, static_cast<int>(i), held.back().second) == cudaSuccess);
+    }
+    for (std::size_t i = 0; i != held.size(); ++i) {
+        const auto [from, size] = held[i];
+        if (from == nullptr) continue;
+        CHECK(memory.size_of(from) == size);
+        CHECK(memory.block_containing(static_cast<char*>(from) + size - 1).address == from);
+        std::vector<unsigned char> bytes(size);
+        REQUIRE(cudaMemcpy(bytes.data(), from, size, cudaMemcpyDefault) == cudaSuccess);
+        CHECK(std::all_of(bytes.begin(), bytes.end(), [&](unsigned char each) { return each == i; }));
+        give_back(any, from, size, 256);
+    }
+    void* const whole = take(any, most, 256);  // all memory is free again
+    give_back(any, whole, most, 256);
 }
 
 TEST_CASE("cuda memory_resource: without memory, throws with the text of diagnose") {
