@@ -23,6 +23,7 @@
 #include <allot/compose/block_cache.hpp>
 #include <allot/compose/cached.hpp>
 #include <allot/compose/counted.hpp>
+#include <allot/compose/failing.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/guarded.hpp>
 #include <allot/compose/indexed.hpp>
@@ -31,6 +32,7 @@
 #include <allot/compose/paged.hpp>
 #include <allot/compose/quarantined.hpp>
 #include <allot/compose/recorded.hpp>
+#include <allot/compose/retrying.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/compose/tagged.hpp>
 #include <allot/core/literals.hpp>

@@ -192,10 +192,12 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
         } else if (roll < 95 && promised.marks) {
             if (book.marks() == 0 || any.once_in(2)) {
                 static_cast<void>(book.mark());
-                if (twin) static_cast<void>(twin->mark());
+                if (echo) static_cast<void>(echo->mark());
+                else if (twin) static_cast<void>(twin->mark());
             } else {
-                const std::size_t mark = book.rollback(any.which(book.marks()));
-                if (twin) twin->rollback(mark);
+                const std::size_t which = any.which(book.marks()), mark = book.rollback(which);
+                if (echo) static_cast<void>(echo->rollback(which));
+                else if (twin) twin->rollback(mark);
             }
         } else if (roll < 96 && promised.resets && any.once_in(4)) {
             book.reset();

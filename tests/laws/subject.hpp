@@ -71,6 +71,7 @@ struct contract {
     std::size_t records = 0;  // of a side table with a fixed number of them; 0 for any number
     bool in_order = false;    // blocks are freed only in the order of reuse; any other order is reported
     bool gives_back = false;  // a failure may free memory: later offsets may differ, contents may not
+    bool releases = false;    // a failure may release regions without blocks
     bool grows = false;
     bool in_place = false;    // grows by one region that changes its size
     bool one_by_one = false;  // grows, and uses only the newest region and later ones

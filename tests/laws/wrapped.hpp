@@ -6,8 +6,6 @@
 
 #include <allot/inspect/trace.hpp>
 
-#include <variant>
-
 namespace laws {
 
 /// An arena of a row and a wrapper around it. `Wrap::around(arena)` returns the wrapper. A move of the subject moves the
@@ -86,6 +84,25 @@ struct in_recorded {
     template <class A>
     static auto around(A&& inner) {
         return allot::recorded<A, allot::trace_writer>{std::forward<A>(inner), {}};
+    }
+};
+struct in_failing {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::failing<A>{std::forward<A>(inner)};
+    }
+};
+struct in_retrying {
+    struct frees_nothing {
+        bool operator()(layout) const noexcept { return false; }
+    };
+    static void refine(contract& c) {
+        c.gives_back = c.gives_back || c.trims;
+        c.releases = c.trims;
+    }
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::retrying<A, frees_nothing>{std::forward<A>(inner), {}};
     }
 };
 

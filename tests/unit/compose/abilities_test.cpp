@@ -129,6 +129,13 @@ static_assert(parts::wrappers_hold<allot::limited>);
 template <class A>
 using observed_by_nothing = allot::observed<A, std::monostate>;
 static_assert(parts::wrappers_hold<observed_by_nothing>);
+static_assert(parts::wrappers_hold<allot::failing>);
+struct frees_nothing {
+    bool operator()(allot::layout) const noexcept { return false; }
+};
+template <class A>
+using retrying_once = allot::retrying<A, frees_nothing>;
+static_assert(parts::wrappers_hold<retrying_once>);
 template <class A>
 using recorded_in_a_trace = allot::recorded<A, allot::trace_writer>;
 static_assert(parts::wrappers_hold<recorded_in_a_trace>);
