@@ -24,6 +24,7 @@ class Dev(unittest.TestCase):
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
+        self.script("examples/apps/malloc_recorder/convert.py", ECHO)
         self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
@@ -67,6 +68,9 @@ class Dev(unittest.TestCase):
             (["record"], "./dev record needs a program"),
             (["record", "--out"], "--out needs a file"),
             (["record", "--nonsense", "true"], "unknown option --nonsense"),
+            (["record", "--convert"], "--convert needs a file"),
+            (["record", "--convert", "nowhere.csv"], "file not found: nowhere.csv"),
+            (["record", "--convert", "a.csv", "b.csv"], "--convert records no program"),
             (["replay"], "./dev replay needs a trace"),
             (["replay", "--nonsense"], "unknown option --nonsense"),
             (["replay", "nowhere.altr"], "file not found: nowhere.altr"),
@@ -119,6 +123,10 @@ class Dev(unittest.TestCase):
         self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
         done = self.dev("record", "--out", "o.altr", "sort", "-r", "a.csv")
         self.assertEqual(done.stdout, f"record.py --out=o.altr sort -r a.csv\n{here}\n")  # in the folder of the caller
+        done = self.dev("record", "--out", "o.altr", "--convert", "a.csv")
+        self.assertEqual(done.stdout, "convert.py --out=o.altr a.csv\n")
+        done = self.dev("replay", "a.csv", "some.trace")
+        self.assertEqual(done.stdout, f"replay convert.py --out build/traces/a.altr {here}/a.csv {here}/some.trace\n")
         done = self.dev("view", "some.trace", "--json", "o.json", "--allocator=bump")
         self.assertEqual(done.stdout, f"memory_viewer --allocator=bump --json={here}/o.json {here}/some.trace\n{here}/o.json\n")
         self.script("build/tools/plotly/plotly/package_data/plotly.min.js", "")
