@@ -152,12 +152,9 @@ private:
             const lifetime& each = of_.blocks[i];
             return static_cast<double>(each.size) * static_cast<double>(each.end - each.start + 1);
         };
-        std::vector<double> areas;
-        for (const std::uint32_t i : all) areas.push_back(area(i));
-        std::vector<double> sorted = areas;
-        std::ranges::nth_element(sorted, sorted.begin() + most_blocks, std::greater{});
-        const double least = sorted[most_blocks];
-        std::erase_if(all, [&](std::uint32_t i) { return areas[i] <= least; });
+        std::ranges::nth_element(all, all.begin() + most_blocks, std::greater{}, area);
+        all.resize(most_blocks);
+        std::ranges::sort(all);
         return all;
     }
 

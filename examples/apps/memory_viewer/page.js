@@ -103,6 +103,7 @@ function tickTexts(range, text) {
   const values = [0, 1, 2, 3, 4, 5].map((i) => from + i * step);
   return { tickvals: values, ticktext: values.map(text) };
 }
+const timeTicks = (range) => data.unit === "ns" ? tickTexts(range, (time) => timeText(time - data.start)) : {};
 function bytesAxis(title, domain, most) {
   return { title: { text: title }, domain, range: [0, 1.05 * Math.max(most, 1)], fixedrange: true,
            ...tickTexts([0, Math.max(most, 1)], (value) => bytesText(Math.round(value))) };
@@ -136,7 +137,7 @@ function draw() {
     margin: { l: 120, r: 10, t: 10, b: 40 }, hovermode: "closest", dragmode: "zoom", plot_bgcolor: "#f7f7f7",
     legend: { x: 1.01, y: 0.55 },
     xaxis: { range: whole.x.slice(), anchor: "y4", title: { text: data.unit === "ns" ? "time" : "event" },
-             ...tickTexts(whole.x, (time) => timeText(time - (data.unit === "ns" ? data.start : 0))) },
+             ...timeTicks(whole.x) },
     yaxis: { domain: [0.5, 1], range: whole.y.slice(), title: { text: "address" }, ...tickTexts(whole.y, addressText) },
     yaxis2: bytesAxis("bytes", [0.32, 0.47], most),
     yaxis3: { title: { text: "fragmentation" }, domain: [0.18, 0.29], range: [0, 1.02], fixedrange: true },
@@ -155,8 +156,7 @@ async function update() {
   const change = { z: [z], colorscale: [colorscale] };
   for (const [name, value] of Object.entries(numbers)) change[name] = [value];
   const labels = {};
-  const zero = data.unit === "ns" ? data.start : 0;
-  for (const [name, value] of Object.entries(tickTexts(x, (time) => timeText(time - zero)))) labels[`xaxis.${name}`] = value;
+  for (const [name, value] of Object.entries(timeTicks(x))) labels[`xaxis.${name}`] = value;
   for (const [name, value] of Object.entries(tickTexts(y, addressText))) labels[`yaxis.${name}`] = value;
   await Plotly.update(chart, change, labels, [0]);
   window.lastRedraw = performance.now() - begin;
