@@ -25,6 +25,9 @@ its bound, which the program checks when it runs. A tensor with a symbolic shape
 whose sizes are multiples of the same expression, in units of this expression. Tensors that leave the function, textures
 and other symbolic tensors stay with the run-time allocator, as do those that an unknown operator receives.
 
+If the tensors do not fit contiguously, the option `rows` splits some of them into rows, which lie anywhere in the
+memories (row_plan.py).
+
 An external function must not keep its arguments after it returns, because the next tensor takes their bytes. It may
 return them. If a function returns a tensor in a window, the window needs room for two results: the virtual machine
 keeps the last result until the next call ends.
@@ -32,6 +35,7 @@ keeps the last result until the next call ends.
 
 from collections import namedtuple
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import tvm
 import tvm_ffi
@@ -41,6 +45,8 @@ from tvm.relax import transform
 from tvm.relax.op.vm import kill_object
 
 from . import alloc_storage, alloc_tensor, plans
+from .row_plan import RowPlan
+from .rows import Kernels, filling, keeping, rewritten
 
 ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
 EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
@@ -104,6 +110,21 @@ class Planned:
     lives: list = field(default_factory=list)
     storage: int | None = None
     offset: int = 0
+    kernels: list = field(default_factory=list)  # the kernels that use it, and the number of its parameter
+    opaque: bool = False  # another use than that of a kernel, or a view
+    leading: int = 0  # the number of leading axes that number its rows, if it is in rows
+    table: tuple | None = None  # storage and offset of its table, if it is in rows
+    rows: list = field(default_factory=list)  # storage and offset of each row
+
+    @property
+    def item(self):
+        """Bytes of an element."""
+        element = tvm.DataType(self.dtype)
+        return (element.bits * element.lanes + 7) // 8
+
+    def buffer(self, size, allowed):
+        """Returns a buffer of the planner that lives as long as the tensor. `allowed` is a set of memories."""
+        return size, ALIGNMENT, max(len(self.uses), 1), allowed, *(step for life in self.lives for step in life)
 
 
 @dataclass
@@ -120,11 +141,13 @@ class Storage:
 class Report:
     """The plan of one function: its tensors and storages, and the lower bound of the storages' bytes if it is known.
 
-    `mode` is the mode of the function's instructions: "wheel" instead of "library" if TVM keeps dead tensors.
+    `mode` is the mode of the function's instructions: "wheel" instead of "library" if TVM keeps dead tensors, or if
+    tensors are in rows.
     """
 
     function: str
     tensors: list
+    in_rows: list  # the tensors in rows: the option `rows` of the pass
     left: list  # the tensors that stay with the run-time allocator
     storages: list
     bound: int
@@ -145,9 +168,13 @@ class Lifetimes:
         self.values = {}
         self.seen = {}  # the last step at which the program names a variable
         self.tensors = {}
+        self.names = {}  # the tensor by each variable that is another name of it
         self.branches = []
         self.kept = set()  # tensors that the virtual machine holds in a register without a name
         self.escape(self.sequence(function.body))
+        for var, value in self.values.items():
+            if var not in self.names:
+                self.close(value)
         for tensor in self.tensors.values():
             tensor.lives = self.lives(tensor)
 
@@ -162,6 +189,8 @@ class Lifetimes:
 
     def bound_value(self, binding):
         value = binding.value
+        if isinstance(value, relax.Var) and value in self.names:
+            self.names[binding.var] = self.names[value]
         if isinstance(value, relax.If):
             return self.branch(value)
         if isinstance(value, relax.SeqExpr):
@@ -190,7 +219,9 @@ class Lifetimes:
         return value
 
     def branch(self, value):
-        self.use(self.value(value.cond))
+        condition = self.value(value.cond)
+        self.use(condition)
+        self.close(condition)
         then = self.step + 1
         first = self.sequence(value.true_branch)
         self.step += 1
@@ -213,7 +244,13 @@ class Lifetimes:
         given = [self.part(argument) for argument in arguments]
         self.use(given)
         if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
+            for number, argument in enumerate(arguments):
+                if isinstance(argument, relax.Var) and argument in self.names:
+                    self.tensors[self.names[argument]].kernels.append((call.op, number))
+                else:
+                    self.close(given[number])
             return NOTHING
+        self.close(given)
         if isinstance(call.op, (GlobalVar, relax.ExternFunc)):  # either may return one of its arguments
             result = frozenset(flat(given)) if may_be_tensor(var.ty) else NOTHING
             if isinstance(call.op, GlobalVar):  # the machine keeps the result until the next call
@@ -225,12 +262,17 @@ class Lifetimes:
     def allocated(self, var, call):
         tensor = Planned(var, self.step, list(call.args[0].values), str(var.ty.dtype), str(call.args[3].value),
                          int(call.args[2]))
-        self.tensors[var] = tensor
+        self.tensors[var], self.names[var] = tensor, var
         return frozenset([var])
 
     def use(self, value):
         for var in flat(value):
             self.tensors[var].uses.append(self.step)
+
+    def close(self, value):
+        """Notes tensors that must stay contiguous."""
+        for var in flat(value):
+            self.tensors[var].opaque = True
 
     def escape(self, value):
         for var in flat(value):
@@ -290,9 +332,8 @@ class Sizes:
         """Sets the tensor's size, and returns whether the tensor can be planned."""
         if tensor.escapes or tensor.scope.startswith("global.texture"):
             return False
-        item = tvm.DataType(tensor.dtype)
         symbolic = [d for d in tensor.shape if not isinstance(d, tirx.IntImm)]
-        tensor.size = (item.bits * item.lanes + 7) // 8
+        tensor.size = tensor.item
         for dimension in tensor.shape:
             if isinstance(dimension, tirx.IntImm):
                 tensor.size *= int(dimension)
@@ -331,25 +372,27 @@ def aligned(size):
 class FunctionPlan:
     """Plans one function: gives each tensor a storage and an offset."""
 
-    def __init__(self, module, function, name, memories, effort, plan):
-        self.lifetimes = Lifetimes(module, function)
+    def __init__(self, kernels, function, name, memories, effort, plan, rows):
+        self.lifetimes = Lifetimes(kernels.module, function)
         tensors = list(self.lifetimes.tensors.values())
         sizes = Sizes(function)
         planned = [tensor for tensor in tensors if sizes.set_size(tensor)]
         self.memories, self.effort, self.plan, self.name = memories, effort, plan, name
+        self.kernels, self.rows = kernels, rows
         self.storages, self.bound, self.status = [], 0, "optimal"
         for device in sorted({tensor.device for tensor in planned if tensor.factor is None}):
             self.plan_static([t for t in planned if t.device == device and t.factor is None], device)
         self.plan_symbolic([t for t in planned if t.factor is not None])
         self.tensors = [tensor for tensor in planned if tensor.storage is not None]
-        self.left = [tensor for tensor in tensors if tensor.storage is None]
+        self.in_rows = [tensor for tensor in planned if tensor.rows]
+        self.left = [tensor for tensor in tensors if tensor.storage is None and not tensor.rows]
 
     def kills(self):
         """Returns the variables to kill before each tensor is allocated, or None if not all of them can be killed.
 
         A variable that holds a dead tensor keeps its bytes in use until the variable is killed.
         """
-        if self.lifetimes.branches:
+        if self.lifetimes.branches or self.in_rows:
             return None
         kept = [self.lifetimes.tensors[of] for of in self.lifetimes.kept]
         held = [(var, self.lifetimes.tensors[of]) for var, value in self.lifetimes.values.items() for of in flat(value)]
@@ -364,7 +407,7 @@ class FunctionPlan:
         return kills
 
     def report(self, mode):
-        return Report(self.name, self.tensors, self.left, self.storages, self.bound, self.status, mode)
+        return Report(self.name, self.tensors, self.in_rows, self.left, self.storages, self.bound, self.status, mode)
 
     def plan_static(self, tensors, device):
         memories = [memory for memory in self.memories if memory.device == device]
@@ -372,19 +415,34 @@ class FunctionPlan:
             given = scope == "global" and any(memory in self.memories for memory in memories)
             if not given and not any(scope == memory.scope for memory in memories):
                 memories.append(Memory(scope, device=device))
-        if len(memories) > MEMORIES:
+        most, text = (MEMORIES, "") if self.rows is None else (MEMORIES - 1, " with rows")
+        if len(memories) > most:
             raise ValueError(f"allot: function {self.name} has {len(memories)} memories on device {device}: "
-                             f"a plan has at most {MEMORIES}")
+                             f"a plan has at most {most}{text}")
         allowed = [sum(1 << m for m, memory in enumerate(memories) if self.may_hold(memory, tensor))
                    for tensor in tensors]
-        places, peaks = self.run([(t, t.size, mask) for t, mask in zip(tensors, allowed)], memories)
+        places, peaks, chosen = self.placed(tensors, allowed, memories)
         index = {}
         for m, memory in enumerate(memories):
             if peaks[m] or any(memory_of == m for memory_of, _ in places):
                 index[m] = len(self.storages)
                 self.storages.append(Storage(memory.storage_scope or memory.scope, device, peaks[m]))
-        for tensor, (memory, offset) in zip(tensors, places):
-            tensor.storage, tensor.offset = index[memory], offset
+        chosen.set_places(places, index)
+
+    def placed(self, tensors, allowed, memories):
+        """Returns the places of the buffers, the peaks of the memories, and the choice of tensors in rows."""
+        chosen = RowPlan(tensors, allowed)
+        try:
+            return *self.run(chosen.buffers(0)[0], memories), chosen
+        except MemoryError:
+            if self.rows is None or too_large(tensors, memories):
+                raise
+        try:
+            places, peaks = chosen.plan(self.run, memories, self.kernels, self.rows)
+        except MemoryError as error:
+            raise self.named(error, memories) from None
+        self.status = "feasible"
+        return places, peaks, chosen
 
     def may_hold(self, memory, tensor):
         return tensor.scope == memory.scope or tensor.scope == "global" and memory in self.memories
@@ -402,7 +460,7 @@ class FunctionPlan:
             else:
                 groups.append([(scope, tensor.device), tensor])
         for (scope, device), *group in groups:
-            places, peaks = self.run([(t, aligned(t.size), 1) for t in group], [Memory()])
+            places, peaks = self.run([t.buffer(aligned(t.size), 1) for t in group], [Memory()], symbolic=True)
             for tensor, (_, tensor.offset) in zip(group, places):
                 tensor.storage = len(self.storages)
             self.storages.append(Storage(scope, device, peaks[0], group[0].factor))
@@ -414,21 +472,38 @@ class FunctionPlan:
             return tensor.scope
         return next((m.storage_scope or m.scope for m in memories if m.capacity is None), None)
 
-    def run(self, tensors, memories):
-        """Calls the planner. Returns the memory and the offset of each tensor, and the peak of each memory."""
-        buffers = [(size, ALIGNMENT, max(len(tensor.uses), 1), mask, *(s for life in tensor.lives for s in life))
-                   for tensor, size, mask in tensors]
+    def run(self, buffers, memories, overflow=None, symbolic=False):
+        """Calls the planner. Returns the memory and the offset of each buffer, and the peak of each memory.
+
+        `overflow` is the cost of one more memory without a limit.
+        """
         rows = [(-1 if memory.capacity is None else memory.capacity, ALIGNMENT, cost)
                 for cost, memory in enumerate(memories)]
+        if overflow is not None:
+            rows.append((-1, ALIGNMENT, overflow))
         try:
             status, memory, offset, peak, bound, _ = plans.checked(self.plan(buffers, rows, self.effort), buffers, rows)
         except (MemoryError, ValueError) as error:
-            names = ", ".join(memory.scope for memory in memories)
-            raise type(error)(f"{str(error).splitlines()[0]} (function {self.name}, memories {names})") from None
+            raise self.named(error, memories) from None
         if status != "optimal":
             self.status = status
-        self.bound += bound if len(memories) == 1 and tensors[0][0].factor is None else 0
+        self.bound += bound if len(rows) == 1 and not symbolic else 0
         return list(zip(memory, offset)), peak
+
+    def named(self, error, memories):
+        """Returns the error with the names of the function and of the memories."""
+        names = ", ".join(memory.scope for memory in memories)
+        return type(error)(f"{str(error).splitlines()[0]} (function {self.name}, memories {names})")
+
+
+def too_large(tensors, memories):
+    """Returns whether more bytes live at one step than all memories have."""
+    if any(memory.capacity is None for memory in memories):
+        return False
+    steps = sorted((step, size) for tensor in tensors for begin, end in tensor.lives
+                   for step, size in ((begin, tensor.size), (end, -tensor.size)))
+    most = max(accumulate(size for _, size in steps), default=0)
+    return most > sum(memory.capacity for memory in memories)
 
 
 def share_bytes(first, second):
@@ -440,30 +515,87 @@ def share_bytes(first, second):
 class Rewriter(relax.PyExprMutator):
     """Replaces the allocations of a function by its plan."""
 
-    def __init__(self, module, plan, emit):
+    def __init__(self, module, kernels, plan, emit):
         super().__init__(module)
         self.tensors = {tensor.var: tensor for tensor in plan.tensors}
-        self.plan, self.emit, self.storages = plan, emit, None
+        self.in_rows = {var: plan.lifetimes.tensors[of] for var, of in plan.lifetimes.names.items()
+                        if plan.lifetimes.tensors[of].rows}
+        self.given, self.kernels, self.plan, self.emit, self.storages = module, kernels, plan, emit, None
+        self.bases = {}  # a tensor at the begin of each storage that has rows
+        self.rewritten = {}  # kernels by the name of the given kernel and its tables
 
     def visit_binding_block_(self, block):
         if self.storages is not None:
             return super().visit_binding_block_(block)
         self.builder_._begin_binding_block()
         self.storages = [self.emit.storage(self.builder_, storage) for storage in self.plan.storages]
+        for number in sorted({number for tensor in self.in_rows.values() for number, _ in tensor.rows}):
+            storage = self.plan.storages[number]
+            base = Planned(None, 0, [storage.size], "uint8", storage.scope, storage.device, storage=number)
+            self.bases[number] = self.builder_.emit(self.placed(base), "base")
         for binding in block.bindings:
             self.visit_binding(binding)
         return self.builder_._end_block()
 
+    def placed(self, tensor):
+        return self.emit.tensor(self.builder_, self.storages[tensor.storage], self.plan.storages[tensor.storage],
+                                tensor)
+
     def visit_var_binding_(self, binding):
+        if binding.var in self.in_rows:
+            tensor = self.in_rows[binding.var]
+            table = self.table(tensor) if tensor.var.same_as(binding.var) else self.visit_expr(binding.value)
+            self.set_var_remap(binding.var, table)
+            return
         tensor = self.tensors.get(binding.var)
         if tensor is None:
             super().visit_var_binding_(binding)
             return
         for dead in self.emit.kills.get(binding.var, ()):
             self.builder_.emit(kill_object(dead))
-        value = self.emit.tensor(self.builder_, self.storages[tensor.storage], self.plan.storages[tensor.storage],
-                                 tensor)
+        value = self.placed(tensor)
         self.builder_.emit_normalized(relax.VarBinding(binding.var, self.builder_.normalize(value)))
+
+    def table(self, tensor):
+        """Allocates the table of a tensor in rows, and fills it."""
+        storage, offset = tensor.table
+        table = self.builder_.emit(self.placed(Planned(
+            None, 0, [len(tensor.rows)], "uint64", tensor.scope, tensor.device, storage=storage, offset=offset)),
+            tensor.var.name)
+        memories = sorted({memory for memory, _ in tensor.rows})
+        self.call(self.builder_.add_func(filling(memories, tensor.rows), "fill_rows"),
+                  [*(self.bases[memory] for memory in memories), table])
+        return table
+
+    def call(self, kernel, arguments):
+        self.builder_.emit(relax.Call(kernel, arguments, ty_args=[relax.TupleType([])]))
+
+    def with_storages_kept(self, function):
+        """Returns the function with a use of all storages that have rows at its end, because TVM does not see theirs."""
+        if not self.bases:
+            return function
+        keep = self.builder_.add_func(keeping(len(self.bases)), "keep_rows")
+        call = self.builder_.normalize(relax.Call(keep, [*self.bases.values()], ty_args=[relax.TupleType([])]))
+        last = relax.BindingBlock([relax.VarBinding(relax.Var("_", relax.TupleType([])), call)])
+        body = relax.SeqExpr([*function.body.blocks, last], function.body.body)
+        return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
+
+    def kernels_in_rows(self):
+        """Returns the kernels that the function calls and the given module lacks."""
+        return {name: function for name, function in self.builder_.get().functions_items()
+                if name.name_hint not in self.given}
+
+    def visit_call_(self, call):
+        tables = {number: self.in_rows[argument].leading for number, argument in enumerate(call.args)
+                  if isinstance(argument, relax.Var) and argument in self.in_rows}
+        if not tables:
+            return super().visit_call_(call)
+        key = (call.op, *tables.items())
+        if key not in self.rewritten:
+            self.rewritten[key] = self.builder_.add_func(rewritten(self.kernels[call.op].function, tables),
+                                                         f"{call.op.name_hint}_in_rows")
+        arguments = [self.visit_expr(argument) for argument in call.args]
+        return relax.Call(self.rewritten[key], arguments, call.attrs, call.ty_args)
 
 
 def scaled(number, factor):
@@ -533,13 +665,17 @@ def emitter(mode, plan):
     return Wheel() if kills is None else Library(kills)
 
 
-def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan):
+def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan, rows=None):
     """Returns the pass, whose name is like that of TVM's passes.
 
     `memories` is a list of Memory in the order of preference. None is one memory without a limit for each scope.
 
-    `report` is a list to which the pass appends one Report for each function. `plan` is a planner of plans.py. Raises
-    MemoryError with the planner's reason if the tensors do not fit.
+    `report` is a list to which the pass appends one Report for each function. `plan` is a planner of plans.py.
+
+    `rows` is the least number of bytes of a row, for tensors that fit contiguously in no memory: their rows lie
+    anywhere in the memories, and their kernels read a table of pointers (rows.py). None is no rows.
+
+    Raises MemoryError with the planner's reason if the tensors do not fit.
     """
     memories = [] if memories is None else memories
     if not isinstance(memories, (list, tuple)) or not all(isinstance(memory, Memory) for memory in memories):
@@ -547,26 +683,32 @@ def PlanMemory(memories=None, mode="wheel", effort=EFFORT, report=None, plan=pla
     check_number(effort, "the effort")
     if mode not in ("wheel", "library", "carried"):
         raise ValueError(f"allot: there is no mode {mode!r}: use wheel, library or carried")
+    if rows is not None:
+        check_number(rows, "the least number of bytes of a row")
+        if mode == "carried":
+            raise ValueError("allot: rows need pointers, and the mode carried has handles: use wheel or library")
 
     @tvm.transform.module_pass(opt_level=0, name="AllotPlanMemory")
     def run(module, _):
-        planned = module.clone()
+        planned, kernels = module.clone(), Kernels(module)
         for name, function in module.functions_items():
             if isinstance(function, relax.Function):
-                found = FunctionPlan(module, function, name.name_hint, memories, effort, plan)
+                found = FunctionPlan(kernels, function, name.name_hint, memories, effort, plan, rows)
                 emit = emitter(mode, found)
                 if report is not None:
                     report.append(found.report(emit.mode))
-                if found.tensors:
-                    planned[name] = Rewriter(module, found, emit).visit_expr(function)
+                if found.tensors or found.in_rows:
+                    rewriter = Rewriter(planned, kernels, found, emit)
+                    planned[name] = rewriter.with_storages_kept(rewriter.visit_expr(function))
+                    planned.update(rewriter.kernels_in_rows())
         return planned
 
     return run
 
 
-def pipeline(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan):
+def pipeline(memories=None, mode="wheel", effort=EFFORT, report=None, plan=plans.plan, rows=None):
     """Returns TVM's default pipeline of passes for the CPU, with PlanMemory in the place of StaticPlanBlockMemory."""
-    return pipeline_with([PlanMemory(memories, mode, effort, report, plan)])
+    return pipeline_with([PlanMemory(memories, mode, effort, report, plan, rows)])
 
 
 def pipeline_with(planning):

@@ -41,15 +41,18 @@ def plan(buffers, memories, effort):
 
 
 def recording(path):
-    """Returns a function that plans, and writes all of its plans to the file."""
+    """Returns a function that plans, and writes all of its plans to the file, or the reason why there is none."""
     kept = []
 
     def run(buffers, memories, effort):
-        status, *lists, bound, spilled = plan(buffers, memories, effort)
-        kept.append({"buffers": buffers, "memories": memories,
-                     "plan": [str(status), *map(list, lists), bound, spilled]})
+        try:
+            status, *lists, bound, spilled = plan(buffers, memories, effort)
+            found = [str(status), *map(list, lists), bound, spilled]
+        except MemoryError as error:
+            found = str(error).splitlines()[0]
+        kept.append({"buffers": buffers, "memories": memories, "plan": found})
         Path(path).write_text(json.dumps(kept, separators=(",", ":")).replace('{"', '\n{"') + "\n")
-        return kept[-1]["plan"]
+        return plan_or_error(found)
 
     return run
 
@@ -58,7 +61,7 @@ def recorded(path):
     """Returns a function that finds plans in the file.
 
     Raises a ValueError if the file is not one of `recording`. The function raises a ValueError if the file has no plan
-    for the buffers, or a wrong one: see `checked`.
+    for the buffers, or a wrong one: see `checked`. It raises a MemoryError if there was no plan when the file was made.
     """
     try:
         kept = [(each["buffers"], each["memories"], each["plan"]) for each in json.loads(Path(path).read_text())]
@@ -70,12 +73,18 @@ def recorded(path):
         for *given, found in kept:
             if given == problem:
                 try:
-                    return checked(found, buffers, memories)
+                    return checked(plan_or_error(found), buffers, memories)
                 except ValueError as error:
                     raise ValueError(f"{error} in {path}: record it again") from None
         raise ValueError(f"allot: {path} has no plan for these {len(buffers)} tensors: record it again")
 
     return run
+
+
+def plan_or_error(found):
+    if isinstance(found, str):
+        raise MemoryError(found)
+    return found
 
 
 def checked(found, buffers, memories):
