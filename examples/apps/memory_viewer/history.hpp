@@ -128,7 +128,9 @@ private:
     void end_life(std::uint64_t address, const allot::live_block& block, std::uint64_t time) {
         const std::uint32_t tag = tag_of(block);
         by_tag_[tag] -= block.size;
-        if (block.size != 0) made_.blocks.push_back({log_.events[block.event].time, time, address, block.size, tag});
+        if (block.size != 0)
+            made_.blocks.push_back(
+                {log_.events[static_cast<std::size_t>(block.event)].time, time, address, block.size, tag});
     }
 
     /// Applies all events, and collects the lifetimes and the series.
