@@ -215,6 +215,18 @@ class Conversion(Viewer):
                 self.assertEqual(found, expected[:count])
         self.assertEqual(most, len(events))
 
+    def test_a_trace_that_is_cut_off_is_replayed_up_to_the_cut(self):
+        trace = (TRACES / "logn100.altr").read_bytes()
+        path = self.file("a.altr", trace[:len(trace) // 2])
+        whole = self.written(str(TRACES / "logn100.altr"), "--allocator=best_fit_side_table")["events"]
+        half = self.written(path, "--allocator=best_fit_side_table", exits_with=1)["events"]
+        self.assertIn(len(half), range(len(whole) // 3, len(whole) * 2 // 3))
+        sizes = [(each["action"], each["size"]) for each in whole[1:]]
+        self.assertEqual([(each["action"], each["size"]) for each in half[1:]], sizes[:len(half) - 1])
+        done = self.run_it(path, exits_with=1)
+        self.assertRegex(done.stderr, r"the trace ends before its last event, at byte \d+; "
+                                      r"continuing with the \d+ operations before it\n$")
+
     def test_files_of_other_kinds_are_refused_with_reason_and_offset(self):
         for name, content, message in (
                 ("a", b"", "the bytes are of another format, at byte 0"),

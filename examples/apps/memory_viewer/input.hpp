@@ -56,9 +56,13 @@ inline void report(const std::string& path, const char* reason, std::size_t posi
         made.log = log_of(read.value);
         made.state = std::move(read.value);
     } else if (text.starts_with("ALTR")) {
-        const auto read = allot::read_trace(bytes);
-        if (!read) report(path, read.error().what(), read.error().position, "");
-        made.log = replayed(*read, allocator);
+        const auto read = allot::read_partial_trace(bytes);
+        made.complete = static_cast<bool>(read);
+        const std::size_t operations = read.value.operations.size();
+        if (!read)
+            report(path, read.error.what(), read.error.position,
+                   operations == 0 ? "" : std::to_string(operations) + " operations");
+        made.log = replayed(read.value, allocator);
     } else {
         auto read = allot::read_event_log(bytes);
         made.complete = static_cast<bool>(read);
