@@ -47,6 +47,8 @@ class arena {
 public:
     using device_type = Device;                                         ///< The device.
     using strategy_type = typename strategy_in<Strategy, where>::type;  ///< The strategy, adapted to the device.
+    /// Whether a memory checker learns which bytes are free (docs/sanitizers.md).
+    static constexpr bool annotated = Options.annotate && detail::sanitizer::is_on && where.host_pointers;
 
 private:
     static_assert(is_alignment(Options.align), "allot: arena_options::align must be a power of two");
@@ -54,7 +56,7 @@ private:
                   "allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or "
                   "synchronized<Arena, Lock> over a pool with another store");
 
-    using regions_type = detail::arena_regions<Device, strategy_type, Growth, Options.align>;
+    using regions_type = detail::arena_regions<Device, strategy_type, Growth, Options.align, annotated>;
     using space = typename regions_type::space_type;
     using model = typename Device::address_model;
     using offset = typename strategy_type::offset_type;
@@ -132,7 +134,8 @@ public:
     /// Frees a block. Precondition: the block is empty or is an unchanged result of this arena that is not yet freed.
     void deallocate(block_type held) noexcept {
         if (!held || !is_freed(held)) return;
-        regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
+        if constexpr (annotated) regions_.deallocate(bare(held));
+        else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
 
     /// Allocates exactly these bytes, at an offset from the region's base. Returns an empty block if they are not free.
@@ -182,7 +185,7 @@ public:
         if constexpr (checked) {
             if (!check(held)) return 0;
         }
-        return capacity_of(regions_.space().allocation_for(bare(held)));
+        return regions_.capacity(bare(held));
     }
 
     /// Returns true if exactly this block is live. Otherwise reports the misuse.
@@ -199,11 +202,7 @@ public:
     void reset() noexcept
         requires resettable<strategy_type>
     {
-        if constexpr (regions_type::one_by_one) {
-            regions_.use_region(Growth::regions);  // no region: the next request starts with the first one
-        } else {
-            regions_.strategy().reset();
-        }
+        regions_.reset();
         if constexpr (checked) live_.clear();
     }
 
@@ -230,14 +229,7 @@ public:
     void rollback(detail::arena_mark<Mark> mark) noexcept
         requires markable<strategy_type>
     {
-        if constexpr (regions_type::one_by_one) {
-            if (mark.region != regions_.current_region()) regions_.use_region(mark.region);
-        }
-        if (regions_type::in_place && mark.region != model::position(regions_.space().regions[0].base)) {
-            regions_.strategy().reset();  // the arena had no region, or the marked region had no block and was released
-        } else {
-            regions_.strategy().rollback(mark.of_strategy);
-        }
+        regions_.rollback(mark.of_strategy, mark.region);
         if constexpr (checked) live_.clear_since(mark.count);
     }
 
@@ -318,13 +310,13 @@ private:
         return static_cast<std::size_t>(regions_.strategy().capacity(given));
     }
     [[nodiscard]] bool resize_allocation(const block_type& held, std::size_t size) noexcept {
-        return regions_.resize(regions_.space().allocation_for(bare(held)), static_cast<offset>(size));
+        return regions_.resize(bare(held), size);
     }
     static Device refused_device();  // not defined, because its callers do not compile
     [[nodiscard]] block_type admit(allocation given) noexcept {
         if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty as well
             if (!given) return {};
-        const typename space::block_type fresh = regions_.space().block_for(given, regions_.current_region());
+        const typename space::block_type fresh = regions_.block_for(given);
         if constexpr (checked) return register_block(fresh, given);
         else return fresh;
     }
@@ -333,7 +325,8 @@ private:
         block_type fresh{plain.address, plain.size, {plain.metadata}};
         const std::size_t at = model::position(fresh.address), room = capacity_of(given);
         if (!live_.add(fresh, at, room)) {
-            regions_.strategy().deallocate(given);
+            if constexpr (annotated) regions_.deallocate(plain);
+            else regions_.strategy().deallocate(given);
             return {};
         }
         if constexpr (overwrites) live_.look_at_fresh(at, room, at, at + fresh.size);

@@ -14,9 +14,11 @@
 // live, or whose size was changed. If the misuse handler (arena/hardening.hpp) returns, a call for one block has changed
 // nothing, and `reset` and `rollback` continue.
 //
+// With a sanitizer, over an arena, every access to a guard is reported at once, reads as well (docs/sanitizers.md).
+//
 // When to use: to find writes out of bounds without a sanitizer: in firmware, in release builds, in memory that is
-// shared with a device.
-// When not to use: to find reads out of bounds, or writes that skip the guards. Use a sanitizer.
+// shared with a device. With a sanitizer, to separate blocks that touch each other.
+// When not to use: to find accesses that skip the guards.
 //
 // A guarded allocator has every ability of its allocator. `capacity` returns the requested size, because the guard
 // starts there. The listed holes and the largest hole of a diagnosis have no room for guards. `allocate_at` also needs
@@ -33,6 +35,7 @@
 #include <allot/arena/hardening.hpp>
 #include <allot/compose/detail/block_records.hpp>
 #include <allot/compose/detail/forwarding.hpp>
+#include <allot/core/detail/sanitizer.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -68,6 +71,8 @@ class guarded : public detail::forwarding<Allocator> {
 
 public:
     using base::base;
+    /// Whether a memory checker learns where the guards are, because it knows the blocks of the allocator inside.
+    static constexpr bool annotated = requires { requires allocator_type::annotated; };
     using block_type = typename conversion::type;          ///< The type of blocks.
     using metadata_type = decltype(block_type::metadata);  ///< The metadata of a block.
 
@@ -89,6 +94,7 @@ public:
     void deallocate(block_type held) noexcept {
         if (!held || !check(held)) return;
         const inner_block whole = whole_block(held);
+        if constexpr (annotated) detail::sanitizer::permit(whole.address, whole.size, false);
         records_.remove(held.metadata.record);
         inner_.deallocate(whole);
     }
@@ -102,10 +108,16 @@ public:
         std::size_t bytes = 0;
         if (!checked_add(size, known.front + Options.after, bytes)) return false;
         inner_block whole = whole_block(held);
-        if (!inner_.resize(whole, bytes)) return false;
+        if constexpr (annotated) detail::sanitizer::permit(end_of(known), Options.after, false);
+        if constexpr (annotated) detail::sanitizer::permit(whole.address, known.front, false);
+        if (!inner_.resize(whole, bytes)) {
+            forbid_guards(known);
+            return false;
+        }
         held.size = known.size = size;
         held.metadata.inner = whole.metadata;
         write(end_of(known), Options.after);
+        forbid_guards(known);
         return true;
     }
     /// Checks the guards of every block, then frees every block.
@@ -227,7 +239,15 @@ private:
         const record known{raw_pointer::locate(given.address, front), size, front};
         write(given.address, front);
         write(end_of(known), Options.after);
+        forbid_guards(known);
         return {known.address, size, {given.metadata, records_.add(known)}};
+    }
+    /// States to a memory checker that every access to the guards is an error.
+    static void forbid_guards([[maybe_unused]] const record& known) noexcept {
+        if constexpr (annotated) {
+            detail::sanitizer::forbid(static_cast<std::byte*>(known.address) - known.front, known.front);
+            detail::sanitizer::forbid(end_of(known), Options.after);
+        }
     }
     [[nodiscard]] static void* end_of(const record& known) noexcept {
         return raw_pointer::locate(known.address, known.size);
@@ -236,6 +256,10 @@ private:
     [[nodiscard]] static std::byte value_at(const std::byte* at) noexcept {
         return static_cast<std::byte>(0xB5U ^ (raw_pointer::position(at) * 31U));
     }
+    [[nodiscard]] static std::byte byte_at(const std::byte* at) noexcept {
+        if constexpr (annotated) return detail::sanitizer::read_record<std::byte>(at);
+        return *at;
+    }
     static void write(void* from, std::size_t size) noexcept {
         auto* const bytes = static_cast<std::byte*>(from);
         for (std::size_t i = 0; i != size; ++i) bytes[i] = value_at(bytes + i);
@@ -243,7 +267,7 @@ private:
     [[nodiscard]] static bool is_guard(const void* from, std::size_t size) noexcept {
         const auto* const bytes = static_cast<const std::byte*>(from);
         for (std::size_t i = 0; i != size; ++i)
-            if (bytes[i] != value_at(bytes + i)) return false;
+            if (byte_at(bytes + i) != value_at(bytes + i)) return false;
         return true;
     }
     bool is_intact(const record& known, std::uint64_t number) const noexcept {

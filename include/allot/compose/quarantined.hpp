@@ -34,6 +34,7 @@
 #include <allot/arena/hardening.hpp>
 #include <allot/compose/detail/forwarding.hpp>
 #include <allot/compose/detail/kept_blocks.hpp>
+#include <allot/core/detail/sanitizer.hpp>
 
 #include <cstring>
 
@@ -88,6 +89,7 @@ public:
         if (!kept_.room() && !waiting_.is_empty()) release_oldest();
         if (!kept_.room()) return inner_.deallocate(held);  // no block waits, and the heap is exhausted
         if constexpr (fills) std::memset(held.address, filling, held.size);
+        if constexpr (annotated) detail::sanitizer::forbid(held.address, held.size);
         kept_.push_back(waiting_, held);
         bytes_.value += held.size;
         while (bytes_.value > Options.bytes) release_oldest();
@@ -161,6 +163,8 @@ public:
     }
 
 private:
+    /// Whether a memory checker learns which bytes wait, because it knows those of the allocator inside.
+    static constexpr bool annotated = requires { requires allocator_type::annotated; };
     static constexpr unsigned char filling = 0xDD;
     static constexpr bool fills = Options.fill && allocator_type::host_accessible &&
                                   std::same_as<typename allocator_type::address_model, raw_pointer>;
@@ -170,6 +174,7 @@ private:
     block_type take_oldest() noexcept {
         const block_type held = kept_.pop_front(waiting_);
         bytes_.value -= held.size;
+        if constexpr (annotated) detail::sanitizer::permit(held.address, held.size, false);
         if (!this->is_freeable(held)) return {};
         if constexpr (fills) {
             const auto* const bytes = static_cast<const unsigned char*>(held.address);

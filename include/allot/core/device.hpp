@@ -131,6 +131,12 @@ concept budgeted_device = device<Device> && requires(const Device device) {
     { device.budget() } noexcept -> std::same_as<result<memory_budget, typename Device::error>>;
 };
 
+/// A device of host memory that only instructions of this program write. The memory of any other device may receive
+/// values from a processor, a driver or another process, so that memory checkers treat the bytes of a new block as
+/// defined.
+template <class Device>
+concept host_written_device = device<Device> && requires { requires Device::host_written; };
+
 /// The traits of another device, as a base class for devices that wrap it: `struct counting :
 /// allot::traits_of<Device>`.
 template <class Device>

@@ -17,6 +17,7 @@
 // Thread safety: constants.
 #pragma once
 
+#include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/core/target.hpp>
 
@@ -134,6 +135,9 @@ struct arena_options {
     allot::hardening hardening = allot::hardening::none;
     /// The minimum alignment of every region's base in bytes, a power of two.
     std::size_t align = 1;
+    /// Whether a memory checker learns which bytes are free, in memory with host pointers (docs/sanitizers.md). The
+    /// default is true in a build with a checker, so that such an arena is another type.
+    bool annotate = detail::sanitizer::is_on;
 };
 
 }  // namespace v1

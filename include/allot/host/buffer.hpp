@@ -71,6 +71,7 @@ public:
     static constexpr std::size_t min_align = 1;    ///< Minimum alignment of a region, in bytes.
     static constexpr std::size_t granularity = 1;  ///< Region sizes are multiples of this, in bytes.
     static constexpr bool self_contained = true;   ///< All state is in the object.
+    static constexpr bool host_written = true;     ///< Only instructions of this program write the bytes.
 
     /// Refers to `size` bytes at `base`.
     buffer(void* base, std::size_t size) noexcept : window_{base, size} {}

@@ -29,6 +29,7 @@ struct heap : pointer_memory_traits<heap> {
     /// Minimum alignment of a region, in bytes.
     static constexpr std::size_t min_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
     static constexpr std::size_t granularity = 1;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool host_written = true;     ///< Only instructions of this program write the bytes.
 
     /// Acquires a region of exactly `wanted.size` bytes. Fails with `error::no_memory`.
     [[nodiscard]] acquired<heap> acquire(layout wanted) noexcept {

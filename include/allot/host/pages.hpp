@@ -53,6 +53,7 @@ public:
     /// Minimum alignment of a region, in bytes.
     static constexpr std::size_t min_align = Options.huge == huge_pages::none ? 4096 : Options.huge_size;
     static constexpr std::size_t granularity = min_align;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool host_written = true;             ///< Only instructions of this program write the bytes.
 
     /// Maps zeroed pages of at least `wanted.size` bytes. For an alignment above a page, maps more and unmaps the
     /// excess. Fails with an `errno` value: EINVAL for an invalid layout or, with `required`, for an alignment above a

@@ -38,6 +38,7 @@ public:
     /// Region sizes are multiples of this, in bytes.
     static constexpr std::size_t granularity = alignment_of(Size | Align);
     static constexpr bool self_contained = true;  ///< All state is in the object.
+    static constexpr bool host_written = true;    ///< Only instructions of this program write the bytes.
 
     /// Leaves the bytes uninitialized.
     constexpr static_storage() noexcept {}  // not defaulted: `{}` would then zero the bytes
@@ -78,6 +79,7 @@ public:
     /// Region sizes are multiples of this, in bytes.
     static constexpr std::size_t granularity = alignment_of(sizeof(object) | alignof(object));
     static constexpr bool self_contained = true;  ///< All state is in the object.
+    static constexpr bool host_written = true;    ///< Only instructions of this program write the bytes.
 
     /// Creates a device whose bytes are not acquired.
     constexpr static_buffer() noexcept = default;

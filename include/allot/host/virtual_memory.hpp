@@ -40,6 +40,7 @@ public:
     static constexpr std::size_t min_align = 4096;  ///< Minimum alignment of a region, in bytes.
     /// Region sizes are multiples of this, in bytes: a multiple of every page size that Linux uses.
     static constexpr std::size_t granularity = 64_KiB;
+    static constexpr bool host_written = true;  ///< Only instructions of this program write the bytes.
 
     /// Reserves at least `reserve` bytes of addresses for each region. The size is rounded up to the granularity.
     explicit virtual_memory(std::size_t reserve) noexcept : reserve_{reserve} {}

@@ -30,6 +30,7 @@
 // ("Quick Fit").
 #pragma once
 
+#include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/core/target.hpp>
@@ -141,7 +142,7 @@ public:
         if (size > largest) return strategy_.deallocate(allocation);
         offset_type& first = waiting_.first[(size + word) / granule];
         if constexpr (marks) strategy_.set_waiting(allocation);
-        std::memcpy(at(allocation.where.offset), &first, sizeof first);
+        set_next(allocation.where.offset, first);
         first = allocation.where.offset;
     }
 
@@ -239,18 +240,29 @@ private:
         { strategy.waiting_above(allocation) } -> std::same_as<allocation_type>;
     };
 
+    /// Returns the block that follows another one in its list.
+    [[nodiscard]] ALLOT_INLINE offset_type next_of(offset_type waits) const noexcept {
+        if constexpr (detail::sanitizer::is_on) return detail::sanitizer::read_record<offset_type>(at(waits));
+        offset_type next;
+        std::memcpy(&next, at(waits), sizeof next);
+        return next;
+    }
+    ALLOT_INLINE void set_next(offset_type waits, offset_type next) const noexcept {
+        if constexpr (detail::sanitizer::is_on) return detail::sanitizer::write_record(at(waits), next);
+        std::memcpy(at(waits), &next, sizeof next);
+    }
+
     /// Removes the block that follows `before` in its list.
     offset_type take_after(offset_type before) noexcept {
-        offset_type next;
-        std::memcpy(&next, at(before), sizeof next);
+        offset_type next = next_of(before);
         const offset_type taken = take(next);
-        std::memcpy(at(before), &next, sizeof next);
+        set_next(before, next);
         return taken;
     }
     /// Removes the first block of a list. Precondition: the list is not empty.
     offset_type take(offset_type& first) const noexcept {
         const offset_type taken = first;
-        std::memcpy(&first, at(taken), sizeof first);
+        first = next_of(taken);
         return taken;
     }
 
@@ -261,7 +273,7 @@ private:
         offset_type before = none, each = first;
         for (unsigned left = 32; left != 0 && each != waits.where.offset; --left) {
             before = each;
-            std::memcpy(&each, at(before), sizeof each);
+            each = next_of(before);
         }
         if (each != waits.where.offset)
             while (first != waits.where.offset) strategy_.deallocate({{take(first), 0}, {}});

@@ -174,7 +174,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
 
     typename fresh::data_lease data;
     if (const tensor_refusal reason = data.start(in_data, rows); reason != tensor_refusal::none) return refuse(reason);
-    const auto origin = in_data.base();
+    const auto origin = in_data.body()->origin();
     const auto in_row = [&](std::size_t row) {
         if constexpr (is_search) return anywhere;
         else return offsets[row];

@@ -99,6 +99,8 @@ public:
     }
     /// Returns the address that the producer gives as `data`.
     [[nodiscard]] Address base() const noexcept { return base_; }
+    /// Returns the same address as `base`.
+    [[nodiscard]] Address origin() const noexcept { return base_; }
     /// Returns the flags (`dlpack_flag`).
     [[nodiscard]] std::uint64_t flags() const noexcept { return flags_; }
     /// Returns the ordinal of the device.
@@ -323,7 +325,7 @@ template <class Lease>
         to.data = of.address();
         if (convention == dlpack_convention::edited_pointer) return tensor_refusal::none;
         if constexpr (tensor<Lease>::offsets == offset_use::arithmetic) {
-            to.data = of.lease().body()->base();
+            to.data = of.lease().body()->origin();
             to.byte_offset = model::position(of.address()) - model::position(to.data);
         }
         if (model::position(to.data) % alignment != 0) return tensor_refusal::misaligned;

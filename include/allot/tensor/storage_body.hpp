@@ -27,6 +27,8 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/sanitizer.hpp>
+#include <allot/core/device.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/refusal.hpp>
 
@@ -36,6 +38,16 @@
 namespace allot {
 inline namespace v1 {
 namespace detail {
+
+/// Whether an allocator does not refuse annotations.
+template <class Allocator>
+inline constexpr bool is_annotated = true;
+template <class Allocator>
+    requires requires { Allocator::annotated; }
+inline constexpr bool is_annotated<Allocator> = Allocator::annotated;
+/// Whether only instructions of this program write an allocator's memory.
+template <class Allocator>
+inline constexpr bool is_host_written = requires { requires host_written_device<typename Allocator::device_type>; };
 
 /// The part of a storage that one tensor, or one row of a tensor, occupies: the placement's allocation, and the
 /// separate block where each tensor has one. The specializations leave out absent members.
@@ -98,7 +110,9 @@ public:
         if constexpr (Policies::hardened != hardening::none) {
             if (live_ != 0) typename Policies::on_misuse{}(misuse::leaked, 0, live_);
         }
-        if (block_) allocator_->deallocate(block_);
+        if (!block_) return;
+        if constexpr (annotated) detail::sanitizer::permit(block_.address, block_.size, false);
+        allocator_->deallocate(block_);
     }
 
     /// Allocates the memory. Returns the error, or an error of `none` on success. Fails with `in_use`, `too_large`,
@@ -121,8 +135,14 @@ public:
     [[nodiscard]] std::size_t align() const noexcept { return align_; }
     /// Returns the allocator. Precondition: `acquire` succeeded.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
-    /// Returns the address of the first byte; empty where each tensor has a separate block.
-    [[nodiscard]] address_type base() const noexcept { return block_.address; }
+    /// Returns the address of the first byte; empty where each tensor has a separate block. The caller may access all
+    /// bytes, also those that no tensor has yet.
+    [[nodiscard]] address_type base() const noexcept {
+        if constexpr (annotated) permit_holes();
+        return block_.address;
+    }
+    /// Returns the same address as `base`, for a caller that accesses only the bytes of tensors.
+    [[nodiscard]] address_type origin() const noexcept { return block_.address; }
 
     /// Returns the reason that a search would fail, or `refusal::none`.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept
@@ -173,6 +193,7 @@ public:
         } else {
             address = address_model::locate(block_.address, at);
         }
+        if constexpr (annotated) detail::sanitizer::permit(address, wanted.size, fresh_bytes && !is_written_.at_base);
         fill(address, wanted.size, fresh_byte);
         taken = fresh;
         return address;
@@ -193,12 +214,20 @@ public:
     void give_back(const piece& taken) noexcept {
         if constexpr (records)
             fill(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size), freed_byte);
+        if constexpr (annotated)
+            detail::sanitizer::forbid(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size));
         if constexpr (separate) allocator_->deallocate(taken.own);
         give_back_allocation(taken);
     }
 
 private:
     static constexpr int fresh_byte = 0xCD, freed_byte = 0xDD;
+    /// Whether a memory checker learns which bytes no tensor has (docs/sanitizers.md).
+    static constexpr bool annotated = detail::sanitizer::is_on && records && !separate && Allocator::host_accessible &&
+                                      std::same_as<address_model, raw_pointer> && detail::is_annotated<Allocator> &&
+                                      hole_walkable<placement>;
+    /// Whether the bytes of a new tensor are undefined.
+    static constexpr bool fresh_bytes = detail::is_host_written<Allocator>;
 
     class guard {
     public:
@@ -235,6 +264,7 @@ private:
                 return {tensor_refusal::no_host_memory};
             }
         }
+        if constexpr (annotated) detail::sanitizer::forbid(block_.address, block_.size);
         return {};
     }
 
@@ -279,6 +309,15 @@ private:
             if constexpr (Policies::hardened != hardening::none) --live_;
         }
     }
+    /// Permits the bytes that no tensor has, because the caller of `base` may write them before it creates tensors.
+    void permit_holes() const noexcept {
+        const guard held{lock_};
+        is_written_.at_base = true;
+        placement_.for_each_hole({0, static_cast<typename placement::offset_type>(size_)}, [this](const auto& hole) {
+            detail::sanitizer::permit(address_model::locate(block_.address, static_cast<std::size_t>(hole.offset)),
+                                      static_cast<std::size_t>(hole.size), fresh_bytes);
+        });
+    }
     static void fill([[maybe_unused]] address_type address, [[maybe_unused]] std::size_t size,
                      [[maybe_unused]] int byte) noexcept {
         if constexpr (Policies::hardened == hardening::debug && Allocator::host_accessible &&
@@ -290,7 +329,13 @@ private:
     block_type block_{};
     std::size_t size_ = 0, align_ = 1, live_ = 0;
     [[no_unique_address]] placement placement_{};
-    [[no_unique_address]] lock lock_{};
+    [[no_unique_address]] mutable lock lock_{};
+
+    struct contents {
+        bool at_base = false;  // whether the caller may have written bytes that no tensor has
+    };
+    struct nothing {};
+    [[no_unique_address]] mutable std::conditional_t<annotated, contents, nothing> is_written_{};
 };
 
 }  // namespace v1

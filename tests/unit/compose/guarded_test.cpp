@@ -26,7 +26,8 @@ struct note {
 };
 
 template <class Strategy, std::size_t Bytes = 8192>
-using scratch = allot::arena<allot::host::static_storage<Bytes, 64>, Strategy>;
+using scratch = allot::arena<allot::host::static_storage<Bytes, 64>, Strategy, allot::growth::none<>,
+                             allot::arena_options{.annotate = false}>;  // a sanitizer would report the writes first
 template <class Allocator, allot::guard_options Options = allot::guard_options{}>
 using guarded = allot::guarded<Allocator, Options, note>;
 

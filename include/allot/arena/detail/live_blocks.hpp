@@ -9,6 +9,7 @@
 #pragma once
 
 #include <allot/arena/hardening.hpp>
+#include <allot/core/detail/sanitizer.hpp>
 
 #include <boost/intrusive/set.hpp>
 
@@ -218,12 +219,18 @@ public:
 private:
     static constexpr auto delete_run = [](run* r) { delete r; };
 
+    [[nodiscard]] static unsigned char byte_at(std::size_t position) noexcept {
+        const auto* const byte = reinterpret_cast<const unsigned char*>(position);
+        if constexpr (sanitizer::is_on) return sanitizer::read_record<unsigned char>(byte);
+        return *byte;
+    }
+
     template <class OnMisuse>
     static void look(const run& in, std::size_t from, std::size_t to) noexcept {
         if (from < in.from) from = in.from;
         if (to > in.to) to = in.to;
         for (std::size_t at = from; at < to; ++at) {
-            if (*reinterpret_cast<const unsigned char*>(at) == value) continue;
+            if (byte_at(at) == value) continue;
             report<OnMisuse>(misuse::written_after_free, in.of.position, in.of.size, in.of);
             return;
         }

@@ -13,6 +13,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/arena/detail/annotated_members.hpp>
 #include <allot/arena/detail/region_members.hpp>
 #include <allot/core/diagnosis.hpp>
 
@@ -22,10 +23,17 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// The members of an arena's regions. `Annotated` is true if a memory checker learns which bytes are free.
+template <class Device, class Strategy, class Growth, std::size_t Align, bool Annotated>
+using arena_members =
+    std::conditional_t<Annotated,
+                       annotated_members<region_members<Device, Strategy, Growth, Align>, host_written_device<Device>>,
+                       region_members<Device, Strategy, Growth, Align>>;
+
 /// The regions and the strategy of an arena. `Align` is the least alignment of every region's base.
-template <class Device, class Strategy, class Growth, std::size_t Align>
-class arena_regions : region_members<Device, Strategy, Growth, Align> {
-    using members = region_members<Device, Strategy, Growth, Align>;
+template <class Device, class Strategy, class Growth, std::size_t Align, bool Annotated = false>
+class arena_regions : arena_members<Device, Strategy, Growth, Align, Annotated> {
+    using members = arena_members<Device, Strategy, Growth, Align, Annotated>;
     using members::space_, members::strategy_;
     using model = typename Device::address_model;
     using offset = typename Strategy::offset_type;
@@ -41,6 +49,7 @@ class arena_regions : region_members<Device, Strategy, Growth, Align> {
 public:
     using typename members::space_type;
     using region_type = typename space_type::region_type;
+    using block_type = typename space_type::block_type;
     static constexpr bool one_region = space_type::order == region_order::one_region;
     static constexpr bool one_by_one = space_type::order == region_order::one_by_one;
     static constexpr bool in_place = Growth::in_place;
@@ -58,7 +67,9 @@ public:
         : members{std::exchange(other.strategy_, Strategy{}), std::exchange(other.space_, {}),
                   std::move(other.device_)},
           refused_with_{std::exchange(other.refused_with_, {})},
-          growth_{std::exchange(other.growth_, {})} {}
+          growth_{std::exchange(other.growth_, {})} {
+        if constexpr (Annotated) this->note_move(other);
+    }
     arena_regions& operator=(arena_regions&&) = delete;
 
     using members::device;
@@ -98,16 +109,13 @@ public:
         return given;
     }
 
-    /// Resizes a block in place. A region that grows in place is extended for its last block.
-    [[nodiscard]] bool resize(allocation given, offset size) noexcept
-        requires resizable<Strategy>
-    {
-        if (strategy_.resize(given, size)) return true;
-        if constexpr (in_place) {
-            const step more = extension_to(strategy_.size_for(space_.extent(0), given, size));
-            return more.least != 0 && take(more) && strategy_.resize(given, size);
+    /// Returns the block of a fresh allocation.
+    [[nodiscard]] block_type block_for(allocation given) noexcept {
+        const block_type fresh = space_.block_for(given, current_region());
+        if constexpr (Annotated) {
+            if (fresh) this->note_block(fresh);
         }
-        return false;
+        return fresh;
     }
 
     /// Whether the strategy checks its records in band.
@@ -135,6 +143,63 @@ public:
     template <class Function>
     void for_each_block(Function& f) const noexcept {
         walk([&](std::size_t i, auto in_region) { strategy_.for_each_block(space_.extent(i), in_region); }, f);
+    }
+
+    /// Frees a block in the strategy, unless it is not live, which is reported.
+    void deallocate(const block_type& held) noexcept
+        requires Annotated
+    {
+        const allocation given = space_.allocation_for(held);
+        if (!this->is_live(held)) return;
+        if (is_taken_back(given)) this->note_freed(held, static_cast<std::size_t>(strategy_.capacity(given)));
+        strategy_.deallocate(given);
+    }
+
+    /// Returns the usable bytes of a block.
+    [[nodiscard]] std::size_t capacity(const block_type& held) const noexcept {
+        const auto room = static_cast<std::size_t>(strategy_.capacity(space_.allocation_for(held)));
+        if constexpr (Annotated) this->note_capacity(held, room);
+        return room;
+    }
+
+    /// Resizes a block in place.
+    [[nodiscard]] bool resize(const block_type& held, std::size_t size) noexcept
+        requires resizable<Strategy>
+    {
+        const allocation given = space_.allocation_for(held);
+        if constexpr (Annotated) {
+            const auto room = static_cast<std::size_t>(strategy_.capacity(given));
+            if (!this->is_live(held) || !resize(given, static_cast<offset>(size))) return false;
+            this->note_resized(held, room, size);
+            return true;
+        }
+        return resize(given, static_cast<offset>(size));
+    }
+
+    /// Frees every block and keeps the regions.
+    void reset() noexcept
+        requires resettable<Strategy>
+    {
+        if constexpr (one_by_one) use_region(Growth::regions);  // the next request starts with the first region
+        else strategy_.reset();
+        if constexpr (Annotated) this->note_unused(0);
+    }
+
+    /// Frees every block that was allocated since the mark of the strategy in region `region`.
+    template <class Mark>
+    void rollback(const Mark& mark, [[maybe_unused]] std::size_t region) noexcept {
+        if constexpr (one_by_one) {
+            if (region != current_region()) use_region(region);
+        }
+        if (in_place && region != model::position(space_.regions[0].base)) {
+            strategy_.reset();  // the arena had no region, or the marked region had no block and was released
+        } else {
+            strategy_.rollback(mark);
+        }
+        if constexpr (Annotated) {
+            if constexpr (one_by_one) this->note_unused(region == Growth::regions ? 0 : region + 1);
+            if (!one_by_one || region != Growth::regions) this->note_holes(current_region());
+        }
     }
 
     /// Returns the reason for which `allocate(wanted)` would fail. Does not call the device: after a failed request to
@@ -210,6 +275,24 @@ private:
         }
     }
 
+    /// Returns true if `deallocate` frees the block now: a stack and a ring keep a block that is out of order.
+    [[nodiscard]] bool is_taken_back([[maybe_unused]] allocation given) const noexcept {
+        if constexpr (requires { strategy_.takes_back(given); }) return strategy_.takes_back(given);
+        else return true;
+    }
+
+    /// Resizes an allocation. A region that grows in place is extended for its last block.
+    [[nodiscard]] bool resize(allocation given, offset size) noexcept
+        requires resizable<Strategy>
+    {
+        if (strategy_.resize(given, size)) return true;
+        if constexpr (in_place) {
+            const step more = extension_to(strategy_.size_for(space_.extent(0), given, size));
+            return more.least != 0 && take(more) && strategy_.resize(given, size);
+        }
+        return false;
+    }
+
     /// Whether the strategy may miss a hole that fits.
     static constexpr bool may_miss = !Strategy::exact && Strategy::several_extents;
 
@@ -240,10 +323,15 @@ private:
             region_type& held = space_.regions[i];
             if (!held || keep(held) || !give_up(i)) continue;
             released += held.size;
-            this->device_.release(std::exchange(held, {}));
+            give_to_device(held);
         }
         if (space_.size() == 0) growth_.base_align = 0;  // the next base sets it again
         return released;
+    }
+
+    void give_to_device(region_type& held) noexcept {
+        if constexpr (Annotated) this->note_release(held);
+        this->device_.release(std::exchange(held, {}));
     }
 
     [[nodiscard]] allocation ask(layout wanted) noexcept {
@@ -315,6 +403,7 @@ private:
         constexpr std::size_t size = Device::capacity();
         if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // an object
         static_cast<void>(strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}));
+        if constexpr (Annotated) this->note_region(space_.regions[0]);
     }
 
     // ── acquiring ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -345,6 +434,7 @@ private:
             this->device_.release(std::exchange(space_.regions[slot], {}));
             return false;
         }
+        if constexpr (Annotated) this->note_region(*answer);
         if constexpr (!one_region && !model::absolute) {
             if (growth_.base_align == 0) growth_.base_align = answer->align;
         }
@@ -487,7 +577,10 @@ private:
         }
         note_allocation({to, Device::min_align});
         const region_type before = std::exchange(held, *answer);
-        if (strategy_.resize_extent(had, space_.extent(0).size)) return true;
+        if (strategy_.resize_extent(had, space_.extent(0).size)) {
+            if constexpr (Annotated) this->note_extension(held, before.size);
+            return true;
+        }
         if (const acquired<Device> undone = this->device_.resize(held, before.size)) held = *undone;
         return false;
     }
@@ -503,15 +596,17 @@ private:
         if (least < at_least) least = at_least;
         if (least == 0) {
             strategy_ = Strategy{};
-            this->device_.release(std::exchange(held, {}));
+            give_to_device(held);
             return before.size;
         }
         // If the rest of a hole is too small to be recorded, keeps the next larger size.
         while (least < held.size && !strategy_.resize_extent(had, static_cast<offset>(least)))
             least += Device::granularity;
         if (least >= held.size) return 0;
+        if constexpr (Annotated) this->note_release(before, least);
         const acquired<Device> answer = this->device_.resize(held, least);
         if (!answer) {
+            if constexpr (Annotated) this->note_extension(before, least);
             held.size = least;  // the strategy's size, for the extent in the next line
             static_cast<void>(strategy_.resize_extent(space_.extent(0), static_cast<offset>(before.size)));
             held = before;

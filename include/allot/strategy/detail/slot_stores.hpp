@@ -20,6 +20,7 @@
 // Threads, cores and interrupts may call these concurrently, and no call waits for another one.
 #pragma once
 
+#include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/strategy.hpp>
 
 #include <boost/intrusive/linear_slist_algorithms.hpp>
@@ -44,8 +45,14 @@ class slot_free_list {
         using node = slot;
         using node_ptr = slot*;
         using const_node_ptr = const slot*;
-        static node_ptr get_next(const_node_ptr of) noexcept { return of->next; }
-        static void set_next(node_ptr of, node_ptr next) noexcept { of->next = next; }
+        static node_ptr get_next(const_node_ptr of) noexcept {
+            if constexpr (sanitizer::is_on) return sanitizer::read_record<node_ptr>(of);
+            return of->next;
+        }
+        static void set_next(node_ptr of, node_ptr next) noexcept {
+            if constexpr (sanitizer::is_on) return sanitizer::write_record(of, next);
+            of->next = next;
+        }
     };
     using list = boost::intrusive::linear_slist_algorithms<links>;
     static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
@@ -74,23 +81,23 @@ public:
     bool remove(basic_extent<Offset> slots) noexcept {
         const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
-        for (const slot* s = free_.next; s != nullptr; s = s->next)
+        for (const slot* s = links::get_next(&free_); s != nullptr; s = links::get_next(s))
             free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
         if (free != slots.size) return false;
-        for (slot* before = &free_; before->next != nullptr;) {
-            if (inside(before->next)) list::unlink_after(before);
-            else before = before->next;
+        for (slot* before = &free_; slot* const next = links::get_next(before);) {
+            if (inside(next)) list::unlink_after(before);
+            else before = next;
         }
         if (slots.contains(fresh_)) fresh_ = {};
         return true;
     }
-    [[nodiscard]] bool empty() const noexcept { return free_.next == nullptr && !fresh_; }
+    [[nodiscard]] bool empty() const noexcept { return links::get_next(&free_) == nullptr && !fresh_; }
     [[nodiscard]] bool take(Offset& at) noexcept {
-        if (free_.next == nullptr) {
+        if (links::get_next(&free_) == nullptr) {
             if (!fresh_) return false;
             at = next_fresh();
         } else {
-            at = offset_of(free_.next);
+            at = offset_of(links::get_next(&free_));
             list::unlink_after(&free_);
         }
         return true;
@@ -102,7 +109,7 @@ public:
     /// Calls `f(offset)` for each free slot.
     template <class Function>
     void for_each_free(Function f) const noexcept {
-        for (const slot* s = free_.next; s != nullptr; s = s->next) f(offset_of(s));
+        for (const slot* s = links::get_next(&free_); s != nullptr; s = links::get_next(s)) f(offset_of(s));
         for (auto at = fresh_.offset; at != fresh_.end(); at = static_cast<Offset>(at + Slot)) f(at);
     }
 
