@@ -33,6 +33,7 @@
 #include <allot/compose/quarantined.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/compose/retrying.hpp>
+#include <allot/compose/segregated.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/compose/tagged.hpp>
 #include <allot/core/literals.hpp>

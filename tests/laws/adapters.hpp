@@ -628,10 +628,36 @@ private:
     std::vector<typename paged::block_type> blocks_;
 };
 
-/// A fallback: the spaces are those of the first arena, then those of the second.
-template <class First, class Second>
-class fallback_subject final : public subject {
-    using fallback = allot::fallback<typename First::arena&, typename Second::arena&>;
+/// A fallback: a block records its allocator.
+struct in_fallback {
+    template <class A, class B>
+    using type = allot::fallback<A&, B&>;
+    template <class A, class B>
+    [[nodiscard]] static auto around(A& first, B& second) {
+        return type<A, B>{first, second};
+    }
+    [[nodiscard]] static bool is_from_first(const auto& block) { return !block.metadata.from_second; }
+};
+/// A segregated allocator: blocks of up to 64 bytes from the first allocator.
+template <allot::when_full Full>
+struct in_segregated {
+    template <class A, class B>
+    using type = allot::segregated<allot::size_branch<64, A&, Full>, B&>;
+    template <class A, class B>
+    [[nodiscard]] static auto around(A& first, B& second) {
+        return type<A, B>{allot::up_to<64, Full>(first), second};
+    }
+    template <class Block>
+    [[nodiscard]] static bool is_from_first(const Block& block) {
+        if constexpr (Full == allot::when_full::next) return block.metadata.branch == 0;
+        else return block.size <= 64;
+    }
+};
+
+/// A composition of two arenas: the spaces are those of the first arena, then those of the second.
+template <class Composition, class First, class Second>
+class composed_subject final : public subject {
+    using composed = typename Composition::template type<typename First::arena, typename Second::arena>;
 
     [[nodiscard]] static laws::contract promised() {
         laws::contract c;
@@ -640,24 +666,20 @@ class fallback_subject final : public subject {
     }
 
 public:
-    explicit fallback_subject(const variant& how) : subject{promised()}, first_{how}, second_{how} {}
+    explicit composed_subject(const variant& how) : subject{promised()}, first_{how}, second_{how} {}
 
     id allocate(layout wanted) override {
-        const auto given = fallback_.allocate(wanted);
+        const auto given = composed_.allocate(wanted);
         if (!given) return nothing;
         blocks_.push_back(given);
         return blocks_.size() - 1;
     }
-    void deallocate(id held) override { fallback_.deallocate(blocks_[held]); }
-    number capacity(id held) override {
-        const auto& b = blocks_[held];
-        return b.metadata.from_second ? second_->capacity({b.address, b.size, b.metadata.second})
-                                      : first_->capacity({b.address, b.size, b.metadata.first});
-    }
-    allot::diagnosis diagnose(layout wanted) override { return fallback_.diagnose(wanted); }
+    void deallocate(id held) override { composed_.deallocate(blocks_[held]); }
+    number capacity(id held) override { return composed_.capacity(blocks_[held]); }
+    allot::diagnosis diagnose(layout wanted) override { return composed_.diagnose(wanted); }
     std::vector<piece> pieces(id held) override {
         const auto& block = blocks_[held];
-        if (fallback::is_from_first(block)) return {first_.locate(block.address, capacity(held))};
+        if (Composition::is_from_first(block)) return {first_.locate(block.address, capacity(held))};
         piece found = second_.locate(block.address, capacity(held));
         found.space = found.space == nothing ? nothing : found.space + std::size(first_->regions());
         return {found};
@@ -672,8 +694,8 @@ public:
 private:
     First first_;
     Second second_;
-    fallback fallback_{*first_, *second_};
-    std::vector<typename fallback::block_type> blocks_;
+    composed composed_ = Composition::around(*first_, *second_);
+    std::vector<typename composed::block_type> blocks_;
 };
 
 }  // namespace laws

@@ -25,6 +25,10 @@ constexpr row combined_memory[] = {
     {"fallback: best fit, then best fit", make<both<in_band, in_band>>, false, false},
     {"fallback: pool, then best fit with a side table", make<both<pool<allot::pool_store::in_band, 0>, beside_growing>>,
      false, false},
+    {"segregated: pool, then best fit",
+     make<both<pool<allot::pool_store::in_band, 0>, in_band, in_segregated<allot::when_full::fail>>>, false, false},
+    {"segregated: best fit with a side table or the next, best fit",
+     make<both<beside_fixed, in_band, in_segregated<allot::when_full::next>>>, false, false},
 };
 
 }  // namespace
@@ -36,6 +40,6 @@ TEST_CASE("laws: paged arenas") {
 }
 
 TEST_CASE("laws: combined allocators") {
-    CHECK(std::size(laws::combined_memory) == 2);
+    CHECK(std::size(laws::combined_memory) == 4);
     laws::judge(laws::combined_memory);
 }

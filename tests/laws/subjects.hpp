@@ -95,8 +95,9 @@ using alone = strategy_subject<Strategy, Where>;
 template <class RowDevice, class RowStrategy, class TableStrategy, class Entry = allot::row_pointer>
 using paged_over = paged_subject<arena_over<RowDevice, RowStrategy>, arena_over<even_pages, TableStrategy>,
                                  allot::pointer_table<64, Entry, typename RowDevice::address_model>>;
-template <class First, class Second>
-using both = fallback_subject<arena_over<uneven_pages, First, none, plain, 1500>, arena_over<even_pages, Second>>;
+template <class First, class Second, class Composition = in_fallback>
+using both =
+    composed_subject<Composition, arena_over<uneven_pages, First, none, plain, 1500>, arena_over<even_pages, Second>>;
 
 using enum whereabouts;
 inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack,

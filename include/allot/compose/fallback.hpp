@@ -72,10 +72,7 @@ public:
     static constexpr dl_device_type dl_device = first_type::dl_device;  ///< The device type in DLPack.
     /// The order in which blocks become free. The stricter order applies. If one allocator reclaims nothing, the order
     /// of the other applies. A stack and a ring together reclaim in no reliable order.
-    static constexpr reclaim reclaims = first_type::reclaims == reclaim::never ? second_type::reclaims
-                                        : second_type::reclaims == reclaim::never
-                                            ? first_type::reclaims
-                                            : detail::reclaim_of_both(first_type::reclaims, second_type::reclaims);
+    static constexpr reclaim reclaims = detail::reclaim_of_parts(first_type::reclaims, second_type::reclaims);
 
     /// Constructs a fallback from two allocators, which are referenced or moved.
     constexpr fallback(First&& first, Second&& second) noexcept

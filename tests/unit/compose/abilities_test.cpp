@@ -78,6 +78,13 @@ constexpr bool fallback_passes_on = [] {
     return of<allot::fallback<A, B>> == expected && of<allot::fallback<A&, B>> == expected &&
            of<allot::fallback<A, B&>> == expected && of<allot::fallback<A&, B&>> == expected;
 }();
+// segregated: the same.
+template <class A, class B>
+constexpr bool segregated_passes_on = [] {
+    constexpr unsigned expected = (of<A> & of<B> & ~(at | trim)) | ((of<A> | of<B>)&trim);
+    return of<allot::segregated<allot::size_branch<64, A>, B>> == expected &&
+           of<allot::segregated<allot::size_branch<64, A&, allot::when_full::next>, B&>> == expected;
+}();
 // paged: the same, except that it never resizes, and that a capacity is a number of rows.
 template <class Rows, class Tables>
 constexpr bool paged_passes_on = [] {
@@ -99,6 +106,9 @@ struct list {
     static constexpr bool wrappers_hold = (wrapper_passes_on<Wrapper, Each> && ...);
     template <class A>
     static constexpr bool fallback_holds = (fallback_passes_on<A, Each> && ...);
+    template <class A>
+    static constexpr bool segregated_holds = (segregated_passes_on<A, Each> && ...);
+    static constexpr bool segregated_hold = (segregated_holds<Each> && ...);
     template <class A>
     static constexpr bool paged_holds = (paged_passes_on<A, Each> && ...);
     static constexpr bool fallbacks_hold = (fallback_holds<Each> && ...);
@@ -140,6 +150,7 @@ template <class A>
 using recorded_in_a_trace = allot::recorded<A, allot::trace_writer>;
 static_assert(parts::wrappers_hold<recorded_in_a_trace>);
 static_assert(parts::fallbacks_hold);
+static_assert(parts::segregated_hold);
 static_assert(parts::paged_hold);
 
 // symmetric: every ability of the arena. An arena that can trim does not compile (tests/refusals).

@@ -18,6 +18,20 @@ namespace detail {
     return b == reclaim::any || a == b ? a : reclaim::never;
 }
 
+/// Returns the order in which several allocators together reclaim. Those that reclaim nothing are left out.
+template <class... Orders>
+[[nodiscard]] constexpr reclaim reclaim_of_parts(Orders... orders) {
+    reclaim all = reclaim::never;
+    bool none = true;
+    const auto add = [&](reclaim each) {
+        if (each == reclaim::never) return;
+        all = none ? each : reclaim_of_both(all, each);
+        none = false;
+    };
+    (add(orders), ...);
+    return all;
+}
+
 /// The state of an allocator before an operation. `fallback` has a specialization.
 template <class Allocator>
 class undo_point {
