@@ -43,6 +43,7 @@ def splits(shape, item, least):
 
     A row has `least` bytes or more, and there are two rows or more.
     """
+    least = max(least, 1)
     found = {}
     for leading in range(1, len(shape)):
         count = prod(shape[:leading])
@@ -134,6 +135,7 @@ class _Rows:
             self.tables[buffer], self.parameters[number] = (table, axes), table
         self.analyzer = sym.Analyzer()
         self.pending = []  # declarations that have no place yet: (row, buffer, variables, statement)
+        self.stored, self.declared = set(), []  # the tables of stored buffers, and the table of each declaration
 
     def visit(self, statement):
         """Returns the statement. Declarations that may be before it are pending."""
@@ -163,6 +165,8 @@ class _Rows:
     def store(self, store):
         value, *indices = (tvm_ffi.structural_map(each, (TensorLoad, self.load))
                            for each in (store.value, *store.indices))
+        if store.buffer in self.tables:
+            self.stored.add(self.tables[store.buffer][0])
         buffer, indices = self.place(store.buffer, indices)
         return tirx.BufferStore(buffer, value, indices, store.span)
 
@@ -183,6 +187,7 @@ class _Rows:
         made = tirx.decl_buffer(buffer.ty.shape[axes:], buffer.ty.dtype, f"row_of_{buffer.name}",
                                 scope=buffer.ty.storage_scope)
         declared = tirx.DeclBuffer(made, data=T.reinterpret("handle", tirx.BufferLoad(table, [row])))
+        self.declared.append(table)
         self.pending.append((row, table, set(tirx.analysis.undefined_vars(tirx.Evaluate(row))), declared))
         return made, indices[axes:]
 
@@ -211,7 +216,11 @@ def rewritten(function, leading):
     rows = _Rows(function, leading)
     body = rows.visit(function.body)
     body = sequence([*(each[3] for each in rows.pending), body])
-    return tirx.PrimFunc(rows.parameters, body, function.ret_type, function.attrs, function.span)
+    made = tirx.PrimFunc(rows.parameters, body, function.ret_type, function.attrs, function.span)
+    if any(rows.declared.count(table) > 1 for table in rows.stored):
+        # With this attribute, TVM tells LLVM that two declared buffers share no byte. These may be the same row.
+        made = made.without_attr("tirx.noalias")
+    return made
 
 
 def runs(rows):

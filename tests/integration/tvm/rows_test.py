@@ -19,6 +19,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+import allot_tvm
 from allot_tvm import plan_memory, plans, row_plan, rows
 from allot_tvm.plan_memory import Memory, PlanMemory, pipeline, pipeline_with
 from plan_memory_test import PROGRAMS, ByteOracle, chain, flat, outputs, random
@@ -96,6 +97,18 @@ class Branching:
                     a[i, j] = a[i, j] + T.int8(1)
                 else:
                     a[i, j] = a[i - 1, j] - a[i, j]
+
+
+@I.ir_module
+class Twice:
+    """A result that one loop begins and another continues."""
+
+    @T.prim_func
+    def main(a: T.Buffer((3, 4), "float32"), b: T.Buffer((3, 4), "float32")):
+        for i, j in T.grid(3, 4):
+            b[i, j] = T.float32(1)
+        for i, j in T.grid(3, 4):
+            b[i, j] = b[i, j] + a[2 - i, 3 - j]
 
 
 def scattered(array, leading, choose):
@@ -187,6 +200,32 @@ class Rewritten(unittest.TestCase):
                 body = tirx.For(var, 0, extent, tirx.ForKind.SERIAL, body)
             with self.subTest(dtype):
                 self.assertEqual(self.check(tvm.IRModule({"main": tirx.PrimFunc([a, b], body)})), 3)
+
+    def test_rows_that_may_be_the_same_may_share_bytes(self):
+        """TVM's attribute says that two buffers share no byte. It stays where no row of a result has two names."""
+        for module, tables, kept in (Branching, {0: 1}, False), (Padded, {0: 1, 1: 1}, True), (Twice, {1: 1}, False), (
+                Twice, {0: 1}, True):
+            function = rows.Kernel(module["main"]).function.with_attr("tirx.noalias", True)
+            made = rows.rewritten(function, tables)
+            self.assertEqual("tirx.noalias" in made.attrs, kept, made.script())
+
+    def test_two_loops_over_a_result(self):
+        self.assertEqual(self.check(Twice), 3)
+
+    def test_tables(self):
+        """A table has the address of each row, in order, whatever memory it is in."""
+        choose = np.random.default_rng(9)
+        memories = [np.zeros(4096, "uint8") for _ in range(3)]
+        for count in 1, 2, 3, 17, 40:
+            places = [(2 * int(choose.integers(2)), 64 * int(choose.integers(6))) for _ in range(count)]
+            places += [(0, 64 * n) for n in range(3)] + [(0, 512), (0, 256), (0, 0)]
+            tensors = [tvm.runtime.tensor(memories[number]) for number in (0, 2)]
+            table = tvm.runtime.tensor(np.zeros(len(places), "uint64"))
+            kernel = rows.filling([0, 2], places).with_attr("global_symbol", "main")
+            tvm.compile(tvm.IRModule({"main": kernel}), "llvm")["main"](*tensors, table)
+            address = {number: np.from_dlpack(tensor).ctypes.data for number, tensor in zip((0, 2), tensors)}
+            self.assertEqual(table.numpy().tolist(), [address[number] + offset for number, offset in places])
+            self.assertEqual(sum(run[2] for run in rows.runs(places)), len(places))
 
     def test_rows_are_declared_outside_of_the_loops_that_keep_them(self):
         text = rows.rewritten(rows.Kernel(Product["main"]).function, {0: 1, 2: 1}).script()
@@ -410,6 +449,22 @@ class Planned(unittest.TestCase):
             report = self.check(Branches, [random(4, 64), np.array(choice)],
                                 [*holes(1024, 2), *holes(960, 4)], oracle=False)
             self.assertGreater(len(report.in_rows), 1)
+
+    def test_rows_in_a_window_and_on_the_heap(self):
+        device, module, report = tvm.cpu(7), unreshaped(), []
+        allot_tvm.use(device, "global.vtcm", "window", 2048)
+        allot_tvm.use(device, "global", "pool")
+        memories = [Memory("global.vtcm", 960), Memory("global.vtcm", 960), *holes(960, 2)]
+        executable = tvm.compile(module, "llvm", relax_pipeline=pipeline(memories, "library", report=report, rows=64))
+        check_bytes(self, report[0])
+        self.assertEqual({report[0].storages[storage].scope for t in report[0].in_rows for storage, _ in t.rows},
+                         {"global.vtcm", "global"})
+        machine = relax.VirtualMachine(executable, device)
+        for seed in 1, 2, 3:
+            x = tvm.runtime.tensor(random(16, 16, seed=seed), device)
+            expected, = outputs(tvm.compile(module, "llvm"), [random(16, 16, seed=seed)])
+            self.assertEqual(machine["main"](x).numpy().tobytes(), expected.tobytes())
+        self.assertEqual(allot_tvm.counts(device, "global.vtcm")[3], 6)  # two storages in each run
 
     def test_in_place_kernels(self):
         report = self.check(InPlace, [random(4, 64)], holes(960, 4), oracle=False)
