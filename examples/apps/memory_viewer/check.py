@@ -488,82 +488,123 @@ class Page(Viewer):
             data = self.page(self.file("a.alev", event_log(events)))
             self.assertEqual(data["events"], len(events))
 
-    def test_in_chromium(self):
+    def test_a_log_in_chromium(self):
+        events = [(0, "acquire_region", 4096, 8000, 0), (0, "allocate", 4096, 3000, 1), (500, "allocate", 8096, 3000, 2),
+                  (1000, "deallocate", 4096, 3000, 0)]
+        shown = self.shown("two blocks.alev", event_log(events, ["first", "second"], unit=0))
+        if not shown:
+            return
+        self.assertEqual(shown.browser.title, "two blocks.alev")
+        self.assertTrue(shown.summary().startswith("4 events, 2 blocks, peak 5.859 KiB."))
+        first, early, second, hole = shown.colors((0.25, 0.2), (0.25, 0.7), (0.75, 0.7), (0.25, 0.45))
+        self.assertEqual({early.split(",")[3], hole.split(",")[3]}, {"0"})  # transparent: no block is live there
+        self.assertNotEqual(first, second)
+        self.assertEqual(shown.pointed(0.25, 0.2), "0x1000: 2.930 KiB\ntag: first\nlive from 0 to 1000 (1000)")
+        self.assertEqual(shown.pointed(0.75, 0.7), "0x1fa0: 2.930 KiB\ntag: second\nlive from 500 to 1000 (500)")
+        self.assertRegex(shown.pointed(0.25, 0.7), "0x.*: no block")
+
+        drawn = shown.browser.execute_script("return window.redraws")
+        shown.drag((0.1, 0.1), (0.3, 0.3))  # zooms in
+        shown.wait_for(f"window.redraws > {drawn}")
+        self.assertEqual(shown.colors((0.02, 0.05), (0.98, 0.9)), [first, first])  # only this block is visible
+        shown.browser.find_element(By.ID, "all").click()
+        shown.wait_for(f"window.redraws > {drawn} + 1 && visible().x[0] === 0")
+        self.assertEqual(shown.colors((0.25, 0.2), (0.75, 0.7)), [first, second])
+        shown.check_log()
+
+    def test_a_snapshot_in_chromium(self):
+        size = 96 * 64  # 96 rows of 64 bytes
+        shown = self.shown("a.alsn", snapshot("one", ["w"], [0] * 8, [(4096, size)],
+                                              [(4096, size // 2, 0), (4096 + size // 2 + 32, 8, 1)],
+                                              [(4096 + size // 2, 32), (4096 + size // 2 + 40, size // 2 - 40)]))
+        if not shown:
+            return
+        self.assertTrue(shown.summary().startswith(
+            "2 blocks of 3.008 KiB, 2 holes of 2.992 KiB, the largest of 2.961 KiB, fragmentation 0.01."), shown.summary())
+        row = 1 / 96
+        low, tagged, hole, high = shown.colors((0.5, 0.25), (0.56, 0.5 + row / 2), (0.25, 0.5 + row / 2), (0.5, 0.75))
+        self.assertEqual([color.split(",")[3] for color in (low, tagged, hole, high)], ["255", "255", "0", "0"])
+        self.assertNotEqual(low, tagged)
+        self.assertEqual(shown.pointed(0.5, 0.25), "0x1000: 3 KiB\ntag: no tag")
+        self.assertRegex(shown.pointed(0.5, 0.75), "0x2.*: no block")
+        shown.check_log()
+
+    def shown(self, name, content):
+        """Opens the page of a file in Chromium. Returns None if a program is missing."""
         missing = [tool for tool in ("chromium", "chromedriver") if not shutil.which(tool)]
         missing += [] if webdriver else ["selenium"]
         library = Path(TOOLS) / "plotly" / "plotly" / "package_data" / "plotly.min.js"
         missing += [] if library.exists() else ["plotly"]
         if missing:
             print(f"skipped: {', '.join(missing)} not installed")
-            return
-        events = [(0, "acquire_region", 4096, 8000, 0), (0, "allocate", 4096, 3000, 1), (500, "allocate", 8096, 3000, 2),
-                  (1000, "deallocate", 4096, 3000, 0)]
-        path = self.file("two blocks.alev", event_log(events, ["first", "second"], unit=0))
-        self.run_it(path, "--html", str(self.folder / "page.html"), "--library", str(library))
+            return None
+        self.run_it(self.file(name, content), "--html", str(self.folder / "page.html"), "--library", str(library))
+        return Shown(self, self.folder / "page.html")
+
+
+class Shown:
+    """A page in headless Chromium."""
+
+    def __init__(self, test, page):
+        self.test = test
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                          "--window-size=1400,1000"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-        self.addCleanup(browser.quit)
+        self.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        test.addCleanup(self.browser.quit)
+        self.browser.get(page.as_uri())
+        self.wait_for("window.ready")
+        self.area = self.browser.find_element(By.CSS_SELECTOR, "#chart .xy .nsewdrag")
 
-        def wait_for(script):
-            end = time.monotonic() + 60
-            while not (answer := browser.execute_script(f"return {script}")):
-                self.assertLess(time.monotonic(), end, script)
-                time.sleep(0.02)
-            return answer
+    def wait_for(self, script):
+        end = time.monotonic() + 60
+        while not (answer := self.browser.execute_script(f"return {script}")):
+            self.test.assertLess(time.monotonic(), end, script)
+            time.sleep(0.02)
+        return answer
 
-        def colors(*points):
-            """Returns the colors of the map at fractions of its width and height from the lower left, as drawn."""
-            image = wait_for("document.querySelector('#chart .hm image')?.getAttribute('href')")
-            self.assertTrue(image.startswith("data:image/png"))
-            return browser.execute_async_script("""
-                const [source, points, done] = arguments, image = new Image();
-                image.onload = () => {
-                  const canvas = document.createElement('canvas');
-                  canvas.width = image.width, canvas.height = image.height;
-                  const context = canvas.getContext('2d');
-                  context.drawImage(image, 0, 0);
-                  done(points.map(([x, y]) => [...context.getImageData(
-                    Math.floor(x * image.width), Math.floor((1 - y) * image.height), 1, 1).data].join()));
-                };
-                image.src = source;""", image, points)
+    def summary(self):
+        return self.browser.find_element(By.ID, "summary").text
 
-        browser.get((self.folder / "page.html").as_uri())
-        wait_for("window.ready")
-        self.assertEqual(browser.title, "two blocks.alev")
-        self.assertTrue(browser.find_element(By.ID, "summary").text.startswith("4 events, 2 blocks, peak 5.859 KiB."))
-        first, early, second, hole = colors((0.25, 0.2), (0.25, 0.7), (0.75, 0.7), (0.25, 0.45))
-        self.assertEqual({early.split(",")[3], hole.split(",")[3]}, {"0"})  # transparent: no block is live there
-        self.assertNotEqual(first, second)
+    def colors(self, *points):
+        """Returns the colors of the map at fractions of its width and height from the lower left, as drawn."""
+        image = self.wait_for("document.querySelector('#chart .hm image')?.getAttribute('href')")
+        self.test.assertTrue(image.startswith("data:image/png"))
+        return self.browser.execute_async_script("""
+            const [source, points, done] = arguments, image = new Image();
+            image.onload = () => {
+              const canvas = document.createElement('canvas');
+              canvas.width = image.width, canvas.height = image.height;
+              const context = canvas.getContext('2d');
+              context.drawImage(image, 0, 0);
+              done(points.map(([x, y]) => [...context.getImageData(
+                Math.floor(x * image.width), Math.floor((1 - y) * image.height), 1, 1).data].join()));
+            };
+            image.src = source;""", image, points)
 
-        area = browser.find_element(By.CSS_SELECTOR, "#chart .nsewdrag")
-        width, height = area.size["width"], area.size["height"]
+    def moved_to(self, x, y):
+        """Returns actions that move the pointer to fractions of the map from the lower left."""
+        size = self.area.size
+        return ActionChains(self.browser).move_to_element_with_offset(
+            self.area, int((x - 0.5) * size["width"]), int((0.5 - y) * size["height"]))
 
-        def pointed(x, y):
-            """Returns the text for the point at fractions of the map from the lower left."""
-            ActionChains(browser).move_to_element_with_offset(area, int((x - 0.5) * width) + 3, int((0.5 - y) * height)) \
-                .pause(0.2).move_by_offset(-3, 0).perform()
-            return wait_for("document.getElementById('tip').style.display === 'block' &&"
-                            " document.getElementById('tip').textContent")
+    def pointed(self, x, y):
+        """Returns the text for a point."""
+        self.moved_to(x, y).move_by_offset(3, 0).pause(0.2).move_by_offset(-3, 0).perform()
+        return self.wait_for("document.getElementById('tip').style.display === 'block' &&"
+                             " document.getElementById('tip').textContent")
 
-        self.assertEqual(pointed(0.25, 0.2), "0x1000: 2.930 KiB\ntag: first\nlive from 0 to 1000 (1000)")
-        self.assertEqual(pointed(0.75, 0.7), "0x1fa0: 2.930 KiB\ntag: second\nlive from 500 to 1000 (500)")
-        self.assertRegex(pointed(0.25, 0.7), "0x.*: no block")
+    def drag(self, start, end):
+        size = self.area.size
+        self.moved_to(*start).click_and_hold().move_by_offset(
+            int((end[0] - start[0]) * size["width"]), int((start[1] - end[1]) * size["height"])).release().perform()
 
-        drawn = browser.execute_script("return window.redraws")
-        ActionChains(browser).move_to_element_with_offset(area, int(-0.4 * width), int(0.4 * height)).click_and_hold() \
-            .move_by_offset(int(0.2 * width), int(-0.2 * height)).release().perform()  # drag: zoom in
-        wait_for(f"window.redraws > {drawn}")
-        self.assertEqual(len(set(colors((0.02, 0.05), (0.98, 0.9)))), 1)  # only the first block is visible
-        browser.find_element(By.ID, "all").click()
-        wait_for(f"window.redraws > {drawn} + 1 && visible().x[0] === 0")
-        self.assertEqual(colors((0.25, 0.2), (0.75, 0.7)), [first, second])
-        errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
-        self.assertEqual(errors, [])
+    def check_log(self):
+        errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+        self.test.assertEqual(errors, [])
 
 
 if __name__ == "__main__":

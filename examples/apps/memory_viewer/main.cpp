@@ -94,7 +94,8 @@ int run(const options& chosen) {
     write_file(chosen.html, [&](file_writer& file) {
         const std::string library = contents(chosen.library);
         const history shown = historian{given.log}.make();
-        page_writer{shown, std::filesystem::path{chosen.file}.filename().string(), file}.write(library);
+        const std::string title = std::filesystem::path{chosen.file}.filename().string();
+        page_writer{shown, given.state ? &*given.state : nullptr, title, file}.write(library);
     });
     return given.complete ? 0 : 1;
 }

@@ -39,7 +39,9 @@ void write_base64(Out& out, const std::vector<Number>& numbers) {
 template <class Write>
 class page_writer {
 public:
-    page_writer(const history& of, std::string_view title, Write& write) : of_{of}, title_{title}, out_{write} {}
+    /// `state` is the snapshot that the history shows, or null.
+    page_writer(const history& of, const allot::snapshot* state, std::string_view title, Write& write)
+        : of_{of}, state_{state}, title_{title}, out_{write} {}
 
     /// `library` is the text of plotly.min.js.
     void write(std::string_view library) {
@@ -139,7 +141,30 @@ private:
             }
             out_.byte(']');
         });
+        list("sizeClasses", size_classes(), [&](const std::string& name) { text(name); });
+        state();
         blocks();
+        out_.byte('}');
+    }
+
+    /// Writes the holes of a snapshot, or null.
+    void state() {
+        member("state");
+        if (state_ == nullptr) return out_.text("null");
+        std::vector<std::uint64_t> classes(size_classes().size());
+        allot::allocator_statistics sums;
+        for (const allot::snapshot_range& each : state_->holes) {
+            ++classes[size_class(each.size)];
+            sums.free += static_cast<std::size_t>(each.size);
+            sums.largest_hole = std::max(sums.largest_hole, static_cast<std::size_t>(each.size));
+        }
+        out_.text("{\"holes\":");
+        out_.number(state_->holes.size());
+        number("free", sums.free);
+        number("largestHole", sums.largest_hole);
+        member("fragmentation");
+        out_.text(std::to_string(sums.fragmentation()));
+        numbers("holeClasses", classes);
         out_.byte('}');
     }
 
@@ -193,6 +218,7 @@ private:
     }
 
     const history& of_;
+    const allot::snapshot* state_;
     std::string_view title_;
     allot::detail::output<Write> out_;
 };
