@@ -5,9 +5,9 @@
 
 #include "recording.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <queue>
 #include <span>
 #include <string>
@@ -21,6 +21,8 @@ struct event {
     std::uint8_t align_log2 = 4;
     word time = 0, address = 0, size = 0, thread = 0;
 };
+
+inline bool allocates(const event& of) { return of.what == long_kind::allocate || of.what == long_kind::resize_end; }
 
 /// The first byte that cannot be read, and the reason.
 struct damage {
@@ -97,10 +99,36 @@ private:
     word time_ = 0, base_ = 0, thread_ = 0;
 };
 
-/// Returns the offsets of the units that have events. A window and its copy can both have the same unit if the process
-/// was killed between the copy and the clearing: the one with more events counts.
-inline std::vector<std::size_t> units_of(std::span<const std::byte> file, damage& wrong) {
-    std::map<std::pair<word, word>, std::pair<std::size_t, std::size_t>> found;  // events and offset of each unit
+/// Reads the units of one window in their order.
+class window_reader {
+public:
+    window_reader(const std::byte* file, std::vector<std::size_t> units) : file_{file}, units_{std::move(units)} {}
+
+    /// Moves to the next event. Returns false after the last one.
+    bool advance(damage& wrong) {
+        for (;;) {
+            if (reader_ && reader_->next(now, wrong)) return true;
+            if (next_ == units_.size()) return false;
+            reader_.emplace(file_, units_[next_++]);
+        }
+    }
+
+    event now{};
+
+private:
+    const std::byte* file_;
+    std::vector<std::size_t> units_;
+    std::size_t next_ = 0;
+    std::optional<unit_reader> reader_{};
+};
+
+/// Returns the windows of a file. A window and its copy can both have the same unit if the process was killed between the
+/// copy and the clearing: the one with more events counts.
+inline std::vector<window_reader> windows_of(std::span<const std::byte> file, damage& wrong) {
+    struct found_unit {
+        std::size_t events = 0, offset = 0;
+    };
+    std::map<word, std::map<word, found_unit>> windows;  // by window and sequence
     for (std::size_t at = unit_bytes; at < file.size(); at += unit_bytes) {
         if (file.size() - at < unit_bytes) {
             if (wrong.reason.empty()) wrong = {at, "is a unit that is cut off"};
@@ -116,41 +144,37 @@ inline std::vector<std::size_t> units_of(std::span<const std::byte> file, damage
         damage later;
         event each;
         for (unit_reader reader{file.data(), at}; reader.next(each, later);) ++events;
-        auto& best = found[{start.window, start.sequence}];
-        if (events > best.first) best = {events, at};
+        found_unit& best = windows[start.window][start.sequence];
+        if (events >= best.events) best = {events, at};
     }
-    std::vector<std::size_t> all;
-    for (const auto& [key, one] : found)
-        if (one.first != 0) all.push_back(one.second);
+    std::vector<window_reader> all;
+    for (const auto& [window, units] : windows) {
+        std::vector<std::size_t> offsets;
+        for (const auto& [sequence, one] : units) offsets.push_back(one.offset);
+        all.emplace_back(file.data(), std::move(offsets));
+    }
     return all;
 }
 
 /// Calls `use` with each event, in the order of their times.
 template <class Use>
 void for_each_event(std::span<const std::byte> file, damage& wrong, Use use) {
-    struct head {
-        event next;
-        std::size_t of;
+    std::vector<window_reader> windows = windows_of(file, wrong);
+    const auto later = [](const window_reader* one, const window_reader* other) {
+        return one->now.time > other->now.time;
     };
-    const auto later = [](const head& one, const head& other) {
-        return std::pair{one.next.time, one.of} > std::pair{other.next.time, other.of};
-    };
-    std::vector<unit_reader> readers;
-    std::priority_queue<head, std::vector<head>, decltype(later)> heads{later};
-    event next;
-    for (const std::size_t at : units_of(file, wrong)) {
-        readers.emplace_back(file.data(), at);
-        if (readers.back().next(next, wrong)) heads.push({next, readers.size() - 1});
-    }
-    while (!heads.empty()) {
-        head now = heads.top();
-        heads.pop();
+    std::priority_queue<window_reader*, std::vector<window_reader*>, decltype(later)> left{later};
+    for (window_reader& each : windows)
+        if (each.advance(wrong)) left.push(&each);
+    while (!left.empty()) {
+        window_reader* const next = left.top();
+        left.pop();
         bool more = true;
-        do {  // the next events are often of the same unit
-            use(std::as_const(now.next));
-            more = readers[now.of].next(now.next, wrong);
-        } while (more && (heads.empty() || now.next.time < heads.top().next.time));
-        if (more) heads.push(now);
+        do {
+            use(std::as_const(next->now));
+            more = next->advance(wrong);
+        } while (more && (left.empty() || next->now.time <= left.top()->now.time));
+        if (more) left.push(next);
     }
 }
 

@@ -23,16 +23,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
 
 namespace {
 
 using namespace recording;
 
 constexpr std::size_t most_threads = 65'536, default_align = 16;
+constexpr unsigned events_per_tick = 256;
+constexpr std::size_t last_entries = std::size_t{1} << 20;
 
 /// The state of a thread that records. All zero: the thread has not recorded since the process exists.
 struct alignas(64) recorder {
@@ -41,8 +39,8 @@ struct alignas(64) recorder {
     word time, base, thread;
     unit* window;
     recorder* next;  // in the list of recorders without a thread
+    unsigned until_tick, index;
     bool busy;
-    bool alone;  // whether the last event was recorded without other threads
 };
 
 /// The state of the process. All zero: no call has been recorded.
@@ -58,6 +56,8 @@ struct process {
 struct memory {
     process shared;
     recorder recorders[most_threads];
+    // The address and the recorder of the last event, by a hash of the address.
+    std::atomic<word> last_of[last_entries];
 };
 
 struct functions {
@@ -75,9 +75,9 @@ struct functions {
 
 constinit functions real{};
 constinit memory* state = nullptr;
-constinit bool resolving = false, counts = false;
+constinit bool resolving = false;
 constinit pthread_key_t at_exit{};
-constinit std::atomic<word> clock_count{0};
+alignas(64) constinit std::atomic<word> clock_count{1};
 // Before a fork: its time and the file of the parent. The child inherits them.
 constinit word forked_at = 0;
 constinit char forked_from[sizeof(process::path)]{};
@@ -106,37 +106,22 @@ std::size_t early_size(const void* block) {
     return size;
 }
 
-bool alone() { return __libc_single_threaded != 0; }
-
-/// The time stamp counter, if it has one rate and continues in sleep. Earlier loads finish before it is read: the time
-/// of an event is after those of other threads that it depends on.
-word ticks() {
-#if defined(__x86_64__)
-    if (!counts) {
-        _mm_lfence();
-        return __rdtsc();
+/// Returns the time of an event with an address. See recording.hpp.
+inline word now(recorder& of, word address) {
+    std::atomic_thread_fence(std::memory_order_acquire);  // after the call of the allocator
+    if (__libc_single_threaded == 0) {
+        std::atomic<word>& last = state->last_of[(address >> 4 ^ address >> 26) % last_entries];
+        const word own = address << 16 | of.index;
+        if (last.load(std::memory_order_relaxed) != own) {
+            last.store(own, std::memory_order_relaxed);
+            return clock_count.fetch_add(1) + 1;
+        }
     }
-#endif
-    if (!alone()) return clock_count.fetch_add(1) + 1;
-    const word next = clock_count.load(std::memory_order_relaxed) + 1;
-    clock_count.store(next, std::memory_order_relaxed);
-    return next;
-}
-
-/// A program with one thread needs no clock: its events are in order. A count advances slower than the clock.
-word now(recorder& of) {
-    const bool single = alone();
-    if (single && of.alone && !counts) return of.time + 1;
-    of.alone = single;
-    return ticks();
-}
-
-void choose_clock() {
-    counts = true;
-#if defined(__x86_64__)
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid(0x8000'0007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0) counts = false;
-#endif
+    if (--of.until_tick == 0) [[unlikely]] {
+        of.until_tick = events_per_tick;
+        return clock_count.fetch_add(1) + 1;
+    }
+    return clock_count.load(std::memory_order_acquire);
 }
 
 struct locked {
@@ -261,15 +246,16 @@ recorder* give(memory& of) {
         const word at = shared.file->end.fetch_add(unit_bytes);
         void* const window = map_zeros(file.descriptor, at);
         if (window == nullptr) return nullptr;
-        given = &of.recorders[shared.recorders++];
+        given = &of.recorders[shared.recorders];
+        given->index = static_cast<unsigned>(shared.recorders++);
         given->window = static_cast<unit*>(window);
         given->window->window = at;
         begin_unit(*given);
         given->window->magic = unit_magic;
     }
     given->thread = thread;
-    given->alone = false;  // the first event reads the clock
-    write_long(*given, long_kind::thread, ticks(), thread, 0);
+    given->until_tick = events_per_tick;
+    write_long(*given, long_kind::thread, clock_count.fetch_add(1) + 1, thread, 0);
     return given;
 }
 
@@ -318,14 +304,11 @@ inline void leave(recorder& of) {
 }
 
 /// Writes a short event if the numbers fit, and a long one otherwise.
-inline void write(recorder& to, kind what, long_kind otherwise, word time, word address, word size) {
-    const word passed = time - to.time, distance = address - to.base + address_bias;
+inline void write(recorder& to, kind what, long_kind otherwise, word address, word size) {
+    const word time = now(to, address), passed = time - to.time, distance = address - to.base + address_bias;
     constexpr word low = (word{1} << address_unit_log2) - 1;
-    if ((passed >> time_bits | distance >> (address_bits + address_unit_log2) | (address & low) | size >> size_bits) !=
-        0) [[unlikely]]
-        return write_long(to, otherwise, time, address, size);
-    // The base is a multiple of the unit if every address that sets it is; otherwise the distance is not.
-    if ((distance & low) != 0) [[unlikely]]
+    if ((passed >> time_bits | distance >> (address_bits + address_unit_log2) | ((address | distance) & low) |
+         size >> size_bits) != 0) [[unlikely]]
         return write_long(to, otherwise, time, address, size);
     *to.cursor++ =
         static_cast<word>(what) | passed << time_at | distance >> address_unit_log2 << address_at | size << size_at;
@@ -337,23 +320,24 @@ inline void allocated(void* block, std::size_t size) {
     if (to == nullptr) return;
     if (block == nullptr) [[unlikely]]
         ++state->shared.file->failed;
-    else write(*to, kind::allocate, long_kind::allocate, now(*to), reinterpret_cast<std::uintptr_t>(block), size);
+    else write(*to, kind::allocate, long_kind::allocate, reinterpret_cast<std::uintptr_t>(block), size);
     leave(*to);
 }
 void allocated_at(void* block, std::size_t size, std::size_t align) {
     if (align <= default_align) return allocated(block, size);
     recorder* const to = enter();
     if (to == nullptr) return;
+    const word address = reinterpret_cast<std::uintptr_t>(block);
     if (block == nullptr) ++state->shared.file->failed;
     else
-        write_long(*to, long_kind::allocate, now(*to), reinterpret_cast<std::uintptr_t>(block), size,
+        write_long(*to, long_kind::allocate, now(*to, address), address, size,
                    static_cast<word>(std::countr_zero(align)));
     leave(*to);
 }
 inline void deallocating(void* block) {
     recorder* const to = enter();
     if (to == nullptr) return;
-    write(*to, kind::deallocate, long_kind::deallocate, now(*to), reinterpret_cast<std::uintptr_t>(block), 0);
+    write(*to, kind::deallocate, long_kind::deallocate, reinterpret_cast<std::uintptr_t>(block), 0);
     leave(*to);
 }
 void resized(long_kind what, void* block, std::size_t size) {
@@ -361,7 +345,8 @@ void resized(long_kind what, void* block, std::size_t size) {
     if (to == nullptr) return;
     const bool ends = what == long_kind::resize_end;
     if (ends && block == nullptr && size != 0) ++state->shared.file->failed;
-    write_long(*to, what, now(*to), reinterpret_cast<std::uintptr_t>(block), size);
+    const word address = reinterpret_cast<std::uintptr_t>(block);
+    write_long(*to, what, now(*to, address), address, size);
     leave(*to);
 }
 
@@ -378,7 +363,7 @@ void end_thread(void* of) {
 void before_fork() {
     if (!state->shared.started) return;  // its own parent has the earlier events
     std::memcpy(forked_from, state->shared.path, sizeof forked_from);
-    forked_at = mine != nullptr && alone() && mine->alone && !counts ? mine->time + 1 : ticks();
+    forked_at = clock_count.fetch_add(1) + 1;
 }
 /// For kernels that do not clear the memory.
 void in_child() {
@@ -404,7 +389,6 @@ void find(Function& to, const char* name) {
     find(real.valloc, "valloc");
     find(real.pvalloc, "pvalloc");
     find(real.malloc_usable_size, "malloc_usable_size");
-    choose_clock();
     find(real.malloc, "malloc");  // last: it tells that the functions are known
     void* const space =
         ::mmap(nullptr, sizeof(memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

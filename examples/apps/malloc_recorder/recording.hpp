@@ -11,9 +11,11 @@
 //     short event   one word: kind, time since the last event, address relative to a base, size
 //     long event    four words: kind, time, address, size. It also sets the base of later short events
 //
-// Events of one thread have increasing times. The time of a deallocation is read before the call, and the time of an
-// allocation after it. If one thread frees an address and
-// another thread receives it, the two events thus have the order of the calls.
+// A time is the value of a counter that all threads share. Events of one window are in their order. If an event has the
+// address of an event of another window, the thread advances the counter and gets a greater time, so the two have the
+// order of the calls: the time of a deallocation is read before the call, and the time of an allocation after it. Other
+// events of different windows can have equal times and any order. A thread also advances the counter after every 256
+// events, so this order is close to that of the calls.
 #pragma once
 
 #include <atomic>
@@ -39,10 +41,10 @@ enum class long_kind : word {
     thread,        ///< The next events are those of another thread: its number is in the place of the address.
 };
 
-// A short event: bits 0-1 kind, 2-19 time, 20-47 address, 48-63 size.
-inline constexpr unsigned time_at = 2, time_bits = 18;
-inline constexpr unsigned address_at = 20, address_bits = 28;
-inline constexpr unsigned size_at = 48, size_bits = 16;
+// A short event: bits 0-1 kind, 2-9 time, 10-39 address, 40-63 size.
+inline constexpr unsigned time_at = 2, time_bits = 8;
+inline constexpr unsigned address_at = 10, address_bits = 30;
+inline constexpr unsigned size_at = 40, size_bits = 24;
 inline constexpr unsigned address_unit_log2 = 3;
 inline constexpr word address_bias = word{1} << (address_bits - 1 + address_unit_log2);
 
