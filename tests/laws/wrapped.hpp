@@ -106,6 +106,55 @@ struct in_retrying {
     }
 };
 
+struct in_tagged {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::tagged<A>{std::forward<A>(inner)};
+    }
+};
+struct in_indexed {
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::indexed<A>{std::forward<A>(inner)};
+    }
+};
+/// Blocks with guards need more bytes than the laws compute, so that the calls that fail are not checked.
+struct in_guarded {
+    static constexpr bool predicts = false;  // whether a block takes the bytes that its strategy states
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::guarded<A>{std::forward<A>(inner)};
+    }
+    static void refine(contract& c) {
+        c.exact = c.claims = c.resizes = false;
+    }
+};
+/// A request that fails frees the blocks that wait.
+struct in_quarantined {
+    static constexpr bool predicts = true;  // whether a block takes the bytes that its strategy states
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::quarantined<A, allot::quarantine_options{.bytes = 3000}>{std::forward<A>(inner)};
+    }
+    static void refine(contract& c) {
+        c.exact = c.resizes = false;
+        c.gives_back = true;
+    }
+};
+/// Sizes and alignments are rounded up, and a request that fails frees the kept blocks.
+struct in_block_cache {
+    static constexpr bool predicts = false;  // whether a block takes the bytes that its strategy states
+    template <class A>
+    static auto around(A&& inner) {
+        return allot::block_cache<A, allot::block_cache_options{.smallest = 8, .largest = 4096, .align = 8, .bytes = 9000}>{
+            std::forward<A>(inner)};
+    }
+    static void refine(contract& c) {
+        c.exact = c.claims = c.resizes = false;
+        c.gives_back = true;
+    }
+};
+
 // ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 template <class Wrap, class Device, class Strategy, class Growth = none, allot::arena_options Options = plain>

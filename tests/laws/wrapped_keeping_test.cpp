@@ -1,0 +1,53 @@
+// The laws of wrappers that change the bytes around a block or the time at which it becomes free, around the arenas that
+// they support: see laws.hpp and wrapped.hpp.
+#include "wrapped.hpp"
+
+namespace laws {
+namespace {
+
+template <class Wrap>
+constexpr row any_order[] = {
+    {"best fit, in band, two ends", make<in<Wrap, uneven_pages, in_band_two_ends>>, false, Wrap::predicts},
+    {"best fit, debug, fixed growth", make<in<Wrap, uneven_pages, in_band, fixed, debug>>, true},
+    {"best fit, contiguous growth", make<in<Wrap, stretching, in_band, contiguous>>, true},
+};
+template <class Wrap>
+constexpr row together[] = {
+    {"bump", make<in<Wrap, odd_pages, up>>, false, Wrap::predicts},
+};
+template <class Wrap>
+constexpr row oldest_first[] = {
+    {"ring", make<in<Wrap, uneven_pages, ring>>, false, Wrap::predicts},
+};
+template <class Wrap>
+constexpr row newest_first[] = {
+    {"stack, two ends", make<in<Wrap, uneven_pages, stack_two_ends>>, false, Wrap::predicts},
+    {"stack, checked", make<in<Wrap, uneven_pages, stack, none, checked>>, false, Wrap::predicts},
+};
+template <class Wrap>
+constexpr row inaccessible[] = {
+    {"best fit, handles, fixed growth", make<in<Wrap, uneven_handles, automatic, fixed>>, true},
+    {"best fit, side table of 24, protected pages", make<in<Wrap, protected_pages, beside_fixed>>, false, Wrap::predicts},
+};
+
+constexpr effort few{.seeds = 1, .sequences = 500, .failures = 100};
+
+}  // namespace
+}  // namespace laws
+
+TEST_CASE("laws: guarded around arenas") {
+    laws::judge(laws::any_order<laws::in_guarded>, laws::few);
+    laws::judge(laws::together<laws::in_guarded>, laws::few);
+    laws::judge(laws::oldest_first<laws::in_guarded>, laws::few);
+    laws::judge(laws::newest_first<laws::in_guarded>, laws::few);
+}
+TEST_CASE("laws: quarantined around arenas") {
+    laws::judge(laws::any_order<laws::in_quarantined>, laws::few);
+    laws::judge(laws::together<laws::in_quarantined>, laws::few);
+    laws::judge(laws::oldest_first<laws::in_quarantined>, laws::few);
+    laws::judge(laws::inaccessible<laws::in_quarantined>, laws::few);
+}
+TEST_CASE("laws: block_cache around arenas") {
+    laws::judge(laws::any_order<laws::in_block_cache>, laws::few);
+    laws::judge(laws::inaccessible<laws::in_block_cache>, laws::few);
+}
