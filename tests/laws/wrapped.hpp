@@ -125,9 +125,7 @@ struct in_guarded {
     static auto around(A&& inner) {
         return allot::guarded<A>{std::forward<A>(inner)};
     }
-    static void refine(contract& c) {
-        c.exact = c.claims = c.resizes = false;
-    }
+    static void refine(contract& c) { c.exact = c.claims = c.resizes = false; }
 };
 /// A request that fails frees the blocks that wait.
 struct in_quarantined {
@@ -146,7 +144,8 @@ struct in_block_cache {
     static constexpr bool predicts = false;  // whether a block takes the bytes that its strategy states
     template <class A>
     static auto around(A&& inner) {
-        return allot::block_cache<A, allot::block_cache_options{.smallest = 8, .largest = 4096, .align = 8, .bytes = 9000}>{
+        return allot::block_cache<
+            A, allot::block_cache_options{.smallest = 8, .largest = 4096, .align = 8, .bytes = 9000}>{
             std::forward<A>(inner)};
     }
     static void refine(contract& c) {
@@ -181,20 +180,28 @@ void judge_wrapped() {
     judge(wrapped_arenas<Wrap>, {.seeds = 1, .sequences = 500, .failures = 100});
 }
 
+/// Plays random calls on each subject.
+inline void play_each(std::initializer_list<maker> subjects) {
+    for (const maker& each : subjects) {
+        try {
+            CHECK(play_random(each, 1, times(500)).served > 30);
+        } catch (const broken& law) {
+            FAIL_CHECK(std::string{law.what()});
+        }
+    }
+}
+
+/// Checks the laws for `Outer` around each of `Inner`, around an arena that frees in any order.
+template <class Outer, class... Inner>
+void judge_pairs_in_any_order() {
+    (play_each({make<in<pair_of<Outer, Inner>, uneven_pages, in_band, fixed, checked>>}), ...);
+}
+
 /// Checks the laws for `Outer` around each of `Inner`, around an arena that frees in any order and one with marks.
 template <class Outer, class... Inner>
 void judge_pairs() {
-    const auto play = []<class Wrap>(std::type_identity<Wrap>) {
-        for (const maker& each : {maker{make<in<Wrap, uneven_pages, in_band, fixed, checked>>},
-                                  maker{make<in<Wrap, uneven_handles, stack>>}}) {
-            try {
-                CHECK(play_random(each, 1, times(500)).served > 30);
-            } catch (const broken& law) {
-                FAIL_CHECK(std::string{law.what()});
-            }
-        }
-    };
-    (play(std::type_identity<pair_of<Outer, Inner>>{}), ...);
+    judge_pairs_in_any_order<Outer, Inner...>();
+    (play_each({make<in<pair_of<Outer, Inner>, uneven_handles, stack>>}), ...);
 }
 
 }  // namespace laws

@@ -27,7 +27,8 @@ constexpr row newest_first[] = {
 template <class Wrap>
 constexpr row inaccessible[] = {
     {"best fit, handles, fixed growth", make<in<Wrap, uneven_handles, automatic, fixed>>, true},
-    {"best fit, side table of 24, protected pages", make<in<Wrap, protected_pages, beside_fixed>>, false, Wrap::predicts},
+    {"best fit, side table of 24, protected pages", make<in<Wrap, protected_pages, beside_fixed>>, false,
+     Wrap::predicts},
 };
 
 constexpr effort few{.seeds = 1, .sequences = 500, .failures = 100};

@@ -166,7 +166,9 @@ public:
     [[nodiscard]] bool owns(block_type held) const noexcept
         requires owning<allocator_type>
     {
-        return inner_.owns(conversion::inner(held));
+        const detail::record_index at = held.metadata.record;
+        const bool known = records_.contains(at) && records_[at].address == held.address;
+        return inner_.owns(known ? whole_block(held) : conversion::inner(held));
     }
     /// Returns the reason for which `allocate` would fail.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
