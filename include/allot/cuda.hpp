@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Includes every header of allot/cuda. Needs the CUDA Toolkit's headers. <allot/cuda/memory_resource.hpp> also needs CCCL and has to be included separately.
+// Includes the headers of allot/cuda. Needs the CUDA Toolkit's headers. <allot/cuda/memory_resource.hpp> also
+// needs CCCL, and <allot/cuda/nvtx.hpp> needs NVTX. Include these separately.
 #pragma once
 
 #include <allot/cuda/memory.hpp>

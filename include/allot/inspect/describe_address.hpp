@@ -2,6 +2,7 @@
 // describe_address: the block or the hole of an allocator that contains an address, as one line of text.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
+//     void* pointer = memory.allocate({.size = 100}).address;
 //     std::puts(allot::describe_address(memory, pointer).what());
 //
 //     the address is 4 bytes after the end of a block of 104 bytes at 0x631000014820 of an allot memory

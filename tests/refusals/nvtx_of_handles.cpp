@@ -1,0 +1,28 @@
+// refused: allot: NVTX describes memory by pointers: use an arena of memory with pointers, such as cuda::device_memory
+#include <allot/allot.hpp>
+#include <allot/cuda/nvtx.hpp>
+
+struct numbered {
+    using address_model = allot::handle_offset<int>;
+    using error = int;
+    static constexpr bool host_accessible = false;
+    static constexpr auto offsets = allot::offset_use::carried;
+    static constexpr std::size_t min_align = 64;
+    static constexpr std::size_t granularity = 1;
+    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
+    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
+        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
+    }
+    void release(allot::region<address_model::address>) noexcept {}
+};
+
+int main() {
+#ifdef MISUSE
+    using device = numbered;
+#else
+    using device = allot::host::heap;
+#endif
+    allot::cuda::nvtx<allot::arena<device, allot::best_fit<>>> memory{
+        allot::arena<device, allot::best_fit<>>{{}, 1000}};
+    return memory.allocate({.size = 10}) ? 0 : 1;
+}
