@@ -46,7 +46,7 @@ from tvm.relax.op.vm import kill_object
 
 from . import alloc_storage, alloc_tensor, plans
 from .row_plan import RowPlan
-from .rows import Kernels, filling, keeping, rewritten
+from .rows import Kernels, axes_before, filling, keeping, rewritten
 
 ALIGNMENT = 64  # TVM's kernels and ensure_zero_offset require this alignment
 EFFORT = 150_000  # the planner's limit on its search; see allot::memories_options
@@ -110,9 +110,9 @@ class Planned:
     lives: list = field(default_factory=list)
     storage: int | None = None
     offset: int = 0
-    kernels: list = field(default_factory=list)  # the kernels that use it, and the number of its parameter
-    opaque: bool = False  # another use than that of a kernel, or a view
-    leading: int = 0  # the number of leading axes that number its rows, if it is in rows
+    kernels: list = field(default_factory=list)  # the kernels that use it: name, number of the parameter, shape
+    opaque: bool = False  # another use than that of a kernel or a reshape
+    row: int = 0  # the number of elements in a row, if it is in rows
     table: tuple | None = None  # storage and offset of its table, if it is in rows
     rows: list = field(default_factory=list)  # storage and offset of each row
 
@@ -189,8 +189,8 @@ class Lifetimes:
 
     def bound_value(self, binding):
         value = binding.value
-        if isinstance(value, relax.Var) and value in self.names:
-            self.names[binding.var] = self.names[value]
+        if (of := renamed(binding)) in self.names:
+            self.names[binding.var] = self.names[of]
         if isinstance(value, relax.If):
             return self.branch(value)
         if isinstance(value, relax.SeqExpr):
@@ -246,7 +246,7 @@ class Lifetimes:
         if isinstance(call.op, GlobalVar) and isinstance(self.module[call.op], tirx.PrimFunc):
             for number, argument in enumerate(arguments):
                 if isinstance(argument, relax.Var) and argument in self.names:
-                    self.tensors[self.names[argument]].kernels.append((call.op, number))
+                    self.tensors[self.names[argument]].kernels.append((call.op, number, shape_of(argument)))
                 else:
                     self.close(given[number])
             return NOTHING
@@ -296,6 +296,22 @@ def without(intervals, unused):
         intervals = [piece for begin, end in intervals
                      for piece in ((begin, min(end, first)), (max(begin, last), end)) if piece[0] < piece[1]]
     return intervals
+
+
+def renamed(binding):
+    """Returns the variable of which the binding is another name, also with another static shape, or None."""
+    value = binding.value
+    if isinstance(value, relax.Var):
+        return value
+    if isinstance(value, relax.Call) and getattr(value.op, "name", "") == "relax.reshape" and shape_of(binding.var):
+        return value.args[0]
+    return None
+
+
+def shape_of(var):
+    """Returns the extents of a tensor if all are known, or an empty list."""
+    extents = getattr(getattr(var.ty, "shape", None), "values", [])
+    return [int(each) for each in extents] if all(isinstance(each, tirx.IntImm) for each in extents) else []
 
 
 def merged(first, second):
@@ -543,8 +559,8 @@ class Rewriter(relax.PyExprMutator):
 
     def visit_var_binding_(self, binding):
         if binding.var in self.in_rows:
-            tensor = self.in_rows[binding.var]
-            table = self.table(tensor) if tensor.var.same_as(binding.var) else self.visit_expr(binding.value)
+            of = renamed(binding)
+            table = self.table(self.in_rows[binding.var]) if of is None else self.visit_expr(of)
             self.set_var_remap(binding.var, table)
             return
         tensor = self.tensors.get(binding.var)
@@ -586,7 +602,8 @@ class Rewriter(relax.PyExprMutator):
                 if name.name_hint not in self.given}
 
     def visit_call_(self, call):
-        tables = {number: self.in_rows[argument].leading for number, argument in enumerate(call.args)
+        tables = {number: axes_before(shape_of(argument), self.in_rows[argument].row)
+                  for number, argument in enumerate(call.args)
                   if isinstance(argument, relax.Var) and argument in self.in_rows}
         if not tables:
             return super().visit_call_(call)

@@ -12,7 +12,7 @@ At the end, tensors that could fit contiguously leave the rows again, one by one
 Rows therefore lie in any memory, and tensors with the fewest uses for each byte are in rows first.
 """
 
-from math import inf, prod
+from math import inf
 
 from . import rows
 
@@ -25,7 +25,7 @@ class RowPlan:
 
     def __init__(self, tensors, allowed):
         self.tensors, self.allowed = tensors, allowed
-        self.splits = [[] for _ in tensors]  # the numbers of leading axes that can number the rows of each tensor
+        self.splits = [[] for _ in tensors]  # the numbers of elements that a row of each tensor can have
         self.chosen = {}  # the index in the list of splits, by the number of the tensor
         self.step = 1  # tensors that join at once
 
@@ -73,11 +73,12 @@ class RowPlan:
             owners += [number] * len(sizes)
         return made, owners
 
-    def leading(self, number):
+    def row(self, number):
         return self.splits[number][self.chosen[number]]
 
     def count(self, number):
-        return prod(int(extent) for extent in self.tensors[number].shape[:self.leading(number)])
+        tensor = self.tensors[number]
+        return tensor.size // (self.row(number) * tensor.item)
 
     def grow(self, out):
         """Puts more tensors in rows, or in smaller rows. Returns whether there were any."""
@@ -107,7 +108,7 @@ class RowPlan:
         left = iter((index[memory], offset) for memory, offset in places)
         for number, tensor in enumerate(self.tensors):
             if number in self.chosen:
-                tensor.leading = self.leading(number)
+                tensor.row = self.row(number)
                 tensor.rows = [next(left) for _ in range(self.count(number))]
                 tensor.table = next(left)
             else:
@@ -119,10 +120,9 @@ def meet(first, second):
 
 
 def splits_of(tensor, kernels, least):
-    """Returns the numbers of leading axes with which all kernels of the tensor can take a table."""
+    """Returns the numbers of elements of a row with which all kernels of the tensor can take a table."""
     if tensor.opaque or tensor.bounded:
         return []
-    shape = [int(extent) for extent in tensor.shape]
-    return [leading for leading in rows.splits(shape, tensor.item, least)
-            if all(kernels[name].takes_table(number, shape, tensor.dtype, leading)
-                   for name, number in tensor.kernels)]
+    return [row for row in rows.splits([int(extent) for extent in tensor.shape], tensor.item, least)
+            if all(kernels[name].takes_table(number, shape, tensor.dtype, rows.axes_before(shape, row))
+                   for name, number, shape in tensor.kernels)]

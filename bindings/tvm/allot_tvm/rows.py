@@ -13,7 +13,8 @@ A row is declared before the loops that do not change it, so the inner loops rea
 
 A kernel can be rewritten for a parameter if the shape is static, all accesses are loads and stores of elements inside
 BufferStore, and the row of an element depends on loop variables only. `Kernels` finds such parameters. A tensor that
-any other kernel, a packed function, a tuple or a view uses stays contiguous.
+any other kernel, a packed function, a tuple or a view uses stays contiguous. A reshape keeps the rows if a row is also a
+slice of the last axes of the new shape.
 """
 
 from math import prod
@@ -39,17 +40,20 @@ def lowered(function):
 
 
 def splits(shape, item, least):
-    """Returns the numbers of leading axes that number the rows, from few large rows to many small ones.
+    """Returns the numbers of elements that a row can have, from few large rows to many small ones.
 
-    A row has `least` bytes or more, and there are two rows or more.
+    A row is a slice of the last axes. It has `least` bytes or more, and there are two rows or more.
     """
-    least = max(least, 1)
-    found = {}
-    for leading in range(1, len(shape)):
-        count = prod(shape[:leading])
-        if count > 1 and prod(shape[leading:]) * item >= least:
-            found.setdefault(count, leading)
-    return list(found.values())
+    sizes = dict.fromkeys(prod(shape[leading:]) for leading in range(1, len(shape)))
+    return [size for size in sizes if size < prod(shape) and size * item >= max(least, 1)]
+
+
+def axes_before(shape, row):
+    """Returns the number of leading axes after which a slice has `row` elements, or 0.
+
+    A tensor with another shape over the same elements then has the same rows.
+    """
+    return next((axes for axes in range(1, len(shape)) if prod(shape[axes:]) == row), 0)
 
 
 class Kernels:
@@ -104,7 +108,7 @@ class Kernel:
     def takes_table(self, number, shape, dtype, leading):
         """Returns whether the parameter can be a table for a tensor of this shape, with rows after the leading axes."""
         buffer = self.function.params[number]
-        if not self.plain or not tirx.buffer.is_buffer_var(buffer):
+        if leading == 0 or not self.plain or not tirx.buffer.is_buffer_var(buffer):
             return False
         of = buffer.ty
         if (not all(isinstance(each, tirx.IntImm) for each in of.shape) or [int(each) for each in of.shape] != shape

@@ -327,9 +327,11 @@ class Refused(unittest.TestCase):
             self.assertTrue(self.accepts(function, 1))
 
     def test_splits(self):
-        self.assertEqual(rows.splits([1, 64, 31, 31], 4, 64), [2, 3])
-        self.assertEqual(rows.splits([1, 64, 31, 31], 4, 125), [2])
-        self.assertEqual(rows.splits([2, 1, 16], 4, 64), [1])
+        self.assertEqual(rows.splits([1, 64, 31, 31], 4, 64), [961, 31])
+        self.assertEqual(rows.splits([1, 64, 31, 31], 4, 125), [961])
+        self.assertEqual(rows.splits([2, 1, 16], 4, 64), [16])
+        self.assertEqual(rows.splits([4, 0], 4, 0), [])
+        self.assertEqual([rows.axes_before([4, 6, 16], row) for row in (96, 16, 1, 384, 24)], [1, 2, 0, 0, 0])
         self.assertEqual(rows.splits([4096], 4, 4), [])
         self.assertEqual(rows.splits([1, 4096], 4, 4), [])
 
@@ -465,6 +467,26 @@ class Planned(unittest.TestCase):
             expected, = outputs(tvm.compile(module, "llvm"), [random(16, 16, seed=seed)])
             self.assertEqual(machine["main"](x).numpy().tobytes(), expected.tobytes())
         self.assertEqual(allot_tvm.counts(device, "global.vtcm")[3], 6)  # two storages in each run
+
+    def test_reshapes(self):
+        """Rows of 16 elements are slices of all shapes. Rows of 64 elements are not."""
+        def make(emit, x):
+            value = emit(relax.op.exp(emit(relax.op.tanh(x))))
+            value = emit(relax.op.tanh(emit(relax.op.reshape(value, (6, 4, 16)))))
+            value = emit(relax.op.exp(emit(relax.op.reshape(value, (24, 1, 16)))))
+            return relax.op.negative(emit(relax.op.reshape(value, (4, 6, 16))))
+
+        report = self.check(function_of([(6, 64)], make), [random(6, 64)], holes(960, 8))
+        self.assertIn({24}, [{len(tensor.rows)} for tensor in report.in_rows])
+        self.assertGreater(len(report.in_rows), 2)
+
+        def unlike(emit, x):
+            value = emit(relax.op.exp(emit(relax.op.tanh(x))))
+            return relax.op.negative(emit(relax.op.exp(emit(relax.op.reshape(value, (10, 33))))))
+
+        memories = [Memory("global", 1344), *holes(960, 4)]
+        report = self.check(function_of([(6, 55)], unlike), [random(6, 55)], memories)
+        self.assertEqual([tensor.shape for tensor in report.tensors], [[6, 55]])
 
     def test_in_place_kernels(self):
         report = self.check(InPlace, [random(4, 64)], holes(960, 4), oracle=False)
@@ -708,7 +730,7 @@ class Mixed:
             a = R.tanh(x)
             b = R.call_dps_packed("allot.test.add_one", (a,), out_ty=R.Tensor((4, 64), "float32"))
             c = R.exp(b)
-            d = R.reshape(c, R.shape([8, 32]))
+            d = R.memory.view(c, R.shape([8, 32]))
             e = R.tanh(d)
             f = R.exp(e)
             g = R.add(f, e)
