@@ -8,7 +8,7 @@ one more memory, which costs most and has no limit. It holds what does not fit:
      │                                            the same time, and at last smaller rows
      └──────────────────────────────────────────────┘
 
-At the end, tensors that could fit contiguously leave the rows again, one by one, if all still fit.
+At the end, tensors that could fit contiguously leave the rows again, in groups, if all still fit.
 Rows therefore lie in any memory, and tensors with the fewest uses for each byte are in rows first.
 """
 
@@ -17,7 +17,7 @@ from math import inf
 from . import rows
 
 DEAREST = 1000  # the cost of the additional memory for each other memory
-TRIALS = 16  # the most tensors that are tried again contiguously
+TRIALS = 32  # the most plans with fewer tensors in rows
 
 
 class RowPlan:
@@ -35,29 +35,39 @@ class RowPlan:
         A row has `least` bytes or more. Raises a MemoryError if the tensors do not fit in rows either.
         """
         self.splits = [splits_of(tensor, kernels, least) for tensor in self.tensors]
-        more = 1 << len(memories)
         while True:
-            buffers, owners = self.buffers(more)
-            try:
-                places, peaks = run(buffers, memories, len(memories) * DEAREST)
-                out = {owner for owner, (memory, _) in zip(owners, places) if memory == len(memories)}
-            except MemoryError:
-                out = set(range(len(self.tensors)))  # a tensor that stays contiguous has no place
+            out, *found = self.attempt(run, memories)
             if not out:
-                return self.fewer(run, memories) or (places, peaks[:-1])
+                return self.fewer(run, memories) or found
             if not self.grow(out):
                 raise MemoryError(self.reason(least))
 
+    def attempt(self, run, memories):
+        """Returns the tensors that have no place, the places of the buffers and the peaks of the memories."""
+        more = len(memories)
+        buffers, owners = self.buffers(1 << more)
+        try:
+            places, peaks = run(buffers, memories, more * DEAREST)
+        except MemoryError:
+            return set(range(len(self.tensors))), [], []  # a tensor that stays contiguous has no place
+        return {owner for owner, (memory, _) in zip(owners, places) if memory == more}, places, peaks[:-1]
+
     def fewer(self, run, memories):
-        """Tries to keep tensors in rows contiguous after all, one after the other. Returns the best plan, if any."""
+        """Tries to keep groups of tensors contiguous after all, and halves of them. Returns the best plan, if any."""
         best, widest = None, max(inf if memory.capacity is None else memory.capacity for memory in memories)
         able = [number for number in self.chosen if self.tensors[number].size <= widest]
-        for number in sorted(able, key=lambda number: -self.tensors[number].size)[:TRIALS]:
-            axes = self.chosen.pop(number)
-            try:
-                best = run(self.buffers(0)[0], memories)
-            except MemoryError:
-                self.chosen[number] = axes
+        groups = [sorted(able, key=lambda number: -self.tensors[number].size)]
+        for _ in range(TRIALS):
+            if not (group := groups.pop() if groups else []):
+                break
+            taken = {number: self.chosen.pop(number) for number in group}
+            out, *found = self.attempt(run, memories)
+            if not out:
+                best = found
+                continue
+            self.chosen.update(taken)
+            half = len(group) // 2
+            groups += [group[:half], group[half:]] if half else []
         return best
 
     def buffers(self, more):

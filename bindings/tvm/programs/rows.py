@@ -27,6 +27,7 @@ def cases():
             ("ResNet-18, 112 × 112", models.resnet18(1), 112, 88 << 10, 6),
             ("U-Net, 64 × 64", models.unet(1), 64, 60 << 10, 14)):
         yield title, made, random.standard_normal((1, 3, size, size)).astype("float32"), piece, number
+    yield "decoder, 64 tokens", models.decoder(64), random.integers(0, 256, 64, dtype="int32"), 44 << 10, 5
 
 
 def outputs(module, weights, value, passes, mode="bytecode"):
