@@ -140,6 +140,46 @@ class Recorder(unittest.TestCase):
                                                                  "free.argtypes = [ctypes.c_void_p]; ["))
         self.assertEqual(Trace(self.folder / "python.altr").sizes.count(60_063), 100)
 
+    def test_every_function(self):
+        code = """
+import ctypes
+libc = ctypes.CDLL(None)
+size, pointer = ctypes.c_size_t, ctypes.c_void_p
+def call(name, *arguments):
+    function = getattr(libc, name)
+    function.restype = pointer
+    return pointer(function(*(each if isinstance(each, pointer) else size(each) for each in arguments)))
+kept = [call("malloc", 21001), call("calloc", 3, 7001), call("memalign", 128, 21005), call("aligned_alloc", 256, 21504),
+        call("valloc", 21007), call("pvalloc", 20481), call("reallocarray", pointer(), 3, 7003)]
+other = pointer()
+assert libc.posix_memalign(ctypes.byref(other), size(512), size(21011)) == 0
+assert libc.posix_memalign(ctypes.byref(pointer()), size(3), size(21011)) != 0
+assert call("malloc", 1 << 62).value is None
+assert call("reallocarray", kept[0], 1 << 40, 1 << 40).value is None
+kept[0] = call("reallocarray", kept[0], 3, 7011)
+assert call("realloc", kept[0], 1 << 62).value is None
+assert libc.malloc_usable_size(kept[0]) >= 21033
+for each in kept + [other]:
+    libc.free(each)
+"""
+        done = self.record("--out", "python.altr", "/usr/bin/python3", "-c", code)
+        trace = Trace(self.folder / "python.altr")
+        found = {size: align for size, align in zip(trace.sizes, trace.aligns) if size in range(21000, 24577)}
+        self.assertEqual(found, {21001: 16, 21003: 16, 21005: 128, 21504: 256, 21007: 4096, 24576: 4096, 21009: 16, 21011: 512,
+                                 21033: 16})
+        self.assertFalse([block for block in trace.live if trace.sizes[block] in found], "all are freed")
+        self.assertIn("    3 allocations failed", done.stderr)
+        self.assertNotIn("damaged", done.stderr)
+
+    def test_replay_takes_the_trace(self):
+        replay = BUILT / "../../../benchmarks/replay"
+        if not replay.exists():
+            self.skipTest("skipped: replay is not built")
+        self.churn("2", "2000")
+        done = subprocess.run([replay, "--allocator", "allot_in_band", self.folder / "churn.altr"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Advice for churn:", done.stdout)
+
     def test_every_process_has_a_trace(self):
         done = self.record("--out", "shell.altr", "/bin/sh", "-c", "sort /dev/null; ls / >/dev/null; exit 3", exits_with=3)
         names = {path.name.split("-", 2)[2] for path in (self.folder / "shell.altr.children").iterdir()}

@@ -443,9 +443,10 @@ ALLOT_EXPORT void* realloc(void* block, std::size_t size) noexcept {
         if (moved != nullptr) std::memcpy(moved, block, std::min(size, early_size(block)));
         return moved;
     }
-    resized(long_kind::resize_begin, block, size);
+    resized(long_kind::resize_begin, block, 0);
     void* const moved = real.realloc(block, size);
-    resized(long_kind::resize_end, moved, size);
+    // After a failure the size only states whether the block is kept: it can be larger than an event can hold.
+    resized(long_kind::resize_end, moved, moved == nullptr && size != 0 ? 1 : size);
     return moved;
 }
 

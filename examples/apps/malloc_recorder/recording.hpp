@@ -37,8 +37,8 @@ enum class long_kind : word {
     allocate,      ///< A block: address, size.
     deallocate,    ///< The end of the block at an address.
     resize_begin,  ///< The block at an address is given to realloc.
-    resize_end,    ///< realloc returned: address, size. An address of 0 means a failure, which keeps the block.
-    thread,        ///< The next events are those of another thread: its number is in the place of the address.
+    resize_end,  ///< realloc returned: address, size. Address 0: the block is freed if the size is 0, and kept otherwise.
+    thread,      ///< The next events are those of another thread: its number is in the place of the address.
 };
 
 // A short event: bits 0-1 kind, 2-9 time, 10-39 address, 40-63 size.
