@@ -159,6 +159,7 @@ inline void append_holes(snapshot& to, snapshot_range region, std::size_t& block
         ++to.statistics.holes;
     };
     std::uint64_t from = region.address;
+    if (block != 0) from = std::max(from, to.blocks[block - 1].end());  // this block may end inside the region
     for (; block != to.blocks.size() && to.blocks[block].address < region.end(); ++block) {
         if (to.blocks[block].address > from) add(from, to.blocks[block].address);
         from = std::max(from, to.blocks[block].end());

@@ -70,6 +70,18 @@ TEST_CASE("memory_state: a log with regions has these regions") {
     CHECK(state.regions().empty());
 }
 
+TEST_CASE("memory_state: a hole does not overlap a block that starts in another region") {
+    using enum memory_action;
+    memory_state state;
+    state.apply(event(acquire_region, 0, 100));
+    state.apply(event(acquire_region, 150, 100));
+    state.apply(event(allocate, 50, 120));
+    const snapshot now = allot::snapshot_of(state, {});
+    REQUIRE(now.holes.size() == 2);
+    CHECK(now.holes[0] == allot::snapshot_range{0, 50});
+    CHECK(now.holes[1] == allot::snapshot_range{170, 80});
+}
+
 TEST_CASE("memory_state: a snapshot at any event of a log can be written, also of overlapping blocks") {
     problems::random random{31};
     for (std::size_t round = 0; round != problems::times(100); ++round) {
