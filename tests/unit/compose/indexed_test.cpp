@@ -187,6 +187,19 @@ TEST_CASE("indexed: containers have no header, and compositions and moves keep t
     moved.for_each_block([&](void*, std::size_t) { ++live; });
     CHECK(live == 0);
 
+    using fixed = allot::indexed<arena, index_options{.records = 3}, note>;
+    fixed full{arena{{}, 4096}};
+    const auto first = full.allocate({.size = 7}), second = full.allocate({.size = 300});
+    fixed target{std::move(full)};
+    CHECK(target.owns(first));
+    CHECK(target.block_containing(static_cast<char*>(second.address) + 299) == second);
+    CHECK(!full.block_containing(second.address));
+    target.deallocate(first.address);
+    CHECK(target.allocate({.size = 7}));
+    CHECK(target.allocate({.size = 7}));
+    CHECK(!target.allocate({.size = 7}));
+    CHECK(note::take() == 0);
+
     allot::arena<allot::host::static_storage<512>, beside> fast;
     arena slow{{}, 4096};
     allot::indexed both{allot::fallback{fast, slow}};

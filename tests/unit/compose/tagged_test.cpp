@@ -254,6 +254,19 @@ TEST_CASE("tagged: in compositions, containers, and after a move") {
     after.deallocate(held);
     CHECK(after.trim() != 0);
 
+    using fixed = allot::tagged<grows, allot::tagged_options{.records = 4, .tags = 3}>;
+    fixed full;
+    const auto one = full.allocate({.size = 7}, "one"), two = full.allocate({.size = 8}, "two");
+    fixed target{std::move(full)};
+    CHECK(target.describe(one).tag == block_tag{"one"});
+    CHECK(target.describe(two).size == 8);
+    CHECK(blocks_in(full) == 0);
+    target.deallocate(one);
+    CHECK(target.statistics_of("one").count == 0);
+    for (int i = 0; i != 3; ++i) CHECK(target.allocate({.size = 9}, "three"));
+    CHECK(!target.allocate({.size = 9}, "three"));
+    for (int i = 0; i != 4; ++i) CHECK(full.allocate({.size = 9}, i % 2 == 0 ? "four" : "five"));
+
     scratch arena;
     allot::tagged refers{arena};
     const auto block = refers.allocate({.size = 9}, "x");
