@@ -262,6 +262,7 @@ recorder* give(memory& of) {
 /// Finds the recorder of this thread with room for an event, or returns null, which counts the event as lost.
 [[gnu::noinline, gnu::cold]] recorder* acquire() {
     if (state == nullptr || acquiring) return nullptr;
+    if (state->shared.started && state->shared.file == nullptr) return nullptr;
     const int error = errno;
     acquiring = true;
     process& shared = state->shared;
