@@ -14,7 +14,8 @@
 //
 // A size up to `largest` is rounded up to the size of its list. An alignment up to `align` is rounded up to `align`. All
 // other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all kept
-// blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`, `trim`, `mark`, `rollback` and the destructor free them, too.
+// blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`,
+// `trim`, `mark`, `rollback` and the destructor free them, too.
 //
 // When to use: over an allocator with slow calls, such as `naive` over a driver, where sizes repeat.
 // When not to use: over `best_fit` on memory that the host can access. `deferred<best_fit<>>` keeps blocks without a

@@ -2,7 +2,7 @@
 // statistics: the counters of an allocator, and the state of its holes.
 //
 //     allot::counted<allot::arena<allot::host::heap, allot::best_fit<>>> memory{{{}, 16_MiB}};
-//     …
+//     auto block = memory.allocate({.size = 256});
 //     const allot::allocator_statistics now = memory.statistics();
 //     print(now.used, now.peak, now.largest_hole, now.fragmentation());
 //

@@ -19,6 +19,7 @@ LEFT = {
     "host/tightly_coupled.hpp": "two alternatives", "plan/workspace.hpp": "two alternatives",
     "arena/shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
     "arena/naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
+    "compose/block_cache.hpp": "needs CUDA", "compose/indexed.hpp": "needs CUDA",
 }
 TOP = """#include <cstring>
 #include <memory>
@@ -29,6 +30,7 @@ using namespace allot::literals;
 using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 struct widget {};
 template <class... T> void log(const T&...) {}
+template <class... T> void print(const T&...) {}
 template <class... T> void report(const T&...) {}
 template <class... T> int complain(const T&...) { return 1; }
 void write_register(int, std::uint64_t);
@@ -55,6 +57,7 @@ GIVEN = {
     "dma/u_dma_buf.hpp": "int source = 0;\n",
     "host/shared_memory.hpp": "int socket = 0;\n",
     "inspect/format_error.hpp": "std::vector<std::byte> bytes;\n",
+    "inspect/report.hpp": HEAP + "auto& memory = arena;\nallot::layout wanted{4096, 64};\n",
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM,
