@@ -76,6 +76,7 @@ public:
     using base::base;
     using typename base::block_type;
 
+    /// Moves the allocator and the kept blocks.
     block_cache(block_cache&&) noexcept = default;
     block_cache& operator=(block_cache&&) = delete;
     /// Frees the kept blocks.
@@ -263,6 +264,7 @@ private:
     detail::moved_bytes bytes_;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 block_cache(Allocator&&) -> block_cache<Allocator>;
 

@@ -128,6 +128,7 @@ private:
     std::size_t used_ = 0, peak_ = 0, allocated_ = 0, freed_ = 0, refusals_ = 0;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 counted(Allocator&&) -> counted<Allocator>;
 

@@ -291,6 +291,7 @@ private:
     detail::block_records<record, Options.records> records_;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 guarded(Allocator&&) -> guarded<Allocator>;
 

@@ -202,6 +202,7 @@ private:
     index_type index_;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 indexed(Allocator&&) -> indexed<Allocator>;
 

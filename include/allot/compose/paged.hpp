@@ -132,6 +132,15 @@ public:
         return true;
     }
 
+    /// Calls `f(allocator)` for the allocator of the rows and for that of the tables, and once if both are one object.
+    template <class Function>
+    void for_each_part(Function f) const {
+        f(static_cast<const rows_type&>(rows_));
+        if constexpr (std::same_as<rows_type, tables_type>) {
+            if (&rows_ == &tables_) return;
+        }
+        f(static_cast<const tables_type&>(tables_));
+    }
     /// Returns the number of bytes in all regions of both allocators. An allocator of both rows and tables counts once.
     [[nodiscard]] std::size_t size() const noexcept
         requires(sized_allocator<rows_type> && sized_allocator<tables_type>)

@@ -65,6 +65,7 @@ public:
     using base::base;
     using typename base::block_type;
 
+    /// Moves the allocator and the waiting blocks.
     quarantined(quarantined&&) noexcept = default;
     quarantined& operator=(quarantined&&) = delete;
     /// Frees the waiting blocks.
@@ -192,6 +193,7 @@ private:
     detail::moved_bytes bytes_;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 quarantined(Allocator&&) -> quarantined<Allocator>;
 

@@ -233,6 +233,11 @@ public:
     /// all branches it would try.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return diagnose_from<0>(wanted, 0); }
 
+    /// Calls `f(allocator)` for the allocator of every branch.
+    template <class Function>
+    void for_each_part(Function f) const {
+        for_each([&](auto index) { f(static_cast<const part<index>&>(std::get<index>(branches_).allocator)); });
+    }
     /// Calls `f(address, size)` for every hole of all branches.
     template <class Function>
     void for_each_hole(Function f) const noexcept

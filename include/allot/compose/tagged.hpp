@@ -290,6 +290,7 @@ private:
     block_tag current_;
 };
 
+/// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 tagged(Allocator&&) -> tagged<Allocator>;
 

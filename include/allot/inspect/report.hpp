@@ -13,7 +13,7 @@
 //       region at 0x10000: 65536 bytes, 25536 bytes free in 9 holes, the largest has 3000 bytes
 //
 // A report has the parts that the allocator supports. `counted` adds the counters and `tagged` adds the tags. A
-// composition with `for_each_part`, such as `fallback`, adds a description and a reason for each of its allocators. The
+// composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description and a reason for each of its allocators. The
 // bytes after compaction are a lower bound for records in band, because a merged hole needs fewer records.
 //
 // The text goes to a buffer of the caller, to a sink (a function that accepts a std::string_view), or to a std::string.

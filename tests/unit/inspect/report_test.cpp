@@ -139,6 +139,25 @@ TEST_CASE("report: each part of a fallback has its own reason, and a device its 
     CHECK(has(report(both, {.size = 3000}, {.format = report_format::json}), R"("parts":[{"reason":"exhausted",)"));
 }
 
+TEST_CASE("report: the branches of a segregated allocator, and the rows and tables of a paged one, are parts") {
+    using general = allot::arena<allot::host::heap, allot::best_fit<>>;
+    using slots = allot::arena<allot::host::static_storage<640>, allot::pool<allot::pool_options{.slot = 64}>>;
+    slots small;
+    general large{{}, 4096};
+    allot::segregated both{allot::up_to<64>(small), large};
+    const std::string branches = report(both, {.size = 5000});
+    CHECK(has(branches, "part 1 (request refused, the request exceeds a limit of this allocator) of 640 bytes"));
+    CHECK(has(branches, "part 2 (request refused, fewer bytes are free than were asked for) of 4096 bytes"));
+
+    general rows{{}, 8192}, tables{{}, 2048};
+    allot::paged<general&, general&, allot::pointer_table<64>> paged{rows, tables};
+    const std::string two = report(paged);
+    CHECK(has(two, "part 1 of 8192 bytes"));
+    CHECK(has(two, "part 2 of 2048 bytes"));
+    allot::paged<general&, general&, allot::pointer_table<64>> together{rows, rows};
+    CHECK(report(together).find("part 2") == std::string::npos);
+}
+
 TEST_CASE("report: a lock is held, and an allocator without abilities is described by its reason alone") {
     allot::synchronized<allot::counted<bytes>, std::mutex> shared{allot::counted{memory_at(200)}};
     REQUIRE(shared.allocate({.size = 50, .align = 1}));
