@@ -242,6 +242,15 @@ class Converter(unittest.TestCase):
             self.assertIn(reason, done.stderr)
             self.assertIsNone(trace)
 
+    def test_a_child_without_the_recording_of_its_parent(self):
+        whole = bytearray(self.recording.read_bytes())
+        whole[24] = 1  # a child of fork
+        for parent in b"", b"nowhere", b"../changed", b"changed":
+            whole[72:72 + 20] = parent.ljust(20, b"\0")
+            done, trace = self.convert(whole, 1)
+            self.assertIn("byte 72 names no whole recording of a parent process", done.stdout)
+            self.assertGreater(len(trace.sizes), 1000)
+
     def test_cut_off(self):
         whole = self.recording.read_bytes()
         _, all_of_it = self.convert(whole, 0)

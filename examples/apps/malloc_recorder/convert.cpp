@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
@@ -153,7 +154,11 @@ public:
 
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
     [[nodiscard]] const header& start() const noexcept { return *reinterpret_cast<const header*>(bytes_.data()); }
-    [[nodiscard]] std::string parent_file() const { return text(start().parent_file); }
+    /// The recordings of a program are in one folder.
+    [[nodiscard]] std::string parent_file() const {
+        const std::filesystem::path parent = text(start().parent_file);
+        return std::filesystem::path{path_}.replace_filename(parent.filename()).string();
+    }
     [[nodiscard]] std::string program() const { return text(start().program); }
 
 private:
@@ -173,14 +178,23 @@ private:
     std::span<const std::byte> bytes_{};
 };
 
+/// Recordings whose parents are each other do not end.
+constexpr int most_generations = 100;
+
 /// Applies the events before a time. A child of fork starts with the blocks of its parent at the time of the fork.
 void apply_until(heap_model& to, const mapped& file, word time, damage& wrong, int generation = 0) {
     if (file.start().parent != 0) {
-        if (generation == 1000) throw std::runtime_error{"the recordings name each other as parents"};
-        const mapped parent{file.parent_file()};
         heap_model before{false};
         damage elsewhere;
-        apply_until(before, parent, file.start().forked_at, elsewhere, generation + 1);
+        try {
+            if (generation == most_generations) throw std::runtime_error{"the recordings name each other as parents"};
+            const mapped parent{file.parent_file()};
+            apply_until(before, parent, file.start().forked_at, elsewhere, generation + 1);
+        } catch (const std::runtime_error& error) {
+            elsewhere.reason = error.what();
+        }
+        if (!elsewhere.reason.empty())
+            wrong = {offsetof(header, parent_file), "names no whole recording of a parent process"};
         to.inherit(before.live());
     }
     for_each_event(file.bytes(), wrong, [&](const event& each) {
@@ -237,7 +251,8 @@ int run(const std::string& from, const std::string& to) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    if (argc == 3) return run(argv[1], argv[2]);
+    if (argc == 3 && std::filesystem::is_regular_file(argv[1])) return run(argv[1], argv[2]);
+    if (argc == 3) throw std::runtime_error{std::string{argv[1]} + ": is not a file"};
     std::fprintf(stderr, "usage: recording_to_trace RECORDING TRACE\n");
     return 2;
 } catch (const std::exception& error) {

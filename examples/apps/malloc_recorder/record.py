@@ -116,7 +116,7 @@ def run(path, arguments, library, scratch):
 
 def convert(converter, recording, trace):
     """Returns the summary of a recording, or the reason for which there is none."""
-    done = subprocess.run([converter, recording, trace], capture_output=True, text=True)
+    done = subprocess.run([converter, recording, trace], capture_output=True, text=True, errors="replace")
     return json.loads(done.stdout) if done.returncode in (0, 1) else done.stderr.strip()
 
 
