@@ -26,7 +26,7 @@
 //
 // Complexity: O(guards) for each block, in addition to the complexity of the allocator. `check_all`, `reset` and
 // `rollback` are O(records at the peak).
-// Memory: the guards, and about 48 bytes for each block on the heap, or inside the object if `guard_options::records` is
+// Memory: the guards, and about 40 bytes for each block on the heap, or inside the object if `guard_options::records` is
 // a fixed number. If the table is full and cannot grow, a request fails with `refusal::out_of_records`.
 // Thread safety: requires external synchronization.
 #pragma once

@@ -137,6 +137,7 @@ private:
                 .number(100 * (facts.holes.free - facts.holes.largest) / facts.holes.free)
                 .text("% of the free bytes are outside it");
         to_.text("\n");
+        if (!facts.has_compacted) return;
         to_.line();
         bytes("after compaction, the largest hole has ", facts.compacted, "");
         if (wanted_.size != 0) to_.text(facts.compacted >= wanted_.size ? ": enough for the request" : ": too few");
@@ -155,6 +156,7 @@ private:
         }
         if (!facts.has_holes) return;
         json_holes(facts.holes);
+        if (!facts.has_compacted) return;
         to_.field("largest_hole_after_compaction", facts.compacted);
         if (wanted_.size != 0) to_.flag("enough_after_compaction", facts.compacted >= wanted_.size);
     }

@@ -136,6 +136,8 @@ TEST_CASE("report: each part of a fallback has its own reason, and a device its 
     CHECK(has(text,
               "\n  part 2 (request refused, fewer bytes are free than were asked for) of 4096 bytes in 1 region\n"));
     CHECK(has(text, "\n    2000 bytes in 1 block: "));
+    const auto most = [](const std::string& of) { return of.substr(of.find("after compaction, "), 50); };
+    CHECK(most(text) == most(report(general, {.size = 3000})));  // holes of different allocators do not merge
     CHECK(has(report(both, {.size = 3000}, {.format = report_format::json}), R"("parts":[{"reason":"exhausted",)"));
 }
 
@@ -161,6 +163,9 @@ TEST_CASE("report: the branches of a segregated allocator, and the rows and tabl
 TEST_CASE("report: a lock is held, and an allocator without abilities is described by its reason alone") {
     allot::synchronized<allot::counted<bytes>, std::mutex> shared{allot::counted{memory_at(200)}};
     REQUIRE(shared.allocate({.size = 50, .align = 1}));
+    CHECK(has(report(shared), "after compaction, the largest hole has 150 bytes\n"));
+    allot::fallback around{shared, shared};  // the regions of a part with a lock are not known
+    CHECK(report(around).find("compaction") == std::string::npos);
     CHECK(has(report(shared), "50 bytes in 1 block, 50 bytes at the peak, 0 of 1 requests refused"));
 
     allot::naive<allot::host::heap> naive;

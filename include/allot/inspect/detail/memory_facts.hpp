@@ -86,11 +86,11 @@ hole_facts holes_in(const Allocator& of, const Region& region) {
 
 /// The totals of an allocator. A part that is not known is marked as such.
 struct memory_facts {
-    bool has_size = false, has_holes = false, has_blocks = false, has_counters = false;
+    bool has_size = false, has_holes = false, has_blocks = false, has_counters = false, has_compacted = false;
     std::size_t size = 0;
     std::size_t regions = 0;  // 0: not known
     hole_facts holes{};
-    std::size_t compacted = 0;  // the largest hole if all holes of a region were one
+    std::size_t compacted = 0;  // the largest hole if all holes of each region were one
     allocator_statistics counters{};
 };
 
@@ -104,10 +104,9 @@ memory_facts facts_of(const Allocator& of) {
     if constexpr (hole_walkable_allocator<Allocator>) {
         facts.has_holes = true;
         of.for_each_hole([&](const auto&, std::size_t size) { facts.holes.add(size); });
-        facts.compacted = facts.holes.free;
     }
     if constexpr (with_regions<Allocator>) {
-        if constexpr (hole_walkable_allocator<Allocator>) facts.compacted = 0;
+        facts.has_compacted = facts.has_holes;
         for (const auto& region : of.regions()) {
             if (!region) continue;
             ++facts.regions;
@@ -116,6 +115,13 @@ memory_facts facts_of(const Allocator& of) {
                 if (free > facts.compacted) facts.compacted = free;
             }
         }
+    }
+    if constexpr (has_parts<Allocator>()) {
+        with_its_parts(of, [&](const auto& part) {
+            const memory_facts found = facts_of(part);
+            if (found.compacted > facts.compacted) facts.compacted = found.compacted;
+            facts.has_compacted = facts.has_compacted || found.has_compacted;
+        });
     }
     if constexpr (counting_allocator<Allocator>) {
         facts.has_blocks = facts.has_counters = true;
