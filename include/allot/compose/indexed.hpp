@@ -23,7 +23,7 @@
 //
 // An indexed allocator has every ability of its allocator, and `owns`, which returns true for a live block.
 //
-// Complexity: O(1) on average, in addition to the complexity of the allocator (address_index.hpp has measurements).
+// Complexity: O(1) on average, in addition to the complexity of the allocator (decision 058 has measurements).
 // `block_containing` is O(distance from the start of the block / 64), and at most O(blocks). `for_each_block` and
 // `rollback` are O(records at the peak).
 // Memory: about 48 bytes for each block, on the heap, or inside the object if `index_options::records` is a fixed

@@ -6,8 +6,7 @@
 // Internal. All records are in one table (record_table.hpp). A lookup of an interior address visits the cells below it,
 // until a block contains the address, or until no block is large enough to reach it.
 //
-// Measured on one core of a server (g++ 12, -O2), for a removal and an addition among random blocks: 8 ns with 1000 live
-// blocks and 14 ns with 100,000. A red-black tree (Boost.Intrusive) took 93 ns and 231 ns.
+// Decision 058 compares it with a tree: a removal and an addition take 8 ns with 1000 live blocks, instead of 93 ns.
 //
 // Complexity: O(1) on average to add, find and remove a record. An interior address takes O(distance from the start of
 // its block / 64), and at most O(records).
