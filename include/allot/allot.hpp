@@ -20,6 +20,7 @@
 #include <allot/arena/arena.hpp>
 #include <allot/arena/deduction.hpp>
 #include <allot/arena/naive.hpp>
+#include <allot/compose/any_allocator.hpp>
 #include <allot/compose/block_cache.hpp>
 #include <allot/compose/cached.hpp>
 #include <allot/compose/counted.hpp>

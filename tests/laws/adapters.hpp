@@ -160,6 +160,7 @@ public:
     static constexpr bool movable = std::is_move_constructible_v<Device>;
     using device = std::conditional_t<movable, watched<Device>, Device>;  // inner storage is not watched
     using arena = allot::arena<device, Strategy, Growth, Options, never_misused>;
+    using plain = arena;  // the arena that decides which abilities there are
     using strategy = typename arena::strategy_type;
     using growth = Growth;
     static constexpr allot::arena_options options = Options;
@@ -234,17 +235,19 @@ class arena_subject final : public subject {
     using model = typename arena::address_model;
     static constexpr bool in_place = Over::growth::in_place;
     static constexpr bool grows = Over::growth::regions > 1 || in_place;
+    static constexpr bool tries_to_reset = requires(arena a) { a.try_reset(); };  // any_allocator
 
     [[nodiscard]] static laws::contract promised() {
         laws::contract c = contract_of<strategy>();
         c.grows = grows;
         c.in_place = in_place;
         c.one_by_one = grows && !in_place && !strategy::several_extents;
-        c.resizes = allot::resizable_allocator<arena>;
-        c.claims = allot::positional_allocator<arena>;
-        c.resets = allot::resettable_allocator<arena>;
-        c.marks = allot::markable_allocator<arena>;
-        c.trims = allot::trimmable_allocator<arena>;
+        c.resizes = allot::resizable_allocator<arena> && allot::resizable_allocator<typename Over::plain>;
+        c.claims = allot::positional_allocator<arena> && allot::positional_allocator<typename Over::plain>;
+        c.resets =
+            (allot::resettable_allocator<arena> || tries_to_reset) && allot::resettable_allocator<typename Over::plain>;
+        c.marks = allot::markable_allocator<arena> && allot::markable_allocator<typename Over::plain>;
+        c.trims = allot::trimmable_allocator<arena> && allot::trimmable_allocator<typename Over::plain>;
         c.removes = false;
         c.in_order = Over::options.hardening != allot::hardening::none;
         if constexpr (requires { Over::refine(c); }) Over::refine(c);
@@ -328,6 +331,7 @@ public:
     }
     void reset() override {
         if constexpr (allot::resettable_allocator<arena>) over_->reset();
+        else if constexpr (tries_to_reset) CHECK(over_->try_reset() == contract.resets);
     }
     std::size_t mark() override {
         if constexpr (allot::markable_allocator<arena>) marks_.push_back(over_->mark());

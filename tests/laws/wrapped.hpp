@@ -14,6 +14,7 @@ template <class Wrap, class Over>
 class wrapped_over {
 public:
     using arena = decltype(Wrap::around(std::declval<typename Over::arena&>()));
+    using plain = typename Over::arena;
     using strategy = typename Over::strategy;
     using growth = typename Over::growth;
     using device = typename Over::device;
@@ -103,6 +104,20 @@ struct in_retrying {
     template <class A>
     static auto around(A&& inner) {
         return allot::retrying<A, frees_nothing>{std::forward<A>(inner), {}};
+    }
+};
+struct in_any {
+    template <class A>
+    static auto around(A&& inner) {
+        using type = std::remove_reference_t<A>;
+        constexpr auto options = [] {
+            allot::any_allocator_options wide = allot::any_options_of<type>;
+            wide.metadata = sizeof(decltype(allot::block_of<type>::metadata)) + 1;
+            return wide;
+        }();
+        if constexpr (std::is_lvalue_reference_v<A>)
+            return allot::any_allocator_ref<typename type::address_model, options>{inner};
+        else return allot::any_allocator<typename type::address_model, options>{std::move(inner)};
     }
 };
 
