@@ -63,13 +63,14 @@ def main():
     for title, (module, weights), value, piece, number in cases():
         report, pieces = [], [Memory("global", piece)] * number
         expected = outputs(module, weights, value, "default")
-        outputs(module, weights, value, pipeline(report=report))
-        whole = next(each for each in report if each.function == "forward").storages
-        try:
-            tvm.compile(module, "llvm", relax_pipeline=pipeline(pieces))
-            raise AssertionError(f"{title}: all tensors fit contiguously")
-        except MemoryError:
-            pass
+        with tvm.target.Target("llvm"):
+            pipeline(report=report)(module)
+            whole = next(each for each in report if each.function == "forward").storages
+            try:
+                pipeline(pieces)(module)
+                raise AssertionError(f"{title}: all tensors fit contiguously")
+            except MemoryError:
+                pass
         for mode in "bytecode", "compiled":
             del report[:]
             found = outputs(module, weights, value, pipeline(pieces, report=report, rows=LEAST), mode)
