@@ -17,11 +17,11 @@ inline namespace v1 {
 
 /// The metadata of a block with a record: the metadata of the allocator, and the index of the record.
 template <class Inner>
-struct indexed_metadata {
+struct metadata_with_record {
     [[no_unique_address]] Inner inner{};       ///< The metadata of the allocator.
     std::uint32_t record = detail::no_record;  ///< The index of the record.
     /// Compares both members.
-    friend constexpr bool operator==(const indexed_metadata&, const indexed_metadata&) = default;
+    friend constexpr bool operator==(const metadata_with_record&, const metadata_with_record&) = default;
 };
 
 namespace detail {
@@ -29,7 +29,7 @@ namespace detail {
 /// The block of a wrapper whose blocks have records, and the conversions from and to the block of its allocator.
 template <class Inner>
 struct block_with_record {
-    using type = block<decltype(Inner::address), indexed_metadata<decltype(Inner::metadata)>>;
+    using type = block<decltype(Inner::address), metadata_with_record<decltype(Inner::metadata)>>;
 
     [[nodiscard]] static constexpr type from(const Inner& given, record_index record) noexcept {
         return {given.address, given.size, {given.metadata, record}};
