@@ -5,6 +5,6 @@ using namespace laws;
 
 TEST_CASE_TEMPLATE("laws: wrappers with records around each wrapper", Outer, in_tagged, in_indexed, in_guarded,
                    in_quarantined, in_block_cache) {
-    judge_pairs_in_any_order<Outer, in_counted, in_limited, in_observed, in_recorded, in_failing, in_retrying,
+    judge_pairs_in_any_order<Outer, in_counted, in_limited, in_observed, in_recorded, in_failing, in_retrying, in_any,
                              in_tagged, in_indexed, in_guarded, in_quarantined, in_block_cache>();
 }

@@ -57,6 +57,7 @@ inline constexpr any_allocator_options any_options_of{.host_accessible = Allocat
 template <address_model Model = raw_pointer, any_allocator_options Options = any_allocator_options{}>
 class any_allocator_ref {
 protected:
+    /// The table of functions.
     using calls = detail::any_table<typename Model::address, Options.metadata>;
 
 public:

@@ -146,6 +146,9 @@ struct frees_nothing {
 template <class A>
 using retrying_once = allot::retrying<A, frees_nothing>;
 static_assert(parts::wrappers_hold<retrying_once>);
+// any_allocator: the functions of all abilities except marks and reset, which refuse at run time.
+static_assert(of<allot::any_allocator_ref<>> == (size | owns | capacity | resize | trim | at));
+static_assert(of<allot::any_allocator<>> == of<allot::any_allocator_ref<>>);
 template <class A>
 using recorded_in_a_trace = allot::recorded<A, allot::trace_writer>;
 static_assert(parts::wrappers_hold<recorded_in_a_trace>);
