@@ -87,7 +87,7 @@ inline named_trace trace_of(const std::string& name) {
                            write_synthetic(made, name.substr(0, colon),
                                            colon == std::string::npos ? seed : seed_of(name.substr(colon + 1)));
     const file_bytes file = synthetic ? file_bytes{made.bytes(), ""} : contents(name);
-    allot::partial_trace read = allot::read_partial_trace(file.bytes);
+    allot::format_reading<allot::trace> read = allot::read_trace(file.bytes);
     std::string problem = file.error;
     if (!read)
         problem += (problem.empty() ? "" : "; ") + std::string{read.error.what()} + ", at byte " +

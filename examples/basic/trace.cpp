@@ -42,12 +42,13 @@ int main() {
 
     const auto read = allot::read_trace(file);
     if (!read) {
-        std::printf("byte %zu: %s\n", read.error().position, read.error().what());
+        std::printf("byte %zu: %s\n", read.error.position, read.error.what());
         return 1;
     }
-    std::printf("%zu operations in %zu bytes; at most %llu bytes are live\n", read->operations.size(), file.size(),
-                static_cast<unsigned long long>(read->peak));
-    const int best_fit = failures<allot::best_fit<>>(*read, 128_KiB), bump = failures<allot::bump<>>(*read, 128_KiB);
+    std::printf("%zu operations in %zu bytes; at most %llu bytes are live\n", read.value.operations.size(), file.size(),
+                static_cast<unsigned long long>(read.value.peak));
+    const int best_fit = failures<allot::best_fit<>>(read.value, 128_KiB),
+              bump = failures<allot::bump<>>(read.value, 128_KiB);
     std::printf("failures in 128 KiB: best_fit %d, bump %d\n", best_fit, bump);
     return best_fit == 0 && bump > 0 ? 0 : 1;
 }

@@ -88,7 +88,7 @@ class Errors(unittest.TestCase):
                 with self.subTest(error=error[1], header=path.name):
                     self.assertRegex(error[2], r"\w+ (reason|kind) = ")
                     self.assertRegex(error[2], r"const char\* what\(\) const noexcept")
-        self.assertLessEqual({"diagnosis", "tensor_error", "table_error", "plan_error", "trace_error", "plan_violation",
+        self.assertLessEqual({"diagnosis", "tensor_error", "table_error", "plan_error", "format_error", "plan_violation",
                               "moves_violation", "pages_violation"}, seen)
 
     def test_no_public_name_is_why(self):

@@ -56,7 +56,7 @@ inline void report(const std::string& path, const char* reason, std::size_t posi
         made.log = log_of(read.value);
         made.state = std::move(read.value);
     } else if (text.starts_with("ALTR")) {
-        const auto read = allot::read_partial_trace(bytes);
+        const auto read = allot::read_trace(bytes);
         made.complete = static_cast<bool>(read);
         const std::size_t operations = read.value.operations.size();
         if (!read)

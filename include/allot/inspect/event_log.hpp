@@ -34,6 +34,7 @@
 #pragma once
 
 #include <allot/inspect/detail/format_reader.hpp>
+#include <allot/inspect/detail/varint.hpp>
 #include <allot/inspect/format_error.hpp>
 
 #include <cstddef>

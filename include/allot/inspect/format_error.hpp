@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// format_error: the reason for which the bytes of an event log or of a snapshot are refused, and the offset of the
-// first byte that is wrong.
+// format_error: the reason for which the bytes of a trace, an event log or a snapshot are refused, and the offset of
+// the first byte that is wrong.
 //
 //     auto read = allot::read_event_log(bytes);
 //     if (!read) std::printf("%s at byte %zu\n", read.error.what(), read.error.position);
 //     for (const allot::memory_event& each : read.value.events) …  // the events before the error
 //
 // When to use: to report a file that cannot be read, and to use the part of it that can be read.
-// When not to use: for traces, whose reader has its own reasons (trace.hpp).
+// When not to use: for the reasons for which an allocation fails. Use `diagnosis`.
 //
 // Complexity: O(1).
 // Memory: an error is 16 bytes.
@@ -28,8 +28,10 @@ enum class format_refusal : unsigned char {
     number_too_large,  ///< A number has more than 64 bits.
     unknown_kind,      ///< A record has a kind or a flag that the format does not define.
     unknown_tag,       ///< A record refers to a tag without a name.
-    bad_alignment,     ///< An alignment exceeds 64 bits.
-    too_large,         ///< An address, a time or a count exceeds its number of bits.
+    unknown_block,     ///< An event refers to a block before the first one.
+    not_live,          ///< An event refers to a block that is already deallocated.
+    bad_alignment,     ///< An alignment exceeds 64 bits, or a reset has a size.
+    too_large,         ///< An address, a time, a count or a sum of sizes exceeds its number of bits.
     wrong_count,       ///< The number of events differs from the stated number.
     trailing_bytes,    ///< Bytes follow the last record.
 };
@@ -44,8 +46,10 @@ enum class format_refusal : unsigned char {
         case format_refusal::number_too_large: return "a number has more than 64 bits";
         case format_refusal::unknown_kind: return "a record has an unknown kind or flag";
         case format_refusal::unknown_tag: return "a record refers to a tag without a name";
-        case format_refusal::bad_alignment: return "an alignment is too large";
-        case format_refusal::too_large: return "an address, a time or a count is too large";
+        case format_refusal::unknown_block: return "an event refers to a block before the first one";
+        case format_refusal::not_live: return "an event refers to a block that is not live";
+        case format_refusal::bad_alignment: return "an alignment is too large, or a reset has a size";
+        case format_refusal::too_large: return "an address, a time, a count or a sum of sizes is too large";
         case format_refusal::wrong_count: return "the number of events differs from the stated number";
         case format_refusal::trailing_bytes: return "bytes follow the last record";
     }

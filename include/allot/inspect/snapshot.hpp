@@ -33,6 +33,7 @@
 #include <allot/core/allocator.hpp>
 #include <allot/core/arithmetic.hpp>
 #include <allot/inspect/detail/format_reader.hpp>
+#include <allot/inspect/detail/varint.hpp>
 #include <allot/inspect/format_error.hpp>
 
 #include <algorithm>

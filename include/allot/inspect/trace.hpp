@@ -2,10 +2,8 @@
 // trace: reads and writes traces, which record the allocator calls of a program in their order.
 //
 //     auto read = allot::read_trace(bytes);
-//     if (!read) return complain(read.error().what(), read.error().position);
-//     for (const allot::trace_operation& each : read->operations) …
-//
-// `read_partial_trace` also returns the operations before an error, for example of a file that was cut off.
+//     if (!read) complain(read.error.what(), read.error.position);
+//     for (const allot::trace_operation& each : read.value.operations) …     // those before the error
 //
 // The format is ALTR1. All numbers are unsigned LEB128 varints: seven bits in each byte, low bits first, and the top
 // bit set in all bytes except the last.
@@ -38,7 +36,7 @@
 
 #include <allot/core/arithmetic.hpp>
 #include <allot/core/layout.hpp>
-#include <allot/core/result.hpp>
+#include <allot/inspect/detail/format_reader.hpp>
 #include <allot/inspect/detail/varint.hpp>
 
 #include <algorithm>
@@ -81,65 +79,16 @@ struct trace {
     std::uint64_t most_align = 0;               ///< The greatest alignment in bytes.
 };
 
-/// The reason for which a trace is invalid.
-enum class trace_refusal : unsigned char {
-    none,              ///< No error.
-    no_trace,          ///< The bytes do not start with ALTR1 and a line feed.
-    truncated,         ///< The bytes end inside a number, or before the last event.
-    number_too_large,  ///< A number has more than 64 bits.
-    bad_alignment,     ///< An alignment exceeds 64 bits, or a reset has a size.
-    unknown_block,     ///< An age refers to a block before the first one.
-    not_live,          ///< An event refers to a block that is already deallocated.
-    too_large,         ///< The number of live bytes exceeds 64 bits, or the number of blocks exceeds 32 bits.
-    wrong_count,       ///< The number of allocations differs from the stated number.
-    trailing_bytes,    ///< Bytes follow the last event.
-};
-
-/// Returns a human-readable description of the reason.
-[[nodiscard]] constexpr const char* to_string(trace_refusal reason) noexcept {
-    switch (reason) {
-        case trace_refusal::none: return "no error";
-        case trace_refusal::no_trace: return "the trace does not start with ALTR1 and a line feed";
-        case trace_refusal::truncated: return "the trace ends before its last event";
-        case trace_refusal::number_too_large: return "a number has more than 64 bits";
-        case trace_refusal::bad_alignment: return "an alignment is too large, or a reset has a size";
-        case trace_refusal::unknown_block: return "an age refers to a block before the first one";
-        case trace_refusal::not_live: return "an event refers to a block that is not live";
-        case trace_refusal::too_large: return "too many blocks or live bytes to count";
-        case trace_refusal::wrong_count: return "the number of allocations differs from the stated number";
-        case trace_refusal::trailing_bytes: return "bytes follow the last event";
-    }
-    return "unknown";
-}
-
-/// The error of `read_trace`.
-struct trace_error {
-    trace_refusal reason = trace_refusal::none;  ///< The reason.
-    std::size_t position = 0;                    ///< The index of the first byte of the invalid event or count.
-
-    /// Returns a human-readable description of the reason.
-    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(reason); }
-};
-
-/// The operations of a trace before its first error. It is true if there is no error.
-struct partial_trace {
-    trace value{};        ///< The operations before the error, which can be replayed, or the whole trace.
-    trace_error error{};  ///< The error; its reason is `none` if the trace is valid.
-
-    /// Returns true if there is no error.
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return error.reason == trace_refusal::none; }
-};
-
 namespace detail {
 
-class trace_reader : varint_reader<trace_refusal> {
+class trace_reader : format_reader {
 public:
-    constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : varint_reader{bytes} {}
+    constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : format_reader{bytes} {}
 
-    [[nodiscard]] constexpr partial_trace read() {
-        const trace_refusal reason = read_all();
+    [[nodiscard]] constexpr format_reading<trace> read() {
+        const format_refusal reason = read_all();
         made_.slots = static_cast<std::uint32_t>(held_.size());
-        return {std::move(made_), {reason, reason == trace_refusal::none ? 0 : begin()}};
+        return {std::move(made_), {reason, reason == format_refusal::none ? 0 : begin()}};
     }
 
 private:
@@ -149,12 +98,8 @@ private:
         std::uint8_t align_log2;
     };
 
-    constexpr trace_refusal read_all() {
-        constexpr std::byte magic[] = {std::byte{'A'}, std::byte{'L'}, std::byte{'T'},
-                                       std::byte{'R'}, std::byte{'1'}, std::byte{'\n'}};
-        if (left() < std::size(magic) || !std::ranges::equal(rest().first(std::size(magic)), magic))
-            return trace_refusal::no_trace;
-        skip(std::size(magic));
+    constexpr format_refusal read_all() {
+        if (!magic("ALTR1\n")) return reason();
         begin_record();
         std::uint64_t events = 0, allocations = 0;
         if (!number(events)) return reason();
@@ -167,8 +112,8 @@ private:
             if (!event()) return reason();
         }
         begin_record();
-        if (left() != 0) return trace_refusal::trailing_bytes;
-        return slot_of_.size() == allocations ? trace_refusal::none : trace_refusal::wrong_count;
+        if (left() != 0) return format_refusal::trailing_bytes;
+        return slot_of_.size() == allocations ? format_refusal::none : format_refusal::wrong_count;
     }
 
     constexpr bool event() {
@@ -182,7 +127,7 @@ private:
                 std::uint8_t log2 = 0;
                 if (!byte(log2)) return false;
                 if (log2 == 255 && x == 0) return reset();
-                return log2 < 64 ? allocate(x, log2) : refuse(trace_refusal::bad_alignment);
+                return log2 < 64 ? allocate(x, log2) : refuse(format_refusal::bad_alignment);
             }
             case 2: return deallocate(blocks, x);
             default: return number(age) && is_live(blocks, age) && allocate(x, 4) && deallocate(blocks, age);
@@ -192,7 +137,7 @@ private:
     constexpr bool allocate(std::uint64_t size, std::uint8_t log2) {
         if (size == 0) size = 1;
         if (slot_of_.size() == dead || !checked_add<std::uint64_t>(live_, size, live_))
-            return refuse(trace_refusal::too_large);
+            return refuse(format_refusal::too_large);
         auto slot = static_cast<std::uint32_t>(held_.size());
         if (spare_.empty()) {
             held_.push_back({size, log2});
@@ -213,8 +158,8 @@ private:
 
     /// Returns whether the block of an age is live after a number of allocations.
     constexpr bool is_live(std::size_t blocks, std::uint64_t age) noexcept {
-        if (age >= blocks) return refuse(trace_refusal::unknown_block);
-        return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(trace_refusal::not_live);
+        if (age >= blocks) return refuse(format_refusal::unknown_block);
+        return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(format_refusal::not_live);
     }
     constexpr bool deallocate(std::size_t blocks, std::uint64_t age) {
         if (!is_live(blocks, age)) return false;
@@ -245,16 +190,10 @@ private:
 
 }  // namespace detail
 
-/// Returns the operations of a trace up to the first error, and this error.
-[[nodiscard]] constexpr partial_trace read_partial_trace(std::span<const std::byte> bytes) {
+/// Returns the operations of a trace. If the trace is invalid, returns those before the first error, which can be
+/// replayed, and the error.
+[[nodiscard]] constexpr format_reading<trace> read_trace(std::span<const std::byte> bytes) {
     return detail::trace_reader{bytes}.read();
-}
-
-/// Returns the operations of a trace, or the error and its position.
-[[nodiscard]] constexpr result<trace, trace_error> read_trace(std::span<const std::byte> bytes) {
-    partial_trace read = read_partial_trace(bytes);
-    if (!read) return result<trace, trace_error>::failure(read.error);
-    return std::move(read.value);
 }
 
 /// Writes a trace. `allocate` and `resize` return the number of the new block, which names it in later calls.

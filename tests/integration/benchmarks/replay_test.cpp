@@ -13,7 +13,7 @@ namespace {
 using namespace benchmarks;
 
 workload workload_of(const allot::trace_writer& writer) {
-    return closed("written", *allot::read_trace(writer.bytes()));
+    return closed("written", allot::read_trace(writer.bytes()).value);
 }
 
 /// Three blocks of 1024 bytes, of which the middle one stays allocated; then one of 2048 bytes, which fits neither hole.

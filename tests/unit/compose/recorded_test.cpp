@@ -123,7 +123,7 @@ TEST_CASE_TEMPLATE("recorded: a replay of the trace on an arena of the same type
     const auto read = allot::read_trace(trace.bytes());
     REQUIRE(read);
     fixed<Strategy> again;
-    CHECK(replay(*read, again) == offsets);
+    CHECK(replay(read.value, again) == offsets);
 }
 
 TEST_CASE("recorded: each successful call is recorded with the number of the sink") {

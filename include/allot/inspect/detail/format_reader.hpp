@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// format_reader: reads the parts that event logs and snapshots have in common: the magic letters with the version, and
+// format_reader: reads the parts that traces, event logs and snapshots have in common: the magic letters with the version, and
 // texts.
 //
 // Complexity: O(bytes).
@@ -7,10 +7,12 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
-#include <allot/inspect/detail/varint.hpp>
 #include <allot/inspect/format_error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,12 +20,46 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-class format_reader : public varint_reader<format_refusal> {
+class format_reader {
 public:
-    using varint_reader::varint_reader;
+    constexpr explicit format_reader(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
+
+    /// Returns false and records the reason.
+    constexpr bool refuse(format_refusal reason) noexcept {
+        reason_ = reason;
+        return false;
+    }
+    /// Makes the next byte the first byte of the current record.
+    constexpr void begin_record() noexcept { begin_ = at_; }
+    /// Skips bytes. Precondition: `n <= left()`.
+    constexpr void skip(std::size_t n) noexcept { at_ += n; }
+
+    [[nodiscard]] constexpr format_refusal reason() const noexcept { return reason_; }
+    [[nodiscard]] constexpr std::size_t begin() const noexcept { return begin_; }
+    [[nodiscard]] constexpr std::size_t left() const noexcept { return bytes_.size() - at_; }
+    /// Returns the bytes that are not read.
+    [[nodiscard]] constexpr std::span<const std::byte> rest() const noexcept { return bytes_.subspan(at_); }
+
+    /// Reads a byte. Returns false at the end.
+    [[nodiscard]] constexpr bool byte(std::uint8_t& value) noexcept {
+        if (at_ == bytes_.size()) return refuse(format_refusal::truncated);
+        value = std::to_integer<std::uint8_t>(bytes_[at_++]);
+        return true;
+    }
+    /// Reads a number. Returns false at the end, and for a number of more than 64 bits.
+    [[nodiscard]] constexpr bool number(std::uint64_t& value) noexcept {
+        std::uint8_t digit = 0x80;
+        value = 0;
+        for (unsigned shift = 0; digit >= 0x80; shift += 7) {
+            if (!byte(digit)) return false;
+            if (shift > 63 || (shift == 63 && (digit & 0x7F) > 1)) return refuse(format_refusal::number_too_large);
+            value |= static_cast<std::uint64_t>(digit & 0x7F) << shift;
+        }
+        return true;
+    }
 
     /// Reads the magic letters: four letters, the digit of the version, and a line feed.
-    [[nodiscard]] bool magic(std::string_view wanted) noexcept {
+    [[nodiscard]] constexpr bool magic(std::string_view wanted) noexcept {
         const auto is_letter = [](std::byte one, char other) { return one == static_cast<std::byte>(other); };
         const auto found = rest().first(std::min(left(), wanted.size()));
         const std::string_view letters = wanted.substr(0, 4);
@@ -47,6 +83,11 @@ public:
         skip(static_cast<std::size_t>(length));
         return true;
     }
+
+private:
+    std::span<const std::byte> bytes_;
+    std::size_t at_ = 0, begin_ = 0;  // the next byte, and the first byte of the current record
+    format_refusal reason_ = format_refusal::none;
 };
 
 }  // namespace detail
