@@ -95,8 +95,8 @@ public:
         if (!held || !check(held)) return;
         const inner_block whole = whole_block(held);
         if constexpr (annotated) detail::sanitizer::permit(whole.address, whole.size, false);
-        records_.remove(held.metadata.record);
-        inner_.deallocate(whole);
+        if (this->give_back(whole)) records_.remove(held.metadata.record);
+        else forbid_guards(records_[held.metadata.record]);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. Reports a damaged
     /// guard.

@@ -191,8 +191,7 @@ private:
     void remove(const entry& known) noexcept {
         const inner_block held = known.held;
         if (!this->is_freeable(held)) return;
-        index_.remove(known);
-        inner_.deallocate(held);
+        if (this->give_back(held)) index_.remove(known);
     }
     [[nodiscard]] diagnosis with_records(diagnosis found) noexcept {
         if (found.reason == refusal::none && !index_.room()) found.reason = refusal::out_of_records;

@@ -130,9 +130,10 @@ public:
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!this->is_freeable(conversion::inner(held))) return;
-        leave(records_[held.metadata.record]);
-        records_.remove(held.metadata.record);
-        inner_.deallocate(conversion::inner(held));
+        const detail::record_index at = held.metadata.record;
+        if (!this->give_back(conversion::inner(held)) || !records_.contains(at)) return;
+        leave(records_[at]);
+        records_.remove(at);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept

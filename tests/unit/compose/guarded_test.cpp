@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -266,4 +267,25 @@ TEST_CASE("guarded: limits, invalid layouts, and compositions") {
     moved.deallocate(held);
     CHECK(note::take() == 1);
     CHECK(both.check_all() == 0);
+}
+
+TEST_CASE("guarded: a block that is freed out of order in a hardened stack or ring stays known") {
+    const auto play = []<class Strategy>(std::type_identity<Strategy>, bool newest_first) {
+        guarded<allot::arena<allot::host::static_storage<1000>, Strategy, allot::growth::none<>,
+                             allot::arena_options{.hardening = allot::hardening::checked}, note>>
+            memory;
+        const auto first = memory.allocate({.size = 50}), second = memory.allocate({.size = 60});
+        memory.deallocate(newest_first ? first : second);
+        CHECK(note::take() == 1);
+        CHECK(note::last == misuse::out_of_order);
+        CHECK(memory.check_all() == 0);
+        memory.deallocate(newest_first ? second : first);
+        memory.deallocate(newest_first ? first : second);
+        std::size_t live = 0;
+        memory.for_each_block([&](const auto&, std::size_t) { ++live; });
+        CHECK(live == 0);
+        CHECK(memory.allocate({.size = 60}));
+    };
+    play(std::type_identity<allot::stack<>>{}, true);
+    play(std::type_identity<allot::ring<>>{}, false);
 }

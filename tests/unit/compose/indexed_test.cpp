@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -213,4 +214,27 @@ TEST_CASE("indexed: containers have no header, and compositions and moves keep t
     // A wrapper inside that needs the metadata of its blocks.
     allot::indexed tags{allot::tagged{std::move(slow)}};
     CHECK(!tags.allocate({.size = 10}));
+}
+
+TEST_CASE("indexed: a block that is freed out of order in a hardened stack or ring stays known") {
+    const auto play = []<class Strategy>(std::type_identity<Strategy>, bool newest_first) {
+        allot::indexed<allot::arena<allot::host::static_storage<1000>, Strategy, allot::growth::none<>,
+                                    allot::arena_options{.hardening = allot::hardening::checked}, note>,
+                       index_options{}, note>
+            memory;
+        const auto first = memory.allocate({.size = 50}), second = memory.allocate({.size = 60});
+        memory.deallocate(newest_first ? first : second);
+        CHECK(note::take() == 1);
+        CHECK(note::last == misuse::out_of_order);
+        CHECK(memory.owns(first));
+        CHECK(memory.owns(second));
+        memory.deallocate(newest_first ? second : first);
+        memory.deallocate(newest_first ? first : second);
+        std::size_t live = 0;
+        memory.for_each_block([&](const auto&, std::size_t) { ++live; });
+        CHECK(live == 0);
+        CHECK(memory.allocate({.size = 60}));
+    };
+    play(std::type_identity<allot::stack<>>{}, true);
+    play(std::type_identity<allot::ring<>>{}, false);
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -274,4 +275,24 @@ TEST_CASE("tagged: in compositions, containers, and after a move") {
     CHECK(refers.owns(block));
     CHECK(refers.capacity(block) == arena.capacity({block.address, block.size, {}}));
     CHECK(refers.size() == arena.size());
+}
+
+TEST_CASE("tagged: a block that is freed out of order in a hardened stack or ring stays known") {
+    const auto play = []<class Strategy>(std::type_identity<Strategy>, bool newest_first) {
+        allot::tagged<allot::arena<allot::host::static_storage<1000>, Strategy, allot::growth::none<>,
+                                   allot::arena_options{.hardening = allot::hardening::checked}, ignore>>
+            memory;
+        const auto first = memory.allocate({.size = 50}), second = memory.allocate({.size = 60});
+        memory.deallocate(newest_first ? first : second);
+        CHECK(memory.describe(first).size == 50);
+        CHECK(memory.describe(second).size == 60);
+        memory.deallocate(newest_first ? second : first);
+        memory.deallocate(newest_first ? first : second);
+        std::size_t live = 0;
+        memory.for_each_block([&](const auto&, std::size_t) { ++live; });
+        CHECK(live == 0);
+        CHECK(memory.allocate({.size = 60}));
+    };
+    play(std::type_identity<allot::stack<>>{}, true);
+    play(std::type_identity<allot::ring<>>{}, false);
 }

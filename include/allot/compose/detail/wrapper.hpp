@@ -114,6 +114,19 @@ protected:
         if constexpr (requires(const allocator_type& of) { of.check(held); }) return held && inner_.check(held);
         else return static_cast<bool>(held);
     }
+    /// Deallocates a block. Returns false if a hardened allocator reported that the order is wrong and kept the block.
+    bool give_back(const block_of<Allocator>& held) noexcept {
+        inner_.deallocate(held);
+        constexpr bool has_order = reclaims == reclaim::lifo || reclaims == reclaim::fifo;
+        if constexpr (has_order && requires(const allocator_type& of) { of.check(held); }) {
+            if constexpr (block_walkable_allocator<allocator_type>) {
+                bool is_live = false;
+                inner_.for_each_block([&](const auto& address, std::size_t) { is_live |= address == held.address; });
+                return !is_live;
+            }
+        }
+        return true;
+    }
 
     Allocator inner_;
 };
