@@ -82,7 +82,7 @@ public:
     /// Allocates a block. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return table_->allocate(object_, wanted); }
     /// Deallocates an unchanged block. Does nothing for an empty block.
-    void deallocate(block_type held) noexcept {
+    void deallocate(const block_type& held) noexcept {
         if (held) table_->deallocate(object_, held);
     }
     /// Returns the reason for which `allocate` would fail.
