@@ -12,7 +12,7 @@
 // When not to use: where the sizes of individual blocks are of interest. Use `tagged`.
 //
 // With threads, count inside the lock: `synchronized<counted<Arena>, Lock>`. With a hardened allocator, a misused block
-// that the allocator reports does not change the counters, except for a block that is freed out of order.
+// that the allocator reports does not change the counters.
 //
 // Complexity: that of the allocator, and on x86-64 at most 6 instructions for `allocate` and 2 for `deallocate` of a bump or
 // a pool. `statistics` lists the holes: O(nodes).
@@ -54,10 +54,9 @@ public:
     }
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        if (!this->is_freeable(held)) return;
+        if (!this->is_freeable(held) || !this->give_back(held)) return;
         used_ -= held.size;
         ++freed_;
-        inner_.deallocate(held);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept

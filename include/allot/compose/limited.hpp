@@ -69,9 +69,8 @@ public:
     }
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        if (!this->is_freeable(held)) return;  // a misuse is reported once
+        if (!this->is_freeable(held) || !this->give_back(held)) return;  // a misuse is reported once
         used_.value -= held.size;
-        inner_.deallocate(held);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure, and if the block would
     /// exceed the limit.

@@ -120,4 +120,15 @@ TEST_CASE("counted: a misused block that a hardened arena reports does not chang
     memory.deallocate(block);
     CHECK(memory.statistics().used == 0);
     CHECK(memory.statistics().count == 0);
+
+    allot::counted<allot::arena<allot::host::static_storage<1000>, allot::stack<>, allot::growth::none<>,
+                                allot::arena_options{.hardening = allot::hardening::checked}, ignore>>
+        stack;
+    const auto first = stack.allocate({.size = 100}), second = stack.allocate({.size = 10});
+    stack.deallocate(first);  // reported: not the newest
+    CHECK(stack.statistics().used == 110);
+    CHECK(stack.statistics().count == 2);
+    stack.deallocate(second);
+    stack.deallocate(first);
+    CHECK(stack.statistics().used == 0);
 }
