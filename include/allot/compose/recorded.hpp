@@ -170,11 +170,11 @@ public:
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!this->is_freeable(held)) return;  // a misuse is reported once
+        if (!this->give_back(held)) return;
         if (record* const known = find(held)) {
             sink_.deallocate(known->number);
             blocks_.remove(*known);
         }
-        inner_.deallocate(held);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept

@@ -166,4 +166,15 @@ TEST_CASE("limited: a misused block that a hardened arena reports does not chang
     CHECK(misuses == 1);
     CHECK(memory.used() == 30);
     memory.deallocate(kept);
+
+    using stack = allot::arena<allot::host::static_storage<1000>, allot::stack<>, allot::growth::none<>,
+                               allot::arena_options{.hardening = allot::hardening::checked}, count>;
+    allot::limited<stack> ordered{500};
+    const auto older = ordered.allocate({.size = 10}), newer = ordered.allocate({.size = 20});
+    ordered.deallocate(older);  // out of order: the stack reports it and keeps the block
+    CHECK(misuses == 2);
+    CHECK(ordered.used() == 30);
+    ordered.deallocate(newer);
+    ordered.deallocate(older);
+    CHECK(ordered.used() == 0);
 }

@@ -192,4 +192,15 @@ TEST_CASE("recorded: a hardened arena's misuse is not recorded, and a moved obje
     memory.deallocate(b);
     CHECK(memory.sink().calls ==
           std::vector<std::string>{"allocate 10 16", "allocate 20 16", "deallocate 10 0", "deallocate 20 0"});
+
+    using stack = allot::arena<allot::host::static_storage<1000>, allot::stack<>, allot::growth::none<>,
+                               allot::arena_options{.hardening = allot::hardening::checked}, count>;
+    allot::recorded<stack, listing> ordered;
+    const auto older = ordered.allocate({.size = 10}), newer = ordered.allocate({.size = 20});
+    ordered.deallocate(older);  // out of order: the stack reports it and keeps the block
+    CHECK(misuses == 2);
+    ordered.deallocate(newer);
+    ordered.deallocate(older);
+    CHECK(ordered.sink().calls ==
+          std::vector<std::string>{"allocate 10 16", "allocate 20 16", "deallocate 20 0", "deallocate 10 0"});
 }
