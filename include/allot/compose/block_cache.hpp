@@ -261,7 +261,7 @@ private:
 
     detail::kept_blocks<block_type, Options.blocks> kept_;
     detail::kept_list lists_[lists];
-    detail::moved_bytes bytes_;
+    detail::moved_value<std::size_t> bytes_;
 };
 
 /// Deduces a reference for an lvalue and a value for an rvalue.

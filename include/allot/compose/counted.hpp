@@ -12,9 +12,9 @@
 // When not to use: where the sizes of individual blocks are of interest. Use `tagged`.
 //
 // With threads, count inside the lock: `synchronized<counted<Arena>, Lock>`. With a hardened allocator, a misused block
-// that the allocator reports does not change the counters.
+// that the allocator reports does not change the counters. A moved-from object counts from 0.
 //
-// Complexity: that of the allocator, and on x86-64 at most 6 instructions for `allocate` and 2 for `deallocate` of a bump or
+// Complexity: that of the allocator, and on x86-64 at most 6 instructions for `allocate` and 4 for `deallocate` of a bump or
 // a pool. `statistics` lists the holes: O(nodes).
 // Memory: 5 words.
 // Thread safety: requires external synchronization.
@@ -55,8 +55,8 @@ public:
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
         if (!this->is_freeable(held) || !this->give_back(held)) return;
-        used_ -= held.size;
-        ++freed_;
+        now_.value.used -= held.size;
+        ++now_.value.freed;
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
@@ -64,8 +64,8 @@ public:
     {
         const std::size_t before = held.size;
         if (!inner_.resize(held, size)) return false;
-        used_ += held.size - before;
-        if (used_ > peak_) peak_ = used_;
+        now_.value.used += held.size - before;
+        if (now_.value.used > now_.value.peak) now_.value.peak = now_.value.used;
         return true;
     }
     /// Frees every block.
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] auto mark() noexcept
         requires markable_allocator<allocator_type>
     {
-        return counted_mark<decltype(inner_.mark())>{inner_.mark(), used_, count()};
+        return counted_mark<decltype(inner_.mark())>{inner_.mark(), now_.value.used, count()};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid,
     /// and no block that is older than the mark was freed since.
@@ -92,8 +92,11 @@ public:
 
     /// Returns the counters, and the state of the holes if the allocator can list them. O(nodes).
     [[nodiscard]] allocator_statistics statistics() const noexcept {
-        allocator_statistics now{
-            .used = used_, .count = count(), .peak = peak_, .requests = allocated_ + refusals_, .refusals = refusals_};
+        allocator_statistics now{.used = now_.value.used,
+                                 .count = count(),
+                                 .peak = now_.value.peak,
+                                 .requests = now_.value.allocated + now_.value.refusals,
+                                 .refusals = now_.value.refusals};
         if constexpr (hole_walkable_allocator<allocator_type>)
             inner_.for_each_hole([&](const auto&, std::size_t size) {
                 now.free += size;
@@ -103,28 +106,31 @@ public:
         return now;
     }
     /// Sets the peak to the bytes that are in use now.
-    void restart_peak() noexcept { peak_ = used_; }
+    void restart_peak() noexcept { now_.value.peak = now_.value.used; }
 
 private:
-    [[nodiscard]] std::size_t count() const noexcept { return allocated_ - freed_; }
+    [[nodiscard]] std::size_t count() const noexcept { return now_.value.allocated - now_.value.freed; }
     [[nodiscard]] block_type note(block_type fresh) noexcept {
         if (!fresh) [[unlikely]] {
-            ++refusals_;
+            ++now_.value.refusals;
             return fresh;
         }
-        const std::size_t used = used_ + fresh.size;
-        ++allocated_;
-        used_ = used;
-        if (used > peak_) [[unlikely]]
-            peak_ = used;
+        const std::size_t used = now_.value.used + fresh.size;
+        ++now_.value.allocated;
+        now_.value.used = used;
+        if (used > now_.value.peak) [[unlikely]]
+            now_.value.peak = used;
         return fresh;
     }
     void restore(std::size_t used, std::size_t count) noexcept {
-        used_ = used;
-        freed_ = allocated_ - count;
+        now_.value.used = used;
+        now_.value.freed = now_.value.allocated - count;
     }
 
-    std::size_t used_ = 0, peak_ = 0, allocated_ = 0, freed_ = 0, refusals_ = 0;
+    struct counters {
+        std::size_t used = 0, peak = 0, allocated = 0, freed = 0, refusals = 0;
+    };
+    detail::moved_value<counters> now_;
 };
 
 /// Deduces a reference for an lvalue and a value for an rvalue.

@@ -136,7 +136,7 @@ private:
     }
 
     std::size_t limit_;
-    detail::moved_bytes used_;
+    detail::moved_value<std::size_t> used_;
 };
 
 /// Deduces a reference for an lvalue and a value for an rvalue.

@@ -108,6 +108,19 @@ TEST_CASE("counted: compositions add the counters of their parts") {
     static_assert(!allot::counting_allocator<scratch>);
 }
 
+TEST_CASE("counted: a moved-from object counts from 0") {
+    allot::counted<allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>> first;
+    const auto block = first.allocate({.size = 100});
+    REQUIRE(block);
+    auto second{std::move(first)};
+    CHECK(first.statistics().used == 0);
+    CHECK(first.statistics().count == 0);
+    CHECK(second.statistics().used == 100);
+    second.deallocate(block);
+    CHECK(second.statistics().used == 0);
+    CHECK(second.statistics().peak == 100);
+}
+
 TEST_CASE("counted: a misused block that a hardened arena reports does not change the counters") {
     struct ignore {
         void operator()(allot::misuse, std::size_t, std::size_t) const noexcept {}

@@ -72,15 +72,6 @@ public:
     }
 };
 
-/// A number of bytes that is 0 after a move, because the blocks of a moved allocator belong to the new object.
-struct moved_bytes {
-    std::size_t value = 0;
-
-    moved_bytes() noexcept = default;
-    moved_bytes(moved_bytes&& other) noexcept : value{std::exchange(other.value, 0)} {}
-    moved_bytes& operator=(moved_bytes&&) = delete;
-};
-
 }  // namespace detail
 }  // namespace v1
 }  // namespace allot

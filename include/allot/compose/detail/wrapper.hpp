@@ -131,6 +131,16 @@ protected:
     Allocator inner_;
 };
 
+/// A value that is reset by a move, because the blocks of a moved allocator belong to the new object.
+template <class Value>
+struct moved_value {
+    Value value{};
+
+    moved_value() noexcept = default;
+    moved_value(moved_value&& other) noexcept : value{std::exchange(other.value, Value{})} {}
+    moved_value& operator=(moved_value&&) = delete;
+};
+
 }  // namespace detail
 }  // namespace v1
 }  // namespace allot
