@@ -2,6 +2,7 @@
 // Slots of one size.
 #include "instructions.hpp"
 
+#include <allot/strategy/page_tree.hpp>
 #include <allot/strategy/pool.hpp>
 
 #include <boost/pool/simple_segregated_storage.hpp>
@@ -93,14 +94,21 @@ struct bitmap_by_hand {
     }
 };
 
-template <allot::pool_store Store>
-struct pool_beside {
-    using pool = allot::pool<allot::pool_options{.slot = slot, .count = slots, .store = Store}>;
-    pool strategy;
-    pool_beside() { static_cast<void>(strategy.insert({0, capacity})); }
+template <class Strategy>
+struct pages_beside {
+    Strategy strategy;
+    pages_beside() { static_cast<void>(strategy.insert({0, capacity})); }
     void* allocate(std::size_t) { return reinterpret_cast<void*>(strategy.allocate({slot, 16}).where.offset); }
     void deallocate(void* at, std::size_t) { strategy.deallocate({{reinterpret_cast<std::uintptr_t>(at), slot}, {}}); }
 };
+
+template <allot::pool_store Store>
+using pool_beside = pages_beside<allot::pool<allot::pool_options{.slot = slot, .count = slots, .store = Store}>>;
+struct one_processor {  // independent of the address of the stack, so that the count is the same in every run
+    std::size_t operator()() const noexcept { return 0; }
+};
+using tree_of_pages =
+    pages_beside<allot::page_tree<allot::page_tree_options{.page = slot, .count = slots}, std::size_t, one_processor>>;
 
 }  // namespace
 
@@ -119,5 +127,8 @@ std::vector<instructions_case> pool_cases() {
         {"bitmap_1_in_2/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 2, one_size>},
         {"bitmap_1_in_8/by_hand", churn<bitmap_by_hand, slots / 8, one_size>},
         {"bitmap_1_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 8, one_size>},
+        {"atomic_bitmap_7_in_8/allot", churn<pool_beside<allot::pool_store::atomic_bitmap>, slots * 7 / 8, one_size>},
+        {"page_tree_7_in_8/allot", churn<tree_of_pages, slots * 7 / 8, one_size>},
+        {"page_tree_1_in_8/allot", churn<tree_of_pages, slots / 8, one_size>},
     };
 }

@@ -45,6 +45,7 @@
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/deferred.hpp>
+#include <allot/strategy/page_tree.hpp>
 #include <allot/strategy/pool.hpp>
 #include <allot/strategy/ring.hpp>
 #include <allot/strategy/stack.hpp>

@@ -72,6 +72,16 @@ struct known<allot::pool<Options, Offset>> {
         if (Options.count != 0) c.slot_count = Options.count;
     }
 };
+template <allot::page_tree_options Options, class Offset, class Processor>
+struct known<allot::page_tree<Options, Offset, Processor>> {
+    static_assert(Options.largest_order == 0, "unit/strategy/page_tree_test.cpp has a model of larger blocks");
+    static void refine(contract& c) {
+        c.exact = true;
+        c.holes = holes::slots;
+        c.slot = c.slot_align = Options.page;
+        c.slot_count = Options.count;
+    }
+};
 
 template <class Strategy>
 [[nodiscard]] contract contract_of() {

@@ -35,12 +35,14 @@ constexpr row offsets_alone[] = {
     {"alone: pool, bitmap, 32 bits, at the last offset", make<alone<pool_narrow<bitmap>, top>>},
     {"alone: pool, index stack, at the last offset", make<alone<pool<index_stack>, top>>},
     {"alone: pool, atomic bitmap, 32 bits, at the last offset", make<alone<pool_narrow<atomic_bitmap>, top>>},
+    {"alone: page tree", make<alone<pages_in_tree>>},
+    {"alone: page tree, 32 bits, at the last offset", make<alone<narrow_pages_in_tree, top>>},
 };
 
 }  // namespace
 }  // namespace laws
 
 TEST_CASE("laws: strategies without an arena") {
-    CHECK(std::size(laws::offsets_alone) == 28);
+    CHECK(std::size(laws::offsets_alone) == 30);
     laws::judge(laws::offsets_alone);
 }

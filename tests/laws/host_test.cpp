@@ -32,6 +32,7 @@ constexpr row host_memory[] = {
     {"pool, bitmap, tightly coupled", make<on<allot::host::tightly_coupled, pool<bitmap>>>},
     {"pool, index stack, static storage", make<on<storage, pool<index_stack>>>, false, false},
     {"pool, atomic bitmap, odd pages", make<on<odd_pages, pool<atomic_bitmap>>>},
+    {"page tree, uneven pages", make<on<uneven_pages, pages_in_tree>>},
     {"best fit, in band, checked", make<on<uneven_pages, in_band, none, checked>>},
     {"best fit, in band, debug", make<on<uneven_pages, in_band, none, debug>>},
     {"best fit, deferred, debug", make<on<uneven_pages, in_band_deferred, none, debug>>},
@@ -46,9 +47,9 @@ constexpr row host_memory[] = {
 
 TEST_CASE("laws: arenas over host memory") {
 #if __has_include(<sys/mman.h>)
-    CHECK(std::size(laws::host_memory) == 30);
+    CHECK(std::size(laws::host_memory) == 31);
 #else  // no system that provides pages
-    CHECK(std::size(laws::host_memory) == 29);
+    CHECK(std::size(laws::host_memory) == 30);
 #endif
     laws::judge(laws::host_memory);
 }

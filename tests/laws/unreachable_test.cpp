@@ -32,6 +32,7 @@ constexpr row handle_memory[] = {
     {"ring, 32 bits, handles", make<on<even_handles, ring_narrow>>},
     {"pool, index stack, 32 bits, handles", make<on<even_handles, pool_narrow<index_stack>>>},
     {"pool, atomic bitmap, handles", make<on<even_handles, pool<atomic_bitmap>>>},
+    {"page tree, 32 bits, handles of small alignment", make<on<uneven_handles, narrow_pages_in_tree>>},
 };
 
 }  // namespace
@@ -43,6 +44,6 @@ TEST_CASE("laws: arenas over protected pages") {
 }
 
 TEST_CASE("laws: arenas over handles") {
-    CHECK(std::size(laws::handle_memory) == 12);
+    CHECK(std::size(laws::handle_memory) == 13);
     laws::judge(laws::handle_memory);
 }

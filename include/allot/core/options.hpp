@@ -76,6 +76,20 @@ struct pool_options {
     pool_store store = pool_store::automatic;
 };
 
+/// The options of `page_tree`.
+struct page_tree_options {
+    /// The size of a page in bytes, a power of two.
+    std::size_t page = 4096;
+    /// The maximum number of pages.
+    std::size_t count = 0;
+    /// The order of the largest block, which has 2^largest_order pages. At most 12 with 64-bit words, and 10 with
+    /// 32-bit words.
+    unsigned largest_order = 0;
+    /// The number of processors that allocate in separate subtrees. An odd number larger than the number of threads
+    /// suits `processor_by_stack`.
+    std::size_t processors = is_microcontroller ? 1 : 31;
+};
+
 /// The location of a strategy's records.
 enum class node_store : unsigned char {
     automatic,   ///< In band in an arena over host memory if no side-table option is set, otherwise a side table.

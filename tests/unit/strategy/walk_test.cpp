@@ -100,6 +100,12 @@ TEST_CASE_TEMPLATE("holes of a pool: the free slots", Store, std::integral_const
     check_walk(memory, 48, 7);
 }
 
+TEST_CASE("holes and blocks of a page_tree: the free pages") {
+    on_heap<allot::page_tree<allot::page_tree_options{.page = 32, .count = 70, .largest_order = 2}>> memory{{},
+                                                                                                            32 * 67};
+    check_walk(memory, 128, 7);
+}
+
 TEST_CASE("holes of an arena with several regions: those of every region, also after trim") {
     using side = allot::best_fit<beside>;
     using growth = allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>;
