@@ -104,7 +104,7 @@ constexpr workload workloads[] = {
     {"16,000 pages held by each thread", 16'000, false},
     {"1,000 blocks of 1 to 8 pages held by each thread", 1000, true},
 };
-constexpr std::size_t pairs = 20'000, rounds = 60;
+constexpr std::size_t pairs = 5'000, rounds = 150;
 
 using timer = std::chrono::steady_clock;
 

@@ -2,7 +2,7 @@
 // page_tree: a lock-free strategy that hands out pages, and blocks of 2, 4, 8 … pages, to many threads.
 //
 //     using frames = allot::page_tree<allot::page_tree_options{.page = 4096, .count = 1 << 20, .largest_order = 9}>;
-//     static frames tree;                                       // one bit for every page: 132 KiB for 4 GiB
+//     static frames tree;                                       // one bit for every page: 136 KiB for 4 GiB
 //     tree.insert({.offset = 0, .size = std::size_t{4} << 30});
 //     auto page = tree.allocate({.size = 4096, .align = 4096});
 //     auto large = tree.allocate({.size = 2 << 20, .align = 2 << 20});

@@ -7,7 +7,7 @@ need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g
 
 file(MAKE_DIRECTORY ${SCRATCH})
 isolate_headers(boost ${BOOST})
-foreach(file atomic_bitmap spin_lock)
+foreach(file atomic_bitmap page_tree spin_lock)
     set(source ${CMAKE_CURRENT_LIST_DIR}/${file}.cpp)
     set(compile arm-none-eabi-g++ -mthumb -std=c++20 -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics -fsyntax-only
                 -I${SOURCE}/include -isystem ${SCRATCH}/headers ${source})

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -311,6 +312,52 @@ TEST_CASE("page_tree: single pages fill words that are partly used, so that larg
     int large = 0;
     while (tree.allocate({64, 1})) ++large;
     CHECK(large == 32);
+}
+
+/// Atomics whose hints are lost: every other load of one returns that nothing is free.
+struct lossy_atomics {
+    using word = std::size_t;
+    template <class T>
+    using deciding = std::atomic<T>;
+    template <class T>
+    struct hint : std::atomic<T> {
+        static inline unsigned loads = 0;
+        [[nodiscard]] T load(std::memory_order order) const noexcept {
+            return std::is_same_v<T, word> && ++loads % 2 == 0 ? T{0} : std::atomic<T>::load(order);
+        }
+    };
+};
+
+TEST_CASE("page_tree: a request finds every free block, although hints are lost") {
+    constexpr auto shape = allot::detail::page_words_shape::of(10'000, 8, 3);
+    using words_type = allot::detail::page_words<shape, lossy_atomics>;
+    const auto words = std::make_unique<words_type>();
+    words->open(0, 9984);
+    std::mt19937 random{1};
+    struct block {
+        std::size_t page;
+        unsigned order;
+    };
+    std::vector<block> held;
+    std::size_t taken = 0, refused = 0;
+    for (int i = 0; i != 3'000; ++i) {
+        if (random() % 4 != 0) {
+            block fresh{0, static_cast<unsigned>(random() % 9)};
+            const bool possible = words->has(fresh.order, fresh.order);
+            const bool done = words->take(random() % 3, fresh.order, fresh.order, fresh.page);
+            REQUIRE(done == possible);
+            if (done) held.push_back(fresh);
+            ++(done ? taken : refused);
+        } else if (!held.empty()) {
+            std::swap(held[random() % held.size()], held.back());
+            words->give(random() % 3, held.back().page, held.back().order);
+            held.pop_back();
+        }
+    }
+    CHECK(taken > 500);
+    CHECK(refused > 100);
+    for (const block& each : held) words->give(0, each.page, each.order);
+    CHECK(words->count_free() == 9984);
 }
 
 /// Returns the bits for every page, without 64 bytes for every processor.
