@@ -1,5 +1,5 @@
-// A page_tree that several threads share, and one that processes share, of which one is killed. page_tree_model.cpp
-// covers all interleavings of few calls.
+// A page_tree that several threads share, a thread and a signal handler, and processes, of which one is killed.
+// page_tree_model.cpp covers all interleavings of few calls.
 #include <allot/allot.hpp>
 #include <allot/host/current_processor.hpp>
 #include <allot/strategy/page_tree.hpp>
@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <new>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -77,6 +79,43 @@ private:
     std::minstd_rand random_;
     std::vector<typename Tree::allocation_type> held_;
 };
+
+/// Holds up to 50 pages, without a heap, because a signal handler uses it.
+class single_pages {
+public:
+    single_pages(tree_type& from, owners& all, std::uint32_t number) : from_{from}, all_{all}, number_{number} {}
+
+    void step() noexcept {
+        block& next = held_[step_++ % 50];
+        if (next) {
+            wrong |= std::exchange(all_.of[next.where.offset / page], 0U) != number_;
+            from_.deallocate(next);
+        }
+        next = from_.allocate({page, 1});
+        if (next) wrong |= std::exchange(all_.of[next.where.offset / page], number_) != 0;
+    }
+    [[nodiscard]] std::size_t held() const {
+        std::size_t count = 0;
+        for (const block& each : held_) count += static_cast<bool>(each);
+        return count;
+    }
+
+    bool wrong = false;  // a page had another owner
+
+private:
+    tree_type& from_;
+    owners& all_;
+    std::uint32_t number_;
+    std::size_t step_ = 0;
+    block held_[50]{};
+};
+single_pages* interrupting = nullptr;
+std::atomic<std::size_t> interrupts = 0;
+extern "C" void on_page_signal(int) {
+    interrupting->step();
+    interrupting->step();
+    interrupts.fetch_add(1, std::memory_order_relaxed);
+}
 
 /// Returns the number of pages that can be allocated, and keeps them.
 template <class Tree>
@@ -166,6 +205,52 @@ TEST_CASE("page_tree: an arena over it is for concurrent calls as well") {
         });
     threads.clear();
     CHECK_FALSE(wrong);
+}
+
+TEST_CASE("page_tree: it works at two addresses, as in processes that map the same memory") {
+    const int file = ::memfd_create("page_tree", 0);
+    REQUIRE(file >= 0);
+    REQUIRE(::ftruncate(file, sizeof(tree_type)) == 0);
+    void* at[2];
+    for (void*& each : at) {
+        each = ::mmap(nullptr, sizeof(tree_type), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        REQUIRE(each != MAP_FAILED);
+    }
+    auto* const one = ::new (at[0]) tree_type;
+    auto* const other = static_cast<tree_type*>(at[1]);
+    REQUIRE(one->insert({0, pages * page}));
+    const auto small = one->allocate({page, 1}), large = other->allocate({page << 8, 1});
+    REQUIRE(small);
+    REQUIRE(large);
+    CHECK_FALSE(other->allocate_at(small.where));
+    CHECK_FALSE(one->allocate_at(large.where));
+    other->deallocate(small);
+    one->deallocate(large);
+    CHECK(take_all(*other) == pages);
+    CHECK_FALSE(one->allocate({1, 1}));
+    for (void* const each : at) ::munmap(each, sizeof(tree_type));
+    ::close(file);
+}
+
+TEST_CASE("page_tree: a signal handler allocates and frees during calls of its thread") {
+    tree_type tree;
+    REQUIRE(tree.insert({0, pages * page}));
+    owners all;
+    single_pages thread{tree, all, 1}, interrupt{tree, all, 2};
+    interrupting = &interrupt;
+    struct sigaction action {};
+    action.sa_handler = on_page_signal;
+    action.sa_flags = SA_RESTART;
+    REQUIRE(::sigaction(SIGALRM, &action, nullptr) == 0);
+    const itimerval often{{0, 50}, {0, 50}};  // microseconds
+    REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
+    while (interrupts.load(std::memory_order_relaxed) < 500) thread.step();
+    const itimerval never{};
+    REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
+    std::signal(SIGALRM, SIG_IGN);
+    CHECK_FALSE(thread.wrong);
+    CHECK_FALSE(interrupt.wrong);
+    CHECK(take_all(tree) + thread.held() + interrupt.held() == pages);
 }
 
 TEST_CASE("page_tree: processes share it after a fork, and one is killed at any instruction") {
