@@ -21,6 +21,8 @@
 // destroyed, or used as a new arena if it grows and its device still provides memory (host::heap).
 #pragma once
 
+#include <allot/arena/detail/requirements.hpp>  // first, so that few lines precede its sentences
+
 #include <allot/arena/detail/live_blocks.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>

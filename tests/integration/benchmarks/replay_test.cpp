@@ -183,7 +183,7 @@ TEST_CASE("replay: finds traces by name") {
     const auto path = (std::filesystem::temp_directory_path() / "allot_replay_test.altr").string();
     std::ofstream{path, std::ios::binary}
         << "ALTR1\n\x02\x01\x40\x06";  // two events: a block, and one is freed that is not there
-    CHECK(has(what(path), std::string{"an age refers to a block before the first one"}));
+    CHECK(has(what(path), std::string{"an event refers to a block before the first one"}));
     CHECK(has(what(path), "at byte 9"));
     std::ofstream{path, std::ios::binary}.close();  // empty
     CHECK(has(what(path), "at byte 0"));
@@ -194,7 +194,7 @@ TEST_CASE("replay: finds traces by name") {
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x03\x02\x40\x80\x02\x82";  // 16 and 64 bytes; the third is cut
     CHECK(trace_of(path).trace.operations.size() == 2);
     CHECK(trace_of(path).trace.peak == 80);
-    CHECK(has(what(path), "the trace ends before its last event, at byte 11"));
+    CHECK(has(what(path), "the bytes end before the last record, at byte 11"));
     CHECK(has(what(path), "only the 2 operations before it are replayed"));
 
     // Valid traces without a sensible replay.
@@ -205,7 +205,7 @@ TEST_CASE("replay: finds traces by name") {
     std::ofstream{path, std::ios::binary} << "ALTR1\n\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x04";  // 2^56 bytes
     CHECK(has(what(path), "more than 64 PiB are live"));
     std::ofstream{path + ".xz", std::ios::binary} << "not compressed";
-    CHECK(has(what(path + ".xz"), "xz cannot decompress all of it; the trace does not start with ALTR1"));
+    CHECK(has(what(path + ".xz"), "xz cannot decompress all of it; the bytes are of another format"));
     std::filesystem::remove(path + ".xz");
     std::filesystem::remove(path);
 }

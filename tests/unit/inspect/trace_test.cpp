@@ -208,7 +208,7 @@ TEST_CASE("trace: the operations before an error are returned") {
         const auto read = allot::read_trace(std::span{whole}.first(size));
         CHECK(!read);
         if (size < ends[0]) {
-            CHECK(read.error.reason == (size < 6 ? format_refusal::other_format : format_refusal::truncated));
+            CHECK(read.error.reason == (size < 4 ? format_refusal::other_format : format_refusal::truncated));
             CHECK(read.value.operations.empty());
             continue;
         }
