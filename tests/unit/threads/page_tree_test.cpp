@@ -1,5 +1,7 @@
 // A page_tree that several threads share, a thread and a signal handler, and processes, of which one is killed.
 // page_tree_model.cpp covers all interleavings of few calls.
+#include "interrupted.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/host/current_processor.hpp>
 #include <allot/strategy/page_tree.hpp>
@@ -7,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,11 +111,9 @@ private:
     block held_[50]{};
 };
 single_pages* interrupting = nullptr;
-std::atomic<std::size_t> interrupts = 0;
-extern "C" void on_page_signal(int) {
+void on_interrupt() noexcept {
     interrupting->step();
     interrupting->step();
-    interrupts.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Returns the number of pages that can be allocated, and keeps them.
@@ -238,16 +237,7 @@ TEST_CASE("page_tree: a signal handler allocates and frees during calls of its t
     owners all;
     single_pages thread{tree, all, 1}, interrupt{tree, all, 2};
     interrupting = &interrupt;
-    struct sigaction action {};
-    action.sa_handler = on_page_signal;
-    action.sa_flags = SA_RESTART;
-    REQUIRE(::sigaction(SIGALRM, &action, nullptr) == 0);
-    const itimerval often{{0, 50}, {0, 50}};  // microseconds
-    REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
-    while (interrupts.load(std::memory_order_relaxed) < 500) thread.step();
-    const itimerval never{};
-    REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
-    std::signal(SIGALRM, SIG_IGN);
+    interrupted::run(on_interrupt, [&] { thread.step(); });
     CHECK_FALSE(thread.wrong);
     CHECK_FALSE(interrupt.wrong);
     CHECK(take_all(tree) + thread.held() + interrupt.held() == pages);

@@ -1,13 +1,12 @@
 // A lock-free pool, used by several threads concurrently, and by a thread and a signal handler that interrupts it at
 // any instruction.
+#include "interrupted.hpp"
+
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
 
-#include <sys/time.h>
-
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -70,11 +69,9 @@ private:
 }
 
 holder* interrupting = nullptr;
-std::atomic<std::size_t> interrupts = 0;
-extern "C" void on_signal(int) {
+void on_interrupt() noexcept {
     interrupting->step();
     interrupting->step();
-    interrupts.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -104,16 +101,7 @@ TEST_CASE("concurrent pool: a signal handler allocates and frees during calls of
     packets pool;
     holder thread{pool, 1}, interrupt{pool, 2};
     interrupting = &interrupt;
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    REQUIRE(::sigaction(SIGALRM, &action, nullptr) == 0);
-    const itimerval often{{0, 50}, {0, 50}};  // microseconds
-    REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
-    while (interrupts.load(std::memory_order_relaxed) < 500) thread.step();
-    const itimerval never{};
-    REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
-    std::signal(SIGALRM, SIG_IGN);
+    interrupted::run(on_interrupt, [&] { thread.step(); });
     thread.give_all();
     interrupt.give_all();
     CHECK_FALSE(thread.wrong);
