@@ -224,7 +224,7 @@ class Conversion(Viewer):
         sizes = [(each["action"], each["size"]) for each in whole[1:]]
         self.assertEqual([(each["action"], each["size"]) for each in half[1:]], sizes[:len(half) - 1])
         done = self.run_it(path, exits_with=1)
-        self.assertRegex(done.stderr, r"the trace ends before its last event, at byte \d+; "
+        self.assertRegex(done.stderr, r"the bytes end before the last record, at byte \d+; "
                                       r"continuing with the \d+ operations before it\n$")
 
     def test_files_of_other_kinds_are_refused_with_reason_and_offset(self):
@@ -233,7 +233,7 @@ class Conversion(Viewer):
                 ("b", b"hello, world", "the bytes are of another format, at byte 0"),
                 ("c", b"ALEV2\n\0\0\0", "the format has an unknown version, at byte 0"),
                 ("d", b"ALSN9\n\0\0\0", "the format has an unknown version, at byte 0"),
-                ("e", b"ALTR1\n\x05", "the trace ends before its last event, at byte 7"),
+                ("e", b"ALTR1\n\x05", "the bytes end before the last record, at byte 7"),
                 ("f", b"ALEV1\n\1\x09", "a record has an unknown kind or flag, at byte 7"),
                 ("g", b"ALSN1\n\0\xff\xff\xff\xff\xff\xff", "the bytes end before the last record, at byte 7")):
             path = self.file(name, content)

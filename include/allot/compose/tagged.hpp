@@ -74,7 +74,8 @@ struct block_tag {
 namespace detail {
 /// The location of a call. Its constructor has three parameters, so that `{"file", 7}` is a tag.
 struct call_site {
-    constexpr call_site(std::nullptr_t, const char* in, std::uint32_t at) noexcept : file{in}, line{at} {}
+    constexpr call_site(std::nullptr_t, const char* in, int at) noexcept
+        : file{in}, line{static_cast<std::uint32_t>(at)} {}
     const char* file;
     std::uint32_t line;
 };
