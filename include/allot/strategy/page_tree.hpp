@@ -2,7 +2,7 @@
 // page_tree: a lock-free strategy that hands out pages, and blocks of 2, 4, 8 … pages, to many threads.
 //
 //     using frames = allot::page_tree<allot::page_tree_options{.page = 4096, .count = 1 << 20, .largest_order = 9}>;
-//     static frames tree;                                       // one bit for every page: 136 KiB for 4 GiB
+//     static frames tree;                                       // one bit for every page: 146 KiB for 4 GiB
 //     tree.insert({.offset = 0, .size = std::size_t{4} << 30});
 //     auto page = tree.allocate({.size = 4096, .align = 4096});
 //     auto large = tree.allocate({.size = 2 << 20, .align = 2 << 20});
@@ -34,8 +34,8 @@
 // another subtree reads three numbers of every subtree; a request that fails reads every word. A block of more than one
 // word (64 pages) takes one atomic operation for every word.
 //
-// Memory: one bit for every page; 24 bytes for every subtree, which has 1024 to 4096 pages; 64 bytes for every
-// processor. 2^20 pages (4 GiB) take 1.07 bits each.
+// Memory: one bit for every page; 64 bytes for every subtree, which has 2048 to 4096 pages; 64 bytes for every
+// processor. 2^20 pages (4 GiB) take 1.14 bits each.
 //
 // Thread safety: threads, processes and interrupts may call `allocate`, `allocate_at`, `deallocate`, `diagnose` and the
 // walks concurrently, also through an arena. No call waits for another one. A call may fail if pages are freed while it

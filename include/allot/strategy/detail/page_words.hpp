@@ -50,11 +50,11 @@ struct page_words_shape {
     std::size_t processors = 1;     // number of slots
     std::size_t subtree_words = 1;  // a power of two, at most the bits of a word
 
-    /// Returns the shape with as large subtrees as leave two for every processor, but not less than two cache lines or
+    /// Returns the shape with as large subtrees as leave two for every processor, but not less than four cache lines or
     /// a block.
     [[nodiscard]] static constexpr page_words_shape of(std::size_t pages, unsigned largest_order,
                                                        std::size_t processors) noexcept {
-        constexpr std::size_t bits = std::numeric_limits<std::size_t>::digits, lines = 16;
+        constexpr std::size_t bits = std::numeric_limits<std::size_t>::digits, lines = 32;
         constexpr unsigned word_order = highest_one(bits);
         const std::size_t block = largest_order > word_order ? std::size_t{1} << (largest_order - word_order) : 1;
         const std::size_t least = block > lines ? block : lines, words = pages / bits + (pages % bits != 0);
@@ -182,7 +182,7 @@ private:
     // On a microcontroller there is one core, and no cache line moves.
     static constexpr std::size_t apart = is_microcontroller ? alignof(word) : 64;
 
-    struct subtree {
+    struct alignas(apart) subtree {
         hint<word> free_some{};   // bit i: word i may have a free page
         hint<word> free_whole{};  // bit i: every page of word i may be free
         hint<index> owner{};      // the processor that reserved the subtree, counted from 1; 0: none
