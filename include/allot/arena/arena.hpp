@@ -196,6 +196,12 @@ public:
     {
         return known_block(held) != nullptr;
     }
+    /// Returns true if exactly this block is live. Reports nothing. O(log live).
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires checked
+    {
+        return live_.find(held, model::position(held.address)) != nullptr;
+    }
 
     /// Returns true if the block is inside a region of this arena, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept { return held && regions_.space().contains(bare(held)); }

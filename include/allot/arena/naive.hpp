@@ -148,6 +148,12 @@ public:
     {
         return held && known_block(held) != nullptr;
     }
+    /// Returns true if exactly this block is live. Reports nothing. O(log live).
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires checked
+    {
+        return live_.find(held, address_model::position(held.address)) != nullptr;
+    }
 
     /// Releases the device's spare regions. Returns the number of released bytes.
     std::size_t trim() noexcept

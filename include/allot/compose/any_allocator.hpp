@@ -103,6 +103,9 @@ public:
     [[nodiscard]] bool owns(const block_type& held) const noexcept { return table_->owns(object_, held); }
     /// Returns whether this block is live if the allocator checks that; otherwise true. Misuse is reported.
     [[nodiscard]] bool check(const block_type& held) const noexcept { return table_->check(object_, held); }
+    /// Returns true if exactly this block is live. Reports nothing. Returns false if the allocator does not record its
+    /// blocks.
+    [[nodiscard]] bool is_live(const block_type& held) const noexcept { return table_->is_live(object_, held); }
     /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t size() const noexcept { return table_->size(object_); }
     /// Releases memory without live blocks. Returns the number of released bytes.

@@ -25,6 +25,7 @@
 // A stack and a ring do not compile, because blocks leave the lists in another order. Over a bump, the lists are the only
 // reuse before `reset`. Counters of an allocator inside count kept blocks as live: write `counted<block_cache<…>>`.
 // `diagnose` frees the kept blocks if a request would fail with them. A block that is freed twice is not detected.
+// A block that a hardened allocator reports and does not free stays in its list.
 //
 // Complexity: O(1), in addition to the complexity of the allocator if it is called. `for_each_block` is O(live * kept).
 // Memory: 8 bytes for each list, and about 32 bytes for each kept block on the heap, or inside the object if
@@ -150,6 +151,7 @@ public:
     void rollback(Mark mark) noexcept {
         flush();
         inner_.rollback(mark);
+        keep_if([this](const block_type& held) { return is_still_live(held); });
     }
     /// Releases the memory that was acquired since `held()`, after all kept blocks are freed.
     template <class Held>
@@ -159,14 +161,10 @@ public:
         inner_.shrink_to(to);
     }
 
-    /// Frees all kept blocks in the allocator. Returns true if there was one.
+    /// Frees all kept blocks in the allocator. A block that a hardened allocator reports as misused stays in its list.
+    /// Returns true if a block was freed.
     bool flush() noexcept {
-        bool any = false;
-        for (detail::kept_list& list : lists_) {
-            for (; !list.is_empty(); any = true) inner_.deallocate(kept_.pop_front(list));
-        }
-        bytes_.value = 0;
-        return any;
+        return keep_if([this](const block_type& held) { return !this->give_back(held); });
     }
     /// Returns the number of kept bytes.
     [[nodiscard]] std::size_t kept() const noexcept { return bytes_.value; }
@@ -188,6 +186,16 @@ public:
         requires requires(const allocator_type& of) { of.check(held); }
     {
         return inner_.check(whole_block(held));
+    }
+    /// Returns true if exactly this block is live and not kept. Reports nothing. Only for a hardened allocator.
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.is_live(held); }
+    {
+        if (held && held.size <= Options.largest) {
+            const detail::kept_list& list = lists_[list_of(held.size)];
+            if (!list.is_empty() && kept_.front(list).address == held.address) return false;  // the newest of its size
+        }
+        return inner_.is_live(whole_block(held)) && !kept_.contains(held.address);
     }
     /// Returns the reason for which `allocate` would fail. Frees all kept blocks if it would fail with them.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
@@ -254,9 +262,31 @@ private:
         return held ? with_size(held, round_up(held.size)) : held;
     }
     void forget() noexcept {
-        for (detail::kept_list& list : lists_)
-            while (!list.is_empty()) kept_.pop_front(list);
-        bytes_.value = 0;
+        keep_if([](const block_type&) { return false; });
+    }
+    /// Returns whether a kept block is live after `rollback`. Only a hardened allocator can have refused to free one.
+    [[nodiscard]] bool is_still_live([[maybe_unused]] const block_type& held) const noexcept {
+        if constexpr (requires(const allocator_type& of) { of.is_live(held); }) return inner_.is_live(held);
+        else return false;
+    }
+    /// Removes the kept blocks for which `f(block)` returns false. Returns true if there was one.
+    template <class Function>
+    bool keep_if(Function f) noexcept {
+        bool any = false;
+        for (detail::kept_list& list : lists_) {
+            detail::kept_list stay;
+            while (!list.is_empty()) {
+                const block_type held = kept_.pop_front(list);
+                if (f(held)) {
+                    kept_.push_back(stay, held);
+                } else {
+                    bytes_.value -= held.size;
+                    any = true;
+                }
+            }
+            list = std::move(stay);
+        }
+        return any;
     }
 
     detail::kept_blocks<block_type, Options.blocks> kept_;

@@ -179,6 +179,17 @@ public:
         return true;
     }
 
+    /// Returns true if exactly this block is live. Reports nothing. Returns false if the allocator that it came from does
+    /// not record its blocks.
+    [[nodiscard]] bool is_live(block_type held) const noexcept {
+        if (held.metadata.from_second) {
+            if constexpr (requires { second_.is_live(second_block{}); }) return second_.is_live(in_second(held));
+        } else {
+            if constexpr (requires { first_.is_live(first_block{}); }) return first_.is_live(in_first(held));
+        }
+        return false;
+    }
+
     /// Returns true if the block is not empty and came from the first allocator.
     [[nodiscard]] static constexpr bool is_from_first(const block_type& held) noexcept {
         return held && !held.metadata.from_second;

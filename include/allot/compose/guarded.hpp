@@ -153,6 +153,11 @@ public:
         detail::report<OnMisuse>(found, raw_pointer::position(held.address), held.size);
         return false;
     }
+    /// Returns true if exactly this block is live. Reports nothing, and checks no guard.
+    [[nodiscard]] bool is_live(block_type held) const noexcept {
+        const detail::record_index at = held.metadata.record;
+        return records_.contains(at) && records_[at].address == held.address && records_[at].size == held.size;
+    }
     /// Checks the guards of every live block and reports each damaged one. Returns the number of damaged blocks.
     std::size_t check_all() const noexcept {
         std::size_t damaged = 0;

@@ -152,6 +152,8 @@ public:
         if constexpr (requires { inner_.check(known->held); }) return known != nullptr && inner_.check(known->held);
         else return known != nullptr;
     }
+    /// Returns true if exactly this block is live. Reports nothing.
+    [[nodiscard]] bool is_live(block_type held) const noexcept { return owns(held); }
     /// Returns the reason for which `allocate` would fail.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return with_records(inner_.diagnose(wanted)); }
     /// Returns the reason for which `allocate_at` would fail.

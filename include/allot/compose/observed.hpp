@@ -18,8 +18,9 @@
 //     on_rollback()                    before the blocks since a mark are freed
 //
 // A function with one of these names and other parameters does not compile. The functions must not call the allocator,
-// and an exception ends the program. A resize that fails calls nothing. With a hardened allocator, a misused block that
-// the allocator reports calls nothing, except for a block that is freed out of order.
+// and an exception ends the program. A resize that fails calls nothing. With a hardened allocator, a block that is not
+// live calls nothing. A live block that the allocator then refuses to free calls `on_deallocate` each time: it is out of
+// order, or a record next to it is damaged.
 //
 // When to use: to connect a logger, a profiler or a test with an allocator.
 // When not to use: to count (use `counted`), to keep a name for each block (`tagged`), or to write a file (`recorded`).

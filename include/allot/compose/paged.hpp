@@ -12,7 +12,8 @@
 // An allocation succeeds as a whole or has no effect. A failure midway deallocates its rows and releases the regions
 // that an arena acquired for them. Afterwards, a best_fit can choose a different one of several equal holes.
 // `deallocate` returns the rows in the order in which their allocator reclaims. The allocators of rows and tables must
-// not be the same ring, which their types ensure.
+// not be the same ring, which their types ensure. If a hardened allocator reports a row and does not free it, the table
+// stays, and the next `deallocate` of the block frees the rest. A row that was freed before is then reported as not live.
 //
 // `owns` checks the table and every row. `capacity` counts whole rows. `size` adds up both allocators; `reset`, `mark` and
 // `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if one of them has it.
@@ -29,6 +30,7 @@
 
 #include <allot/address/pointer_table.hpp>
 #include <allot/compose/detail/undo.hpp>
+#include <allot/compose/detail/wrapper.hpp>
 
 #include <new>
 #include <type_traits>
@@ -97,11 +99,24 @@ public:
             if (!tables_.check(held.metadata)) return;  // the table of such a block must not be read
         }
         const std::size_t count = held.address.count;
+        bool all = true;
         for (std::size_t i = 0; i != count; ++i) {
             const std::size_t row = rows_type::reclaims == reclaim::fifo ? i : count - 1 - i;
-            rows_.deallocate(row_at(held.metadata, row, count));
+            all &= detail::give_back(rows_, row_at(held.metadata, row, count));
         }
-        tables_.deallocate(held.metadata);
+        if (all) tables_.deallocate(held.metadata);  // otherwise a later call frees the rows that are left
+    }
+    /// Returns whether the table of this block is live. Misuse is reported. Only for a hardened allocator of tables.
+    [[nodiscard]] bool check(const block_type& held) const noexcept
+        requires requires(const tables_type& of) { of.check(held.metadata); }
+    {
+        return tables_.check(held.metadata);
+    }
+    /// Returns true if the table of exactly this block is live. Reports nothing. Only for a hardened allocator of tables.
+    [[nodiscard]] bool is_live(const block_type& held) const noexcept
+        requires requires(const tables_type& of) { of.is_live(held.metadata); }
+    {
+        return tables_.is_live(held.metadata);
     }
 
     /// Returns the reason for which `allocate` would fail. The function tries the allocation and undoes it, so the

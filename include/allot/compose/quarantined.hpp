@@ -21,7 +21,8 @@
 // A quarantined allocator has every ability of its allocator. A stack frees its newest block first, so it does not
 // compile. Counters of an allocator inside count waiting blocks as live: write `counted<quarantined<Arena>>`. `diagnose`
 // frees the waiting blocks if a request would fail with them. A hardened allocator reports a block that is freed twice
-// when the block leaves the quarantine for the second time.
+// when the block leaves the quarantine for the second time. A block that it reports and does not free, because it is out
+// of order in a ring or a record next to it is damaged, waits as the newest block, and is tried again.
 //
 // Complexity: O(size of the block) for `deallocate` if it fills the block, O(1) otherwise, in addition to the complexity
 // of the allocator. `for_each_block` is O(live * waiting).
@@ -88,12 +89,9 @@ public:
     void deallocate(block_type held) noexcept {
         if (!this->is_freeable(held)) return;
         if (!kept_.room() && !waiting_.is_empty()) release_oldest();
-        if (!kept_.room()) return inner_.deallocate(held);  // no block waits, and the heap is exhausted
-        if constexpr (fills) std::memset(held.address, filling, held.size);
-        if constexpr (annotated) detail::sanitizer::forbid(held.address, held.size);
-        kept_.push_back(waiting_, held);
-        bytes_.value += held.size;
-        while (bytes_.value > Options.bytes) release_oldest();
+        if (!kept_.room()) return inner_.deallocate(held);  // the heap is exhausted, or the allocator keeps the oldest
+        wait(held);
+        release_above(Options.bytes);
     }
     /// Frees all waiting blocks, then releases memory without live blocks. Returns the number of released bytes.
     std::size_t trim() noexcept
@@ -123,6 +121,7 @@ public:
     void rollback(Mark mark) noexcept {
         flush();
         inner_.rollback(mark);
+        forget_freed();
     }
     /// Releases the memory that was acquired since `held()`, after all waiting blocks are freed.
     template <class Held>
@@ -135,12 +134,19 @@ public:
     /// Frees all waiting blocks, oldest first. Returns true if a block waited.
     bool flush() noexcept {
         if (waiting_.is_empty()) return false;
-        while (!waiting_.is_empty()) release_oldest();
+        release_above(0);
         return true;
     }
     /// Returns the number of bytes that wait.
     [[nodiscard]] std::size_t waiting() const noexcept { return bytes_.value; }
 
+    /// Returns true if exactly this block is live and does not wait. Reports nothing. Only for a hardened allocator.
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.is_live(held); }
+    {
+        if (!waiting_.is_empty() && kept_.back(waiting_).address == held.address) return false;  // the newest
+        return inner_.is_live(held) && !kept_.contains(held.address);
+    }
     /// Returns the reason for which `allocate` would fail. Frees all waiting blocks if it would fail with them.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         const diagnosis found = inner_.diagnose(wanted);
@@ -186,7 +192,43 @@ private:
         }
         return held;
     }
-    void release_oldest() noexcept { inner_.deallocate(take_oldest()); }
+    /// Frees the oldest block. Returns false if a hardened allocator reports a misuse and keeps the block. The block then
+    /// waits as the newest.
+    bool release_oldest() noexcept {
+        const block_type held = take_oldest();
+        if (!held || this->give_back(held)) return true;
+        wait(held);
+        return false;
+    }
+    /// Frees the oldest blocks until at most `limit` bytes wait. Blocks that the allocator keeps are tried again after
+    /// another block was freed, because a ring frees them in its order.
+    void release_above(std::size_t limit) noexcept {
+        std::size_t refused = 0;  // bytes that were tried since a block was freed
+        while (bytes_.value > limit && refused < bytes_.value) {
+            const std::size_t size = kept_.front(waiting_).size;
+            refused = release_oldest() ? 0 : refused + size;
+        }
+    }
+    /// Removes the blocks that `rollback` freed. Only a hardened allocator can have kept blocks.
+    void forget_freed() noexcept {
+        if constexpr (requires(const allocator_type& of, block_type held) { of.is_live(held); }) {
+            for (std::size_t left = bytes_.value; left != 0;) {
+                const block_type held = kept_.pop_front(waiting_);
+                bytes_.value -= held.size;
+                left -= held.size;
+                if (inner_.is_live(held)) {
+                    kept_.push_back(waiting_, held);
+                    bytes_.value += held.size;
+                }
+            }
+        }
+    }
+    void wait(const block_type& held) noexcept {
+        if constexpr (fills) std::memset(held.address, filling, held.size);
+        if constexpr (annotated) detail::sanitizer::forbid(held.address, held.size);
+        kept_.push_back(waiting_, held);
+        bytes_.value += held.size;
+    }
 
     detail::kept_blocks<block_type, Options.blocks> kept_;
     detail::kept_list waiting_;

@@ -186,6 +186,14 @@ public:
             else return true;
         });
     }
+    /// Returns true if exactly this block is live. Reports nothing. Returns false if its branch does not record its
+    /// blocks.
+    [[nodiscard]] bool is_live(const block_type& held) const noexcept {
+        return in_branch(*this, held, [](auto& allocator, auto own, auto) {
+            if constexpr (requires { allocator.is_live(own); }) return allocator.is_live(own);
+            else return false;
+        });
+    }
 
     /// Returns the number of bytes in all regions of all branches.
     [[nodiscard]] std::size_t size() const noexcept

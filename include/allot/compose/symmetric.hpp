@@ -43,6 +43,7 @@
 #pragma once
 
 #include <allot/address/on_rank.hpp>
+#include <allot/compose/detail/wrapper.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/communicator.hpp>
 
@@ -170,9 +171,9 @@ public:
 
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        if (!held) return;
+        const arena_block own = in_arena(held);
+        if (!detail::is_freeable(arena_, own) || !detail::give_back(arena_, own)) return;
         count(call::deallocate, model::position(held.address), held.size);
-        arena_.deallocate(in_arena(held));
     }
 
     /// Allocates exactly these bytes. Returns an empty block if they are not free.
@@ -274,6 +275,18 @@ public:
         requires owning<arena_type>
     {
         return arena_.owns(in_arena(held));
+    }
+    /// Returns whether this block is live. Misuse is reported. Only for a hardened arena.
+    [[nodiscard]] bool check(const block_type& held) const noexcept
+        requires requires(const arena_type& of, arena_block own) { of.check(own); }
+    {
+        return arena_.check(in_arena(held));
+    }
+    /// Returns true if exactly this block is live. Reports nothing. Only for a hardened arena.
+    [[nodiscard]] bool is_live(const block_type& held) const noexcept
+        requires requires(const arena_type& of, arena_block own) { of.is_live(own); }
+    {
+        return arena_.is_live(in_arena(held));
     }
     /// Returns the number of bytes in the arena's region.
     [[nodiscard]] std::size_t size() const noexcept

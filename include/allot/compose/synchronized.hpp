@@ -191,6 +191,13 @@ public:
         const guard alone{lock_};
         return allocator_.check(held);
     }
+    /// Returns true if exactly this block is live. Reports nothing. Only for a hardened allocator.
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.is_live(held); }
+    {
+        const guard alone{lock_};
+        return allocator_.is_live(held);
+    }
 
     /// Calls `f(address, size)` for every hole while it holds the lock. `f` must not call this allocator.
     template <class Function>

@@ -189,6 +189,12 @@ public:
     {
         return inner_.check(conversion::inner(held));
     }
+    /// Returns true if exactly this block is live. Reports nothing. Only for a hardened allocator.
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.is_live(conversion::inner(held)); }
+    {
+        return inner_.is_live(conversion::inner(held));
+    }
     /// Returns the reason for which `allocate` would fail.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return with_records(inner_.diagnose(wanted)); }
     /// Returns the reason for which `allocate_at` would fail.

@@ -90,7 +90,7 @@ public:
     void deallocate(block_type held) noexcept {
         if (!this->is_freeable(held)) return;
         unregister(held.address);
-        inner_.deallocate(held);
+        if (!this->give_back(held)) register_block(held.address, held.size);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept

@@ -51,19 +51,25 @@ public:
         return true;
     }
 
+    /// Returns the record of exactly this block, or nullptr. Reports nothing.
+    [[nodiscard]] const record* find(const Block& held, std::size_t position) const noexcept {
+        auto [first, last] = blocks_.equal_range(position);
+        for (; first != last; ++first) {
+            Block named = held;
+            if (named.metadata.number == 0) named.metadata.number = first->held.metadata.number;
+            if (first->held == named) return &*first;
+        }
+        return nullptr;
+    }
     /// Returns the record of exactly this block. If it is not live, reports the misuse and returns nullptr. `in_reach`
     /// is true if the block is inside this memory.
     template <class OnMisuse>
     [[nodiscard]] const record* check(const Block& held, std::size_t position, bool in_reach) const noexcept {
+        if (const record* const exact = find(held, position)) return exact;
         const record* known = nullptr;
         auto [first, last] = blocks_.equal_range(position);
-        for (; first != last; ++first) {
-            if (first->held.address != held.address) continue;
-            known = &*first;
-            Block named = held;
-            if (named.metadata.number == 0) named.metadata.number = known->held.metadata.number;
-            if (known->held == named) return known;
-        }
+        for (; first != last; ++first)
+            if (first->held.address == held.address) known = &*first;
         const bool stale = known != nullptr && known->held.metadata.number != held.metadata.number &&
                            held.metadata.number != 0 && !is_live(held.metadata.number);
         block_history history;

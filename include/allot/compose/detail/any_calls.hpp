@@ -32,6 +32,7 @@ struct any_table {
     std::size_t (*capacity)(const void*, const held&) noexcept;
     bool (*owns)(const void*, const held&) noexcept;
     bool (*check)(const void*, const held&) noexcept;
+    bool (*is_live)(const void*, const held&) noexcept;
     std::size_t (*size)(const void*) noexcept;
     std::size_t (*trim)(void*) noexcept;
     bool (*reset)(void*) noexcept;
@@ -122,6 +123,11 @@ struct any_functions<Allocator, block<Address, any_metadata<Metadata>>> {
             return in(object).check(unwrap(given));
         else return true;
     }
+    static bool is_live([[maybe_unused]] const void* object, [[maybe_unused]] const held& given) noexcept {
+        if constexpr (requires(const Allocator& of, own block) { of.is_live(block); })
+            return in(object).is_live(unwrap(given));
+        else return false;
+    }
     static std::size_t size([[maybe_unused]] const void* object) noexcept {
         if constexpr (sized_allocator<Allocator>) return in(object).size();
         else return 0;
@@ -171,23 +177,12 @@ struct any_functions<Allocator, block<Address, any_metadata<Metadata>>> {
         add(counting_allocator<Allocator>, allocator_ability::statistics);
         return all;
     }
-    static constexpr table_type table{abilities(),
-                                      allocate,
-                                      deallocate,
-                                      diagnose,
-                                      allocate_at,
-                                      diagnose_at,
-                                      resize,
-                                      capacity,
-                                      owns,
-                                      check,
-                                      size,
-                                      trim,
-                                      reset,
-                                      statistics,
-                                      for_each_hole,
-                                      for_each_block,
-                                      is_no_allocator<Allocator> ? nullptr : destroy};
+    static constexpr table_type table{abilities(),   allocate,       deallocate,
+                                      diagnose,      allocate_at,    diagnose_at,
+                                      resize,        capacity,       owns,
+                                      check,         is_live,        size,
+                                      trim,          reset,          statistics,
+                                      for_each_hole, for_each_block, is_no_allocator<Allocator> ? nullptr : destroy};
 };
 
 /// Returns true if an allocator has the properties that any_allocator states. Otherwise it does not compile.

@@ -22,7 +22,11 @@ struct kept_list {
     kept_list() noexcept = default;
     kept_list(kept_list&& other) noexcept
         : first{std::exchange(other.first, no_record)}, last{std::exchange(other.last, no_record)} {}
-    kept_list& operator=(kept_list&&) = delete;
+    kept_list& operator=(kept_list&& other) noexcept {
+        first = std::exchange(other.first, no_record);
+        last = std::exchange(other.last, no_record);
+        return *this;
+    }
     [[nodiscard]] bool is_empty() const noexcept { return first == no_record; }
 };
 
@@ -52,7 +56,9 @@ public:
     }
     /// Returns the first block of a list. Precondition: the list is not empty.
     [[nodiscard]] const Block& front(const kept_list& list) const noexcept { return table_[list.first].held; }
-    /// Removes the first block of a list and returns it. Precondition: the list is not empty.
+    /// Returns the last block of a list. Precondition: the list is not empty.
+    [[nodiscard]] const Block& back(const kept_list& list) const noexcept { return table_[list.last].held; }
+    /// Removes the first block of a list and returns it. Another block can then be added without `room`. Precondition: the list is not empty.
     Block pop_front(kept_list& list) noexcept {
         const record_index at = list.first;
         const Block held = table_[at].held;

@@ -20,6 +20,21 @@ consteval bool is_concurrent() {
     else return requires(Allocator& of) { of.locked([](auto&) {}); };
 }
 
+/// Returns false for a block that a hardened allocator reports as misused. Any other allocator does not check.
+template <class Allocator>
+[[nodiscard]] bool is_freeable(const Allocator& allocator, const block_of<Allocator>& held) noexcept {
+    if constexpr (requires { allocator.check(held); }) return held && allocator.check(held);
+    else return static_cast<bool>(held);
+}
+/// Deallocates a block. Returns false if a hardened allocator reported a misuse and kept the block: it is out of order,
+/// or a record next to it is damaged.
+template <class Allocator>
+bool give_back(Allocator& allocator, const block_of<Allocator>& held) noexcept {
+    allocator.deallocate(held);
+    if constexpr (requires { std::as_const(allocator).is_live(held); }) return !std::as_const(allocator).is_live(held);
+    else return true;
+}
+
 /// An allocator inside another. If `Allocator` is a reference type, the wrapper stores a reference.
 template <class Allocator>
 class wrapper {
@@ -85,6 +100,12 @@ public:
     {
         return inner_.check(held);
     }
+    /// Returns true if exactly this block is live. Reports nothing. Only for a hardened allocator.
+    [[nodiscard]] bool is_live(block_type held) const noexcept
+        requires requires(const allocator_type& of) { of.is_live(held); }
+    {
+        return inner_.is_live(held);
+    }
     /// Calls `f(address, size)` for every hole.
     template <class Function>
     void for_each_hole(Function f) const noexcept
@@ -110,23 +131,11 @@ public:
 
 protected:
     /// Returns false for a block that a hardened allocator reports as misused. Any other allocator does not check.
-    [[nodiscard]] bool is_freeable(const block_type& held) const noexcept {
-        if constexpr (requires(const allocator_type& of) { of.check(held); }) return held && inner_.check(held);
-        else return static_cast<bool>(held);
+    [[nodiscard]] bool is_freeable(const block_of<Allocator>& held) const noexcept {
+        return detail::is_freeable(inner_, held);
     }
-    /// Deallocates a block. Returns false if a hardened allocator reported that the order is wrong and kept the block.
-    bool give_back(const block_of<Allocator>& held) noexcept {
-        inner_.deallocate(held);
-        constexpr bool has_order = reclaims == reclaim::lifo || reclaims == reclaim::fifo;
-        if constexpr (has_order && requires(const allocator_type& of) { of.check(held); }) {
-            if constexpr (block_walkable_allocator<allocator_type>) {
-                bool is_live = false;
-                inner_.for_each_block([&](const auto& address, std::size_t) { is_live |= address == held.address; });
-                return !is_live;
-            }
-        }
-        return true;
-    }
+    /// Deallocates a block. Returns false if a hardened allocator reported a misuse and kept the block.
+    bool give_back(const block_of<Allocator>& held) noexcept { return detail::give_back(inner_, held); }
 
     Allocator inner_;
 };
