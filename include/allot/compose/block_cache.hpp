@@ -205,8 +205,22 @@ public:
             if (!list.is_empty() && suits(kept_.front(list), wanted.align)) return {};
         }
         const layout rounded = round_up(wanted);
-        const diagnosis found = inner_.diagnose(rounded);
-        return found.reason == refusal::none || !flush() ? found : inner_.diagnose(rounded);
+        diagnosis found = inner_.diagnose(rounded);
+        if (found.reason != refusal::none && flush()) found = inner_.diagnose(rounded);
+        found.largest_hole = usable(static_cast<std::size_t>(found.largest_hole));
+        return found;
+    }
+    /// Calls `f(address, size)` for every hole, without the bytes that the sizes of the lists leave over.
+    template <class Function>
+    void for_each_hole(Function f) const noexcept
+        requires hole_walkable_allocator<allocator_type>
+    {
+        inner_.for_each_hole([&](const auto& address, std::size_t size) {
+            const std::size_t skipped = size > Options.largest ? 0 : unaligned_bytes(address);
+            if (size <= skipped) return;
+            if (const std::size_t rounded = round_down(size - skipped); rounded != 0)
+                f(base::address_model::locate(address, skipped), rounded);
+        });
     }
     /// Calls `f(address, size)` for every live block, without the kept ones. The sizes are those of the lists, or of the
     /// allocator.
@@ -238,6 +252,24 @@ private:
     [[nodiscard]] static constexpr layout round_up(layout wanted) noexcept {
         if (wanted.size > Options.largest) return wanted;
         return {round_up(wanted.size), wanted.align < Options.align ? Options.align : wanted.align};
+    }
+    /// Returns the size of the largest list up to a size, 0 if there is none, or the size itself if it has no list.
+    [[nodiscard]] static constexpr std::size_t round_down(std::size_t size) noexcept {
+        if (size > Options.largest) return size;
+        if (size < Options.smallest) return 0;
+        return align_down(size, std::size_t{1} << (static_cast<unsigned>(std::bit_width(size) - 1) - step_bits));
+    }
+    /// Returns the number of bytes in front of the first address that has the alignment of the lists.
+    template <class Address>
+    [[nodiscard]] static std::size_t unaligned_bytes(const Address& address) noexcept {
+        return align_up(base::address_model::position(address), Options.align) - base::address_model::position(address);
+    }
+    /// Returns the size that one request can get from a hole, whose address is not known.
+    [[nodiscard]] std::size_t usable(std::size_t hole) noexcept {
+        std::size_t size = round_down(hole);
+        while (size != 0 && size <= Options.largest && inner_.diagnose({size, Options.align}).reason != refusal::none)
+            size = round_down(size - 1);
+        return size;
     }
     /// Returns the number of the list of a size. Precondition: it has one.
     [[nodiscard]] static constexpr std::size_t list_of(std::size_t size) noexcept {

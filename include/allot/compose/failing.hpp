@@ -145,6 +145,15 @@ std::uint64_t fail_each_request(failing<Allocator>& memory, Run&& run) {
     memory.restart();
     return failed;
 }
+// Reports an allocator around a failing one at compile time.
+template <class Allocator, class Run>
+    requires(allocator<Allocator> && !requires(Allocator& memory) { memory.restart(failure_plan{}); })
+std::uint64_t fail_each_request(Allocator&&, Run&&) {
+    static_assert(!sizeof(Run),
+                  "allot: fail_each_request takes the failing allocator itself: failing requests{arena}; "
+                  "counted memory{requests}; fail_each_request(requests, run)");
+    return 0;
+}
 
 }  // namespace v1
 }  // namespace allot

@@ -14,6 +14,9 @@
 // live, or whose size was changed. If the misuse handler (arena/hardening.hpp) returns, a call for one block has changed
 // nothing, and `reset` and `rollback` continue.
 //
+// Not detected: a stale copy of a freed block if a new block has the same address, size and record. `deallocate` then
+// frees the new block. A hardened allocator inside reports it.
+//
 // With a sanitizer, over an arena, every access to a guard is reported at once, reads as well (docs/sanitizers.md).
 //
 // When to use: to find writes out of bounds without a sanitizer: in firmware, in release builds, in memory that is

@@ -94,6 +94,12 @@ public:
         if (const entry* const known = index_.find(address)) remove(*known);
         else report(misuse::not_live, {address, 0, {}});
     }
+    // The following function reports a pointer to const at compile time.
+    template <class Byte>
+        requires(std::is_const_v<Byte> && !std::convertible_to<Byte*, address_type> && std::is_pointer_v<address_type>)
+    void deallocate(Byte*) noexcept {
+        static_assert(!sizeof(Byte*), "allot: indexed frees the block at an address that is not const: use const_cast");
+    }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable_allocator<allocator_type>

@@ -57,6 +57,13 @@ public:
     limited(Allocator&& allocator, std::size_t limit) noexcept
         : base{std::forward<Allocator>(allocator)}, limit_{limit} {}
 
+    // The following constructor reports a missing limit at compile time.
+    template <class Other>
+        requires std::same_as<std::remove_cvref_t<Other>, std::remove_cvref_t<Allocator>>
+    explicit limited(Other&&) noexcept : limited{refused_allocator(), 0} {
+        static_assert(!sizeof(Other), "allot: limited needs a limit: limited{allocator, bytes}");
+    }
+
     /// Allocates a block. Returns an empty block on failure, and if the block would exceed the limit.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         return wanted.size <= left() ? note(inner_.allocate(wanted)) : block_type{};
@@ -125,6 +132,7 @@ public:
     [[nodiscard]] std::size_t left() const noexcept { return used() < limit_ ? limit_ - used() : 0; }
 
 private:
+    static Allocator&& refused_allocator();  // not defined, because its callers do not compile
     [[nodiscard]] block_type note(block_type fresh) noexcept {
         used_.value += fresh.size;
         return fresh;
@@ -142,6 +150,10 @@ private:
 /// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 limited(Allocator&&, std::size_t) -> limited<Allocator>;
+// Reports a missing limit at compile time.
+template <class Allocator>
+    requires(allocator<Allocator> && !requires(Allocator& of) { of.set_limit(0); })
+limited(Allocator&&) -> limited<Allocator>;
 
 }  // namespace v1
 }  // namespace allot

@@ -55,14 +55,12 @@ struct observer_names {
 };
 template <class Observer>
 struct named_observer : Observer, observer_names {};
-template <class Observer>
-    requires(std::is_final_v<Observer> || !std::is_class_v<Observer>)  // cannot be a base: its names are not checked
-struct named_observer<Observer> : observer_names {};
+/// Stands for an observer that is missing.
+struct no_observer;
 
 /// Returns true if each function of an observer accepts the arguments that it gets. Otherwise it does not compile.
 template <class Observer, class Block>
 consteval bool observer_requirements() {
-    using names = named_observer<Observer>;
     const auto check = []<bool Named, bool Callable>(std::bool_constant<Named>, std::bool_constant<Callable>) {
         static_assert(!Named || Callable,
                       "allot: a function of this observer has other parameters: on_allocate(const Block&, layout), "
@@ -70,20 +68,30 @@ consteval bool observer_requirements() {
                       "Block&), on_trim(std::size_t), on_reset() and on_rollback() are called");
     };
     constexpr auto is = []<bool Value>() { return std::bool_constant<Value>{}; };
-    check(is.template operator()<!requires { &names::on_allocate; }>(),
-          is.template operator()<requires(Observer& to, const Block& held) { to.on_allocate(held, layout{}); }>());
-    check(is.template operator()<!requires { &names::on_refusal; }>(),
-          is.template operator()<requires(Observer& to) { to.on_refusal(layout{}, diagnosis{}); }>());
-    check(is.template operator()<!requires { &names::on_deallocate; }>(),
-          is.template operator()<requires(Observer& to, const Block& held) { to.on_deallocate(held); }>());
-    check(is.template operator()<!requires { &names::on_resize; }>(),
-          is.template operator()<requires(Observer& to, const Block& held) { to.on_resize(held, held); }>());
-    check(is.template operator()<!requires { &names::on_trim; }>(),
-          is.template operator()<requires(Observer& to) { to.on_trim(std::size_t{}); }>());
-    check(is.template operator()<!requires { &names::on_reset; }>(),
-          is.template operator()<requires(Observer& to) { to.on_reset(); }>());
-    check(is.template operator()<!requires { &names::on_rollback; }>(),
-          is.template operator()<requires(Observer& to) { to.on_rollback(); }>());
+    const auto check_all = [&]<class Names, bool IsBase>(std::type_identity<Names>, std::bool_constant<IsBase>) {
+        check(is.template operator()<IsBase != requires { &Names::on_allocate; }>(),
+              is.template operator()<requires(Observer& to, const Block& held) { to.on_allocate(held, layout{}); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_refusal; }>(),
+              is.template operator()<requires(Observer& to) { to.on_refusal(layout{}, diagnosis{}); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_deallocate; }>(),
+              is.template operator()<requires(Observer& to, const Block& held) { to.on_deallocate(held); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_resize; }>(),
+              is.template operator()<requires(Observer& to, const Block& held) { to.on_resize(held, held); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_trim; }>(),
+              is.template operator()<requires(Observer& to) { to.on_trim(std::size_t{}); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_reset; }>(),
+              is.template operator()<requires(Observer& to) { to.on_reset(); }>());
+        check(is.template operator()<IsBase != requires { &Names::on_rollback; }>(),
+              is.template operator()<requires(Observer& to) { to.on_rollback(); }>());
+    };
+    if constexpr (std::is_same_v<Observer, no_observer> || !std::is_class_v<Observer>)
+        static_assert(
+            !std::is_void_v<Block> && !sizeof(Block),
+            "allot: the second argument of observed is an observer, an object of a class: observed{allocator, "
+            "logger}, and *logger for a pointer to one");
+    else if constexpr (std::is_final_v<Observer>)  // cannot be a base: an overloaded function is not found by its name
+        check_all(std::type_identity<Observer>{}, std::false_type{});
+    else check_all(std::type_identity<named_observer<Observer>>{}, std::true_type{});
     return true;
 }
 
@@ -184,6 +192,10 @@ private:
 /// Deduces references for lvalues and values for rvalues.
 template <class Allocator, class Observer>
 observed(Allocator&&, Observer&&) -> observed<Allocator, Observer>;
+// Reports a missing observer at compile time.
+template <class Allocator>
+    requires(allocator<Allocator> && !requires(Allocator& of) { of.observer(); })
+observed(Allocator&&) -> observed<Allocator, detail::no_observer&>;
 
 }  // namespace v1
 }  // namespace allot

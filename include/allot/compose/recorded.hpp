@@ -35,7 +35,7 @@
 // object. If a sink throws, the program ends.
 //
 // Complexity: O(log live blocks) for each call, in addition to those of the allocator and the sink.
-// Memory: a record of about 72 bytes on the heap for each live block. If the heap has no memory for it, the request
+// Memory: a record of about 80 bytes on the heap for each live block. If the heap has no memory for it, the request
 // fails and is recorded as refused.
 // Thread safety: requires external synchronization.
 #pragma once

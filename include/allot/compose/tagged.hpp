@@ -122,6 +122,16 @@ public:
     [[nodiscard]] block_type allocate(layout wanted, block_tag tag, std::uintptr_t user_data = 0) noexcept {
         return note(tag, user_data, [&] { return inner_.allocate(wanted); });
     }
+    // The following function reports a name that does not outlive the call at compile time.
+    template <class Text>
+        requires(requires(const Text& of) { of.data(); } && !std::convertible_to<const Text&, block_tag>)
+    block_type allocate(layout, const Text&, std::uintptr_t = 0) noexcept {
+        static_assert(
+            !sizeof(Text),
+            "allot: a tag refers to the letters of its name and does not copy them: pass a string literal, or "
+            "a const char* to a text that outlives the allocator");
+        return {};
+    }
     /// Allocates exactly these bytes, with a tag or the current tag. Returns an empty block if they are not free.
     [[nodiscard]] block_type allocate_at(extent wanted, block_tag tag = {}, std::uintptr_t user_data = 0) noexcept
         requires positional_allocator<allocator_type>
@@ -195,13 +205,17 @@ public:
     {
         return inner_.is_live(conversion::inner(held));
     }
-    /// Returns the reason for which `allocate` would fail.
-    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return with_records(inner_.diagnose(wanted)); }
-    /// Returns the reason for which `allocate_at` would fail.
-    [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept
+    /// Returns the reason for which `allocate` would fail with the current tag. Without one, with a tag that is new.
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return diagnose(wanted, current_); }
+    /// Returns the reason for which `allocate` would fail with a tag.
+    [[nodiscard]] diagnosis diagnose(layout wanted, block_tag tag) noexcept {
+        return with_records(inner_.diagnose(wanted), tag && tags_.find(tag) != detail::no_record);
+    }
+    /// Returns the reason for which `allocate_at` would fail with a tag or the current tag.
+    [[nodiscard]] diagnosis diagnose_at(extent wanted, block_tag tag = {}) noexcept
         requires positional_allocator<allocator_type>
     {
-        return with_records(inner_.diagnose_at(wanted));
+        return with_records(inner_.diagnose_at(wanted), tags_.find(tag ? tag : current_) != detail::no_record);
     }
 
     /// Sets the tag of requests without a tag, until the next call. Returns the tag before.
@@ -231,8 +245,12 @@ public:
     template <class Function>
     void for_each_block(Function f) const noexcept {
         records_.for_each([&](const record& known, std::uint64_t number) {
-            if constexpr (std::is_invocable_v<Function&, const description&>) f(described(known, number));
-            else f(known.address, known.size);
+            if constexpr (std::is_invocable_v<Function&, const description&>) {
+                const description block = described(known, number);
+                f(block);
+            } else {
+                f(known.address, known.size);
+            }
         });
     }
     /// Calls `f(tag, counters)` for every tag that was ever used, in the order of the first use. The counters are `used`,
@@ -241,6 +259,8 @@ public:
     void for_each_tag(Function f) const noexcept {
         tags_.for_each(f);
     }
+    /// Returns the number of requests that failed because the table of tags was full. No tag counts them.
+    [[nodiscard]] std::size_t untagged_refusals() const noexcept { return untagged_.value; }
     /// Returns the counters of one tag. They are 0 for a tag that was never used.
     [[nodiscard]] allocator_statistics statistics_of(block_tag tag) const noexcept {
         allocator_statistics found;
@@ -261,14 +281,18 @@ private:
     [[nodiscard]] description described(const record& known, std::uint64_t number) const noexcept {
         return {known.address, known.size, tags_[known.tag].tag, known.user_data, number};
     }
-    [[nodiscard]] diagnosis with_records(diagnosis found) noexcept {
-        if (found.reason == refusal::none && !records_.room()) found.reason = refusal::out_of_records;
+    [[nodiscard]] diagnosis with_records(diagnosis found, bool is_known_tag) noexcept {
+        const auto has_room = [&] { return records_.room() && (is_known_tag || tags_.room()); };
+        if (found.reason == refusal::none && !has_room()) found.reason = refusal::out_of_records;
         return found;
     }
     template <class Request>
     [[nodiscard]] block_type note(block_tag tag, std::uintptr_t user_data, Request request) noexcept {
         const detail::record_index index = tags_.find_or_add(tag);
-        if (index == detail::no_record) return {};
+        if (index == detail::no_record) {
+            ++untagged_.value;
+            return {};
+        }
         allocator_statistics& counters = tags_[index].counters;
         ++counters.requests;
         if (records_.room()) {
@@ -296,6 +320,7 @@ private:
     detail::block_records<record, Options.records> records_;
     detail::tag_table<block_tag, Options.tags> tags_;
     block_tag current_;
+    detail::moved_value<std::size_t> untagged_;
 };
 
 /// Deduces a reference for an lvalue and a value for an rvalue.

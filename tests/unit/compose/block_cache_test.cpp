@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -230,4 +231,52 @@ TEST_CASE("block_cache: containers, compositions and trim") {
     both.deallocate(b);
     CHECK(both.allocate({.size = 300}).address == b.address);
     CHECK(both.allocate({.size = 300}).address == a.address);
+}
+
+namespace {
+
+/// Allocates and frees at random, and requests the largest hole that the cache states, which must succeed.
+template <class Cache>
+void judge_largest_holes() {
+    std::mt19937 random{7};
+    for (int round = 0; round != 60; ++round) {
+        Cache memory{{{}, 2048 + 8 * (random() % 300)}};
+        std::vector<allot::block_of<Cache>> live;
+        for (int i = 0; i != 30; ++i) {
+            if (const auto block = memory.allocate({1 + random() % 200, std::size_t{1} << (random() % 6)}))
+                live.push_back(block);
+            if (!live.empty() && random() % 3 == 0) {
+                const std::size_t at = random() % live.size();
+                memory.deallocate(live[at]);
+                live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+        }
+        memory.flush();
+        std::size_t largest = 0;
+        memory.for_each_hole([&](const auto&, std::size_t size) { largest = std::max(largest, size); });
+        const auto stated = static_cast<std::size_t>(memory.diagnose({1 << 20, 1}).largest_hole);
+        for (const std::size_t size : {largest, stated}) {
+            if (size == 0) continue;
+            const auto block = memory.allocate({size, 1});
+            CAPTURE(size);
+            CHECK(block);
+            memory.deallocate(block);
+            memory.flush();
+        }
+        CHECK(stated >= largest);
+        if (largest != 0) CHECK(largest >= 64);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("block_cache: the size of a hole is what one request can get") {
+    using in_band = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>>;
+    using beside = allot::arena<allot::host::heap,
+                                allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>,
+                                allot::growth::none<>>;
+    judge_largest_holes<allot::block_cache<in_band>>();
+    judge_largest_holes<allot::block_cache<beside>>();
+    judge_largest_holes<allot::block_cache<in_band, allot::block_cache_options{.largest = 256, .steps = 1}>>();
+    judge_largest_holes<allot::block_cache<beside, allot::block_cache_options{.smallest = 128, .align = 64}>>();
 }

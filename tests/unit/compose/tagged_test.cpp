@@ -198,7 +198,8 @@ TEST_CASE("tagged: a full table refuses a request, and the diagnosis states that
     CHECK(memory.diagnose({.size = 8}).reason == allot::refusal::out_of_records);
     CHECK(memory.statistics_of("a").refusals == 1);
     memory.deallocate(a);
-    CHECK(memory.diagnose({.size = 8}).reason == allot::refusal::none);
+    CHECK(memory.diagnose({.size = 8}, "b").reason == allot::refusal::none);
+    CHECK(memory.diagnose({.size = 8}).reason == allot::refusal::out_of_records);  // a line is a third tag
     CHECK(memory.allocate({.size = 8}, "b"));
     CHECK(memory.diagnose({.size = 8000}).reason != allot::refusal::none);
 }
@@ -295,4 +296,39 @@ TEST_CASE("tagged: a block that is freed out of order in a hardened stack or rin
     };
     play(std::type_identity<allot::stack<>>{}, true);
     play(std::type_identity<allot::ring<>>{}, false);
+}
+
+TEST_CASE("tagged: a full table of tags refuses a new tag, and the diagnosis and a counter state that") {
+    using small = allot::tagged<allot::arena<allot::host::heap, allot::best_fit<>>, allot::tagged_options{.tags = 1}>;
+    small memory{{{}, 4096}};
+    const auto first = memory.allocate({.size = 37}, "a");
+    REQUIRE(first);
+    CHECK_FALSE(memory.allocate({.size = 37}, "b"));
+    CHECK(memory.untagged_refusals() == 1);
+    CHECK(memory.diagnose({.size = 37}).reason == allot::refusal::out_of_records);
+    CHECK(memory.diagnose({.size = 37}, "b").reason == allot::refusal::out_of_records);
+    CHECK(memory.diagnose({.size = 37}, "a").reason == allot::refusal::none);
+    CHECK(memory.diagnose({.size = 9999}, "a").reason != allot::refusal::none);
+    CHECK(memory.diagnose({.size = 9999}, "a").reason != allot::refusal::out_of_records);
+    CHECK(memory.diagnose_at({2048, 37}, "b").reason == allot::refusal::out_of_records);
+    CHECK(memory.diagnose_at({2048, 37}, "a").reason == allot::refusal::none);
+    memory.set_current_tag("b");
+    CHECK(memory.diagnose({.size = 37}).reason == allot::refusal::out_of_records);
+    CHECK(memory.diagnose_at({2048, 37}).reason == allot::refusal::out_of_records);
+    CHECK_FALSE(memory.allocate({.size = 37}));
+    CHECK(memory.untagged_refusals() == 2);
+    memory.set_current_tag("a");
+    CHECK(memory.diagnose({.size = 37}).reason == allot::refusal::none);
+    CHECK(memory.allocate({.size = 37}));
+    CHECK(memory.statistics_of("a").requests == 2);
+    CHECK(memory.statistics_of("a").refusals == 0);
+    CHECK(memory.untagged_refusals() == 2);
+}
+
+TEST_CASE("tagged: for_each_block calls a function whose parameter is auto&") {
+    allot::tagged<allot::arena<allot::host::heap, allot::best_fit<>>> memory{{{}, 4096}};
+    REQUIRE(memory.allocate({.size = 37}, "a"));
+    std::size_t bytes = 0;
+    memory.for_each_block([&](auto& block) { bytes += block.size; });
+    CHECK(bytes == 37);
 }

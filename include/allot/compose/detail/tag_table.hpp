@@ -32,14 +32,21 @@ public:
 
     /// Returns the index of a tag, which is added if it is new. Returns `no_record` if the table cannot grow.
     [[nodiscard]] record_index find_or_add(const Tag& tag) noexcept {
-        record_index& list = lists_[hash(tag) % lists];
-        for (record_index at = list; at != no_record; at = entries_[at].next)
-            if (entries_[at].tag == tag) return at;
+        if (const record_index known = find(tag); known != no_record) return known;
         if (!entries_.room(1)) return no_record;
+        record_index& list = lists_[hash(tag) % lists];
         const record_index at = entries_.take();
         entries_[at] = {tag, {}, list};
         return list = at;
     }
+    /// Returns the index of a tag, or `no_record`.
+    [[nodiscard]] record_index find(const Tag& tag) const noexcept {
+        record_index at = lists_[hash(tag) % lists];
+        while (at != no_record && !(entries_[at].tag == tag)) at = entries_[at].next;
+        return at;
+    }
+    /// Makes room for one more tag. Returns false if the table is full and cannot grow.
+    [[nodiscard]] bool room() noexcept { return entries_.room(1); }
     [[nodiscard]] entry& operator[](record_index at) noexcept { return entries_[at]; }
     [[nodiscard]] const entry& operator[](record_index at) const noexcept { return entries_[at]; }
     /// Calls `f(tag, counters)` for every tag, in the order of their first use.
