@@ -253,7 +253,7 @@ private:
         if (wanted.size > Options.largest) return wanted;
         return {round_up(wanted.size), wanted.align < Options.align ? Options.align : wanted.align};
     }
-    /// Returns the size of the largest list up to a size, 0 if there is none, or the size itself if it has no list.
+    /// Returns the size of the largest list up to a size, or 0. Larger sizes without a list are unchanged.
     [[nodiscard]] static constexpr std::size_t round_down(std::size_t size) noexcept {
         if (size > Options.largest) return size;
         if (size < Options.smallest) return 0;

@@ -1,5 +1,5 @@
 // A hardened allocator can report a misuse inside `deallocate` and keep the block: the block is out of order, or a record
-// next to it is damaged. The compositions over it then keep what they know of the block.
+// next to it is damaged. The compositions over it then keep their records of the block.
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
