@@ -331,3 +331,32 @@ TEST_CASE("refused frees: paged keeps the table of rows that a stack keeps") {
     CHECK(is_zero(state_of(rows)));
     CHECK(is_zero(state_of(tables)));
 }
+
+TEST_CASE("refused frees: a wrapper of paged counts a block whose table stays") {
+    using stack_type = hard<allot::stack<>>;
+    stack_type rows{{}, 4096}, tables{{}, 4096};
+    allot::counted memory{allot::paged<stack_type&, stack_type&, allot::pointer_table<64>>{rows, tables}};
+    const auto older = memory.allocate({.size = 150}), newer = memory.allocate({.size = 37});
+    memory.deallocate(older);
+    CHECK(memory.statistics().count == 2);
+    memory.deallocate(newer);
+    memory.deallocate(older);
+    CHECK(memory.statistics().count == 0);
+    CHECK(memory.statistics().used == 0);
+    CHECK(is_zero(state_of(rows)));
+    CHECK(is_zero(state_of(tables)));
+}
+
+TEST_CASE("refused frees: block_cache forgets a kept block that rollback frees") {
+    using arena_type = allot::arena<allot::host::heap, allot::bump<>, allot::growth::none<>,
+                                    allot::arena_options{.hardening = allot::hardening::checked}, note>;
+    arena_type arena{{}, 4096};
+    allot::block_cache<arena_type&> memory{arena};
+    const auto mark = memory.mark();
+    const auto block = memory.allocate({.size = 37});
+    memory.deallocate(block);
+    memory.rollback(mark);
+    CHECK(memory.kept() == 0);
+    CHECK_FALSE(memory.is_live(block));
+    CHECK(memory.allocate({.size = 37}).address == block.address);
+}

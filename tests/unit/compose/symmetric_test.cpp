@@ -293,3 +293,26 @@ TEST_CASE("symmetric: references or owns an arena, and reports the error of a co
 }
 
 TEST_CASE("symmetric: every reason has its own text") { texts::check_distinct_up_to(remote_refusal::no_such_rank); }
+
+namespace {
+struct ignored {
+    void operator()(allot::misuse, std::size_t, std::size_t) const noexcept {}
+};
+}  // namespace
+
+TEST_CASE("symmetric: a block that a hardened arena refuses to free is no call") {
+    using hard = allot::arena<numbered, allot::stack<>, allot::growth::none<>,
+                              allot::arena_options{.hardening = allot::hardening::checked}, ignored>;
+    for (const bool fine : on_every_rank([](thread_ranks& ranks) {
+             allot::symmetric<hard, thread_ranks> memory{hard{{}, 4096}, ranks};
+             const auto older = memory.allocate({.size = 37}), newer = memory.allocate({.size = 101});
+             if (ranks.me == 1) memory.deallocate(older);  // out of order
+             bool all = memory.is_live(older) && memory.agree();
+             memory.deallocate(newer);
+             if (ranks.me == 0) memory.deallocate(newer);  // not live
+             memory.deallocate(older);
+             all &= !memory.is_live(older) && memory.agree();
+             return all;
+         }))
+        CHECK(fine);
+}
