@@ -150,7 +150,7 @@ private:
 /// Deduces a reference for an lvalue and a value for an rvalue.
 template <class Allocator>
 limited(Allocator&&, std::size_t) -> limited<Allocator>;
-// Reports a missing limit at compile time.
+/// Reports a missing limit at compile time.
 template <class Allocator>
     requires(allocator<Allocator> && !requires(Allocator& of) { of.set_limit(0); })
 limited(Allocator&&) -> limited<Allocator>;

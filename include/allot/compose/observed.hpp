@@ -192,7 +192,7 @@ private:
 /// Deduces references for lvalues and values for rvalues.
 template <class Allocator, class Observer>
 observed(Allocator&&, Observer&&) -> observed<Allocator, Observer>;
-// Reports a missing observer at compile time.
+/// Reports a missing observer at compile time.
 template <class Allocator>
     requires(allocator<Allocator> && !requires(Allocator& of) { of.observer(); })
 observed(Allocator&&) -> observed<Allocator, detail::no_observer&>;

@@ -122,7 +122,7 @@ public:
     [[nodiscard]] block_type allocate(layout wanted, block_tag tag, std::uintptr_t user_data = 0) noexcept {
         return note(tag, user_data, [&] { return inner_.allocate(wanted); });
     }
-    // The following function reports a name that does not outlive the call at compile time.
+    /// Reports a name that does not outlive the call at compile time.
     template <class Text>
         requires(requires(const Text& of) { of.data(); } && !std::convertible_to<const Text&, block_tag>)
     block_type allocate(layout, const Text&, std::uintptr_t = 0) noexcept {
