@@ -233,6 +233,9 @@ public:
         });
     }
 
+    /// Returns the layout that `allocate` asks of the allocator: with the size of its list.
+    [[nodiscard]] friend layout inner_request(block_cache&, layout wanted) noexcept { return round_up(wanted); }
+
 private:
     static constexpr unsigned first_power = static_cast<unsigned>(std::bit_width(Options.smallest) - 1);
     static constexpr unsigned last_power = static_cast<unsigned>(std::bit_width(Options.largest) - 1);

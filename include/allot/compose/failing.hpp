@@ -114,6 +114,11 @@ public:
     /// Returns the number of requests that the plan failed.
     [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
 
+    /// Returns the layout that `allocate` asks of the allocator, or an empty layout if the plan fails the request.
+    [[nodiscard]] friend layout inner_request(failing& of, layout wanted) noexcept {
+        return of.is_planned() ? layout{.size = 0} : wanted;
+    }
+
 private:
     [[nodiscard]] bool fails() noexcept {
         if (!plan_.fails(++requests_)) return false;

@@ -206,6 +206,12 @@ public:
 
     /// Calls `f(allocator)` for both allocators.
     template <class Function>
+    void for_each_part(Function f) {
+        f(first_);
+        f(second_);
+    }
+    /// Calls `f(allocator)` for both allocators, which are const.
+    template <class Function>
     void for_each_part(Function f) const {
         f(static_cast<const first_type&>(first_));
         f(static_cast<const second_type&>(second_));

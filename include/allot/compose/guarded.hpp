@@ -208,6 +208,9 @@ public:
         records_.for_each([&](const record& known, std::uint64_t) { f(known.address, known.size); });
     }
 
+    /// Returns the layout that `allocate` asks of the allocator: with the guards.
+    [[nodiscard]] friend layout inner_request(guarded&, layout wanted) noexcept { return with_guards(wanted); }
+
 private:
     struct record {
         void* address = nullptr;

@@ -174,6 +174,11 @@ public:
         index_.for_each([&](const entry& known) { f(known.held.address, known.held.size); });
     }
 
+    /// Returns the layout that `allocate` asks of the allocator, or an empty layout if the table is full.
+    [[nodiscard]] friend layout inner_request(indexed& of, layout wanted) noexcept {
+        return of.with_records({}).reason == refusal::none ? wanted : layout{.size = 0};
+    }
+
 private:
     using index_type = detail::address_index<address_model, inner_block, Options.records>;
     using entry = typename index_type::entry;

@@ -131,6 +131,11 @@ public:
     /// Returns the number of bytes below the limit that are not in use.
     [[nodiscard]] std::size_t left() const noexcept { return used() < limit_ ? limit_ - used() : 0; }
 
+    /// Returns the layout that `allocate` asks of the allocator, or an empty layout beyond the limit.
+    [[nodiscard]] friend layout inner_request(limited& of, layout wanted) noexcept {
+        return wanted.size <= of.left() ? wanted : layout{.size = 0};
+    }
+
 private:
     static Allocator&& refused_allocator();  // not defined, because its callers do not compile
     [[nodiscard]] block_type note(block_type fresh) noexcept {

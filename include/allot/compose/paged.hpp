@@ -15,9 +15,10 @@
 // not be the same ring, which their types ensure. If a hardened allocator reports a row and does not free it, the table
 // stays, and the next `deallocate` of the block frees the rest. A row that was freed before is then reported as not live.
 //
-// `owns` checks the table and every row. `capacity` counts whole rows. `size` adds up both allocators; `reset`, `mark` and
-// `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if one of them has it.
-// `resize` is missing, because a table has a fixed number of entries, and `allocate_at`, because rows are not adjacent.
+// `owns` checks the table and every row. `capacity` counts whole rows. `size` and `statistics` add up both allocators;
+// `reset`, `mark` and `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if one
+// of them has it. `for_each_hole` and `for_each_block` are missing: `for_each_part` passes the allocators, which list rows
+// and tables. `resize` is missing, because a table has a fixed number of entries, and `allocate_at`, because rows are not adjacent.
 //
 // When to use: for many tensors that grow or end independently, such as a key-value cache, where contiguous blocks
 // would fragment the memory.
@@ -155,6 +156,17 @@ public:
             if (&rows_ == &tables_) return;
         }
         f(static_cast<const tables_type&>(tables_));
+    }
+    /// Returns the counters of both allocators, added up: the blocks are rows and tables. An allocator of both counts
+    /// once.
+    [[nodiscard]] allocator_statistics statistics() const noexcept
+        requires(counting_allocator<rows_type> && counting_allocator<tables_type>)
+    {
+        allocator_statistics both = rows_.statistics();
+        if constexpr (std::same_as<rows_type, tables_type>) {
+            if (&rows_ == &tables_) return both;
+        }
+        return both += tables_.statistics();
     }
     /// Returns the number of bytes in all regions of both allocators. An allocator of both rows and tables counts once.
     [[nodiscard]] std::size_t size() const noexcept

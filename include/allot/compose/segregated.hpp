@@ -243,6 +243,11 @@ public:
 
     /// Calls `f(allocator)` for the allocator of every branch.
     template <class Function>
+    void for_each_part(Function f) {
+        for_each([&](auto index) { f(std::get<index>(branches_).allocator); });
+    }
+    /// Calls `f(allocator)` for the allocator of every branch, which is const.
+    template <class Function>
     void for_each_part(Function f) const {
         for_each([&](auto index) { f(static_cast<const part<index>&>(std::get<index>(branches_).allocator)); });
     }

@@ -270,6 +270,12 @@ public:
         return found;
     }
 
+    /// Returns the layout that `allocate` asks of the allocator, or an empty layout if a table is full.
+    [[nodiscard]] friend layout inner_request(tagged& of, layout wanted) noexcept {
+        const bool is_known_tag = of.current_ && of.tags_.find(of.current_) != detail::no_record;
+        return of.with_records({}, is_known_tag).reason == refusal::none ? wanted : layout{.size = 0};
+    }
+
 private:
     struct record {
         decltype(block_type::address) address{};

@@ -13,12 +13,18 @@
 //       region at 0x10000: 65536 bytes, 25536 bytes free in 9 holes, the largest has 3000 bytes
 //
 // A report has the parts that the allocator supports. `counted` adds the counters and `tagged` adds the tags. A
-// composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description and a reason for each of its allocators. The
-// bytes after compaction are a lower bound for records in band, because a merged hole needs fewer records.
+// composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description of each of its allocators, and
+// its reason, except for `paged`, whose allocators receive other requests.
+//
+// The bytes after compaction are stated for an arena of `best_fit` or `deferred`, with or without wrappers. They are a
+// lower bound for records in band and for guards, because a merged hole needs fewer. A report says "enough" only if the
+// request is certain to be served after compaction, in spite of the alignment and of the limits of the wrappers.
 //
 // The text goes to a buffer of the caller, to a sink (a function that accepts a std::string_view), or to a std::string.
 // With a buffer or a sink, a report allocates nothing. A std::string is on the heap: use a buffer if the heap is
-// exhausted. The reported allocator is never asked for memory.
+// exhausted. A report calls `diagnose`, which changes no allocator but these: that of `paged` allocates and frees the block,
+// which its parts count; that of `quarantined` and `block_cache` frees the kept blocks if the request would fail with
+// them; and that of `tagged` and `indexed` can add room to a table of records on the heap.
 //
 // When to use: to log why a request failed, and to show the state of a memory to a person or a tool.
 // When not to use: to decide on a remedy in a program. Use `diagnose` and `statistics`.
@@ -62,6 +68,8 @@ public:
     template <class Allocator>
     void whole(Allocator& memory) {
         const bool asked = wanted_.size != 0;
+        const diagnosis found = asked ? memory.diagnose(wanted_) : diagnosis{};
+        const bool is_served = asked && found.reason == refusal::none;
         if (to_.json()) {
             to_.open("", "{");
             if (asked) {
@@ -69,10 +77,10 @@ public:
                 to_.field("size", wanted_.size);
                 to_.field("align", wanted_.align);
                 to_.close("}");
-                reason(memory.diagnose(wanted_));
+                reason(found);
             }
             to_.open("memory", "{");
-            describe(memory);
+            describe(memory, wanted_, is_served);
             to_.close("}");
             to_.close("}");
             to_.text("\n");
@@ -80,11 +88,11 @@ public:
         }
         if (asked) {
             to_.text("request of ").number(wanted_.size).text(" bytes aligned to ").number(wanted_.align).text(": ");
-            reason(memory.diagnose(wanted_));
+            reason(found);
             to_.text("\n");
         }
         to_.text("memory");
-        describe(memory);
+        describe(memory, wanted_, is_served);
     }
 
 private:
@@ -104,10 +112,11 @@ private:
     }
 
     template <class Allocator>
-    void describe(const Allocator& memory) {
+    void describe(Allocator& memory, layout wanted, bool is_served) {
         const memory_facts facts = facts_of(memory);
         if (to_.json()) json_totals(facts);
         else text_totals(facts);
+        compacted(after_compaction(memory, wanted, is_served), wanted, is_served);
         if constexpr (has_tags<Allocator>()) tags(memory);
         if constexpr (with_regions<Allocator>) regions(memory);
         if constexpr (has_parts<Allocator>()) parts(memory);
@@ -133,14 +142,7 @@ private:
         to_.line();
         holes(facts.holes);
         if (facts.holes.count > 1)
-            to_.text(", ")
-                .number(100 * (facts.holes.free - facts.holes.largest) / facts.holes.free)
-                .text("% of the free bytes are outside it");
-        to_.text("\n");
-        if (!facts.has_compacted) return;
-        to_.line();
-        bytes("after compaction, the largest hole has ", facts.compacted, "");
-        if (wanted_.size != 0) to_.text(facts.compacted >= wanted_.size ? ": enough for the request" : ": too few");
+            to_.text(", ").number(percent_outside(facts.holes)).text("% of the free bytes are outside it");
         to_.text("\n");
     }
     void json_totals(const memory_facts& facts) {
@@ -154,11 +156,31 @@ private:
             to_.field("requests", facts.counters.requests);
             to_.field("refusals", facts.counters.refusals);
         }
-        if (!facts.has_holes) return;
-        json_holes(facts.holes);
-        if (!facts.has_compacted) return;
-        to_.field("largest_hole_after_compaction", facts.compacted);
-        if (wanted_.size != 0) to_.flag("enough_after_compaction", facts.compacted >= wanted_.size);
+        if (facts.has_holes) json_holes(facts.holes);
+    }
+    void compacted(const compaction& found, layout wanted, bool is_served) {
+        if (!found.known) return;
+        const bool asked = wanted.size != 0;
+        if (to_.json()) {
+            to_.field("largest_hole_after_compaction", found.largest);
+            if (asked) to_.flag("enough_after_compaction", found.enough);
+            return;
+        }
+        to_.line();
+        bytes("after compaction, the largest hole has ", found.largest, "");
+        if (asked && !is_served) {
+            if (found.enough) to_.text(": enough for the request");
+            else if (found.largest < wanted.size) to_.text(": too few");
+        }
+        to_.text("\n");
+    }
+    [[nodiscard]] static std::uint64_t percent_outside(const hole_facts& found) noexcept {
+        std::uint64_t free = found.free, outside = free - found.largest;
+        if (free > ~std::uint64_t{0} / 100) {  // the product would overflow
+            free >>= 7U;
+            outside >>= 7U;
+        }
+        return 100 * outside / free;
     }
     void json_holes(const hole_facts& found) {
         to_.field("free", found.free);
@@ -274,16 +296,17 @@ private:
     }
 
     template <class Allocator>
-    void parts(const Allocator& memory) {
+    void parts(Allocator& memory) {
         if (to_.json()) to_.open("parts", "[");
         std::size_t number = 0;
-        with_its_parts(memory, [&](const auto& part) {
+        with_its_parts(memory, [&](auto& part) {
             diagnosis found;
             const bool known = wanted_.size != 0 && diagnose_part(part, wanted_, found);
+            const bool is_served = known && found.reason == refusal::none;
             if (to_.json()) {
                 to_.open("", "{");
                 if (known) reason(found);
-                describe(part);
+                describe(part, known ? wanted_ : layout{.size = 0}, is_served);
                 to_.close("}");
                 return;
             }
@@ -293,7 +316,7 @@ private:
                 reason(found);
                 to_.text(")");
             }
-            describe(part);
+            describe(part, known ? wanted_ : layout{.size = 0}, is_served);
         });
         if (to_.json()) to_.close("]");
     }
@@ -303,20 +326,31 @@ private:
     report_options options_;
 };
 
+/// Returns true if an allocator can be reported. Otherwise it does not compile.
+template <class Allocator>
+consteval bool report_requirements() {
+    static_assert(!std::is_const_v<Allocator>,
+                  "allot: a report calls diagnose, which is not a constant function of every allocator: pass an "
+                  "allocator that is not const");
+    if constexpr (!std::is_const_v<Allocator>) static_assert(allocator_requirements<Allocator>());
+    return allocator<Allocator>;
+}
+
 }  // namespace detail
 
 /// Passes a report of `memory` and of a request to `sink`, in pieces. With an empty layout, the report has no request.
 template <class Allocator, class Sink>
-    requires allocator<Allocator> && std::is_invocable_v<Sink&, std::string_view>
+    requires std::is_invocable_v<Sink&, std::string_view>
 void report(Allocator& memory, layout wanted, Sink&& sink, const report_options& options = {}) {
-    if constexpr (requires { memory.locked([](auto&) {}); })
+    if constexpr (!detail::report_requirements<Allocator>()) return;
+    else if constexpr (requires { memory.locked([](auto&) {}); })
         memory.locked([&](auto& inside) { report(inside, wanted, sink, options); });
     else detail::reporter<std::remove_reference_t<Sink>>{sink, wanted, options}.whole(memory);
 }
 
 /// Writes a report to `buffer`, with a zero at its end. Returns the length of the whole report, which is cut off if it
 /// exceeds the buffer.
-template <allocator Allocator>
+template <class Allocator>
 std::size_t report(Allocator& memory, layout wanted, std::span<char> buffer, const report_options& options = {}) {
     detail::buffer_sink sink{buffer.data(), buffer.size()};
     report(memory, wanted, sink, options);
@@ -324,7 +358,7 @@ std::size_t report(Allocator& memory, layout wanted, std::span<char> buffer, con
 }
 
 /// Returns a report. The string is on the heap.
-template <allocator Allocator>
+template <class Allocator>
 [[nodiscard]] std::string report(Allocator& memory, layout wanted = {}, const report_options& options = {}) {
     std::string text;
     report(memory, wanted, [&](std::string_view piece) { text += piece; }, options);

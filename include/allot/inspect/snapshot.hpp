@@ -27,12 +27,14 @@
 //
 // Complexity: O(regions + blocks · log blocks + holes), and O(regions) for each block if addresses are handles.
 // Memory: 24 bytes for each block, 16 bytes for each region and hole.
-// Thread safety: requires external synchronization with the calls of the allocator.
+// Thread safety: requires external synchronization with the calls of the allocator. Take the snapshot of a `synchronized`
+// allocator inside `locked`.
 #pragma once
 
 #include <allot/core/allocator.hpp>
 #include <allot/core/arithmetic.hpp>
 #include <allot/inspect/detail/format_reader.hpp>
+#include <allot/inspect/detail/memory_facts.hpp>
 #include <allot/inspect/detail/varint.hpp>
 #include <allot/inspect/format_error.hpp>
 
@@ -228,23 +230,45 @@ private:
     std::vector<held> held_{};
 };
 
-/// Adds blocks to a snapshot, with their tags if the allocator is `tagged`.
+template <class Range>
+void sort_ranges(std::vector<Range>& ranges) {
+    std::ranges::sort(ranges, {}, &Range::address);
+}
+
+/// Adds blocks to a snapshot. The tag of a block is that of the `tagged` block around it, which is larger if the block has
+/// guards. A `tagged` allocator may be wrapped or a part.
 template <class Allocator>
 class block_lister {
 public:
-    block_lister(snapshot& to, const snapshot_regions<Allocator>& regions) noexcept : to_{&to}, regions_{&regions} {}
+    block_lister(snapshot& to, const Allocator& memory, const snapshot_regions<Allocator>& regions)
+        : to_{&to}, regions_{&regions} {
+        for_tagged_blocks(memory, [&](const auto& block) {
+            if (block.tag) tagged_.push_back({regions.position(block.address), block.size, number_of(block.tag)});
+        });
+        sort_ranges(tagged_);
+    }
 
     template <class Address>
     void operator()(const Address& address, std::size_t size) {
-        add(address, size, 0);
+        const std::uint64_t at = regions_->position(address);
+        add(at, size, tag_at(at));
     }
     template <class Description>
         requires requires(const Description& block) { block.tag.name; }
     void operator()(const Description& block) {
-        add(block.address, block.size, block.tag ? number_of(block.tag) : 0);
+        add(regions_->position(block.address), block.size, block.tag ? number_of(block.tag) : 0);
     }
 
 private:
+    void add(std::uint64_t address, std::size_t size, std::uint32_t tag) {
+        to_->blocks.push_back({address, size, tag});
+        to_->statistics.used += size;
+        ++to_->statistics.count;
+    }
+    [[nodiscard]] std::uint32_t tag_at(std::uint64_t address) const noexcept {
+        const auto next = std::ranges::upper_bound(tagged_, address, {}, &snapshot_block::address);
+        return next == tagged_.begin() || address >= next[-1].end() ? 0 : next[-1].tag;
+    }
     template <class Tag>
     std::uint32_t number_of(const Tag& tag) {
         std::string name = tag.name;
@@ -253,27 +277,17 @@ private:
         if (fresh) to_->tags.push_back(at->first);
         return at->second;
     }
-    template <class Address>
-    void add(const Address& address, std::size_t size, std::uint32_t tag) {
-        to_->blocks.push_back({regions_->position(address), size, tag});
-        to_->statistics.used += size;
-        ++to_->statistics.count;
-    }
 
     snapshot* to_;
     const snapshot_regions<Allocator>* regions_;
+    std::vector<snapshot_block> tagged_{};
     std::map<std::string, std::uint32_t> numbers_{};
 };
-
-template <class Range>
-void sort_ranges(std::vector<Range>& ranges) {
-    std::ranges::sort(ranges, {}, &Range::address);
-}
 
 }  // namespace detail
 
 /// Returns the state of an allocator that lists its blocks or holes. The list that it cannot produce is empty. Counters
-/// that it does not keep are computed from the lists, if possible. The name of a tag that is a location ends with the
+/// that it does not keep are computed from the lists, if possible. A wrapped `tagged` allocator gives the tags. The name of a tag that is a location ends with the
 /// line. If the heap is exhausted, the program ends.
 template <allocator Allocator>
 [[nodiscard]] snapshot take_snapshot(const Allocator& memory, std::string_view name = {}) {
@@ -282,8 +296,12 @@ template <allocator Allocator>
     snapshot made{.allocator = std::string{name}};
     const detail::snapshot_regions<Allocator> regions{memory};
     made.regions = regions.ranges();
-    if constexpr (block_walkable_allocator<Allocator>)
-        memory.for_each_block(detail::block_lister<Allocator>{made, regions});
+    if constexpr (block_walkable_allocator<Allocator>) {
+        detail::block_lister<Allocator> lister{made, memory, regions};
+        memory.for_each_block([&]<class... Block>(const Block&... block)
+                                  requires std::is_invocable_v<decltype(lister)&, const Block&...>
+                              { lister(block...); });
+    }
     if constexpr (hole_walkable_allocator<Allocator>) {
         memory.for_each_hole([&](const auto& address, std::size_t size) {
             made.holes.push_back({regions.position(address), size});

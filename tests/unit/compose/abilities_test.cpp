@@ -22,14 +22,28 @@ using allot::refusal;
 
 // ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-enum ability : unsigned { size = 1, owns = 2, capacity = 4, resize = 8, trim = 16, reset = 32, at = 64, marks = 128 };
+enum ability : unsigned {
+    size = 1,
+    owns = 2,
+    capacity = 4,
+    resize = 8,
+    trim = 16,
+    reset = 32,
+    at = 64,
+    marks = 128,
+    holes = 256,
+    blocks = 512,
+    counters = 1024,
+};
 
 template <class A>
 constexpr unsigned of =
     (allot::sized_allocator<A> ? size : 0U) | (allot::owning<A> ? owns : 0U) |
     (allot::measuring_allocator<A> ? capacity : 0U) | (allot::resizable_allocator<A> ? resize : 0U) |
     (allot::trimmable_allocator<A> ? trim : 0U) | (allot::resettable_allocator<A> ? reset : 0U) |
-    (allot::positional_allocator<A> ? at : 0U) | (allot::markable_allocator<A> ? marks : 0U);
+    (allot::positional_allocator<A> ? at : 0U) | (allot::markable_allocator<A> ? marks : 0U) |
+    (allot::hole_walkable_allocator<A> ? holes : 0U) | (allot::block_walkable_allocator<A> ? blocks : 0U) |
+    (allot::counting_allocator<A> ? counters : 0U);
 
 // Only the members that an allocator must have.
 struct bare : allot::host::heap {
@@ -50,20 +64,20 @@ using freed_together = fixed<allot::bump<>>;
 using cached_naive = allot::naive<allot::cached<allot::host::heap>>;
 
 // The parts differ in every ability.
-constexpr unsigned of_any_arena = size | owns | capacity;
+constexpr unsigned of_any_arena = size | owns | capacity | holes;
 static_assert(of<bare> == 0);
-static_assert(of<freed_any> == (of_any_arena | resize | at));
+static_assert(of<freed_any> == (of_any_arena | resize | at | blocks));
 static_assert(of<freed_together> == (of_any_arena | reset | marks));
 static_assert(of<fixed<allot::stack<>>> == of<freed_together> && of<fixed<allot::ring<>>> == of<freed_together>);
-static_assert(of<fixed<bitmap>> == (of_any_arena | at));
-static_assert(of<grows<allot::best_fit<>>> == (of_any_arena | resize | trim));
+static_assert(of<fixed<bitmap>> == (of_any_arena | at | blocks));
+static_assert(of<grows<allot::best_fit<>>> == (of_any_arena | resize | trim | blocks));
 static_assert(of<grows<allot::bump<>>> == (of_any_arena | trim | reset | marks));
 static_assert(of<fixed<allot::deferred<allot::best_fit<>>>> == of<freed_any>);
 static_assert(of<grows<allot::deferred<allot::best_fit<>>>> == of<grows<allot::best_fit<>>>);
 static_assert(of<grows<allot::pool<allot::pool_options{.slot = 64}>>> == (of_any_arena | trim));
 static_assert(of<allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>> ==
-              (of_any_arena | resize | trim | at));
-static_assert(of<allot::shared_arena<>> == (of_any_arena | resize | at));
+              (of_any_arena | resize | trim | at | blocks));
+static_assert(of<allot::shared_arena<>> == (size | owns | capacity | resize | at));
 static_assert(of<allot::naive<allot::host::heap>> == (capacity | resize));
 static_assert(of<cached_naive> == (capacity | resize | trim));
 
@@ -85,25 +99,25 @@ constexpr bool segregated_passes_on = [] {
     return of<allot::segregated<allot::size_branch<64, A>, B>> == expected &&
            of<allot::segregated<allot::size_branch<64, A&, allot::when_full::next>, B&>> == expected;
 }();
-// paged: the same, except that it never resizes, and that a capacity is a number of rows.
+// paged: the same, except that it never resizes and lists nothing, and that a capacity is a number of rows.
 template <class Rows, class Tables>
 constexpr bool paged_passes_on = [] {
     if constexpr (Rows::reclaims == allot::reclaim::fifo && Tables::reclaims == allot::reclaim::fifo) return true;
     constexpr unsigned expected =
-        capacity | (of<Rows> & of<Tables> & (size | owns | reset | marks)) | ((of<Rows> | of<Tables>)&trim);
+        capacity | (of<Rows> & of<Tables> & (size | owns | reset | marks | counters)) | ((of<Rows> | of<Tables>)&trim);
     return of<allot::paged<Rows, Tables, allot::pointer_table<64>>> == expected &&
            of<allot::paged<Rows&, Tables&, allot::pointer_table<64>>> == expected;
 }();
 
-// counted and the wrappers like it: every ability of the allocator.
-template <template <class> class Wrapper, class A>
-constexpr bool wrapper_passes_on = of<Wrapper<A>> == of<A> && of<Wrapper<A&>> == of<A>;
+// counted and the wrappers like it: every ability of the allocator, and those that the wrapper adds.
+template <template <class> class Wrapper, class A, unsigned Added>
+constexpr bool wrapper_passes_on = of<Wrapper<A>> == (of<A> | Added) && of<Wrapper<A&>> == (of<A> | Added);
 
 template <class... Each>
 struct list {
     static constexpr bool synchronized_hold = (synchronized_passes_on<Each> && ...);
-    template <template <class> class Wrapper>
-    static constexpr bool wrappers_hold = (wrapper_passes_on<Wrapper, Each> && ...);
+    template <template <class> class Wrapper, unsigned Added = 0>
+    static constexpr bool wrappers_hold = (wrapper_passes_on<Wrapper, Each, Added> && ...);
     template <class A>
     static constexpr bool fallback_holds = (fallback_passes_on<A, Each> && ...);
     template <class A>
@@ -116,12 +130,12 @@ struct list {
 };
 using parts = list<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::best_fit<>>, grows<allot::bump<>>,
                    allot::naive<allot::host::heap>, cached_naive, allot::fallback<freed_any, grows<allot::best_fit<>>>,
-                   allot::fallback<freed_together, grows<allot::bump<>>>>;
+                   allot::fallback<freed_together, grows<allot::bump<>>>, allot::counted<freed_any>>;
 template <class A>
 using tagged_blocks = allot::tagged<A>;
-static_assert(parts::wrappers_hold<tagged_blocks>);
+static_assert(parts::wrappers_hold<tagged_blocks, blocks>);
 template <class... Each>
-constexpr bool guarded_passes_on = ((of<allot::guarded<Each>> == (of<Each> | capacity)) && ...);
+constexpr bool guarded_passes_on = ((of<allot::guarded<Each>> == (of<Each> | capacity | blocks)) && ...);
 static_assert(guarded_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 template <class A>
 using quarantined_blocks = allot::quarantined<A>;
@@ -131,10 +145,10 @@ constexpr bool block_cache_passes_on = ((of<allot::block_cache<Each>> == (of<Eac
 static_assert(
     block_cache_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 template <class... Each>
-constexpr bool indexed_passes_on = ((of<allot::indexed<Each>> == (of<Each> | owns)) && ...);
+constexpr bool indexed_passes_on = ((of<allot::indexed<Each>> == (of<Each> | owns | blocks)) && ...);
 static_assert(indexed_passes_on<bare, freed_any, freed_together, fixed<bitmap>, grows<allot::bump<>>, cached_naive>);
 static_assert(parts::synchronized_hold);
-static_assert(parts::wrappers_hold<allot::counted>);
+static_assert(parts::wrappers_hold<allot::counted, counters>);
 static_assert(parts::wrappers_hold<allot::limited>);
 template <class A>
 using observed_by_nothing = allot::observed<A, std::monostate>;
@@ -147,7 +161,8 @@ template <class A>
 using retrying_once = allot::retrying<A, frees_nothing>;
 static_assert(parts::wrappers_hold<retrying_once>);
 // any_allocator: the functions of all abilities except marks and reset, which refuse at run time.
-static_assert(of<allot::any_allocator_ref<>> == (size | owns | capacity | resize | trim | at));
+static_assert(of<allot::any_allocator_ref<>> ==
+              (size | owns | capacity | resize | trim | at | holes | blocks | counters));
 static_assert(of<allot::any_allocator<>> == of<allot::any_allocator_ref<>>);
 template <class A>
 using recorded_in_a_trace = allot::recorded<A, allot::trace_writer>;
@@ -156,7 +171,7 @@ static_assert(parts::fallbacks_hold);
 static_assert(parts::segregated_hold);
 static_assert(parts::paged_hold);
 
-// symmetric: every ability of the arena. An arena that can trim does not compile (tests/refusals).
+// symmetric: every ability of the arena except lists and counters. An arena that can trim does not compile (tests/refusals).
 struct alone {
     [[nodiscard]] int rank() const noexcept { return 0; }
     [[nodiscard]] int size() const noexcept { return 1; }
@@ -178,8 +193,8 @@ struct numbered {
 template <class Strategy>
 using numbers = allot::arena<numbered, Strategy>;
 template <class A>
-constexpr bool symmetric_passes_on =
-    of<allot::symmetric<A, alone>> == of<A> && of<allot::symmetric<A&, alone>> == of<A>;
+constexpr bool symmetric_passes_on = of<allot::symmetric<A, alone>> == (of<A> & ~(holes | blocks | counters)) &&
+                                     of<allot::symmetric<A&, alone>> == of<allot::symmetric<A, alone>>;
 static_assert(symmetric_passes_on<numbers<allot::best_fit<>>> && symmetric_passes_on<numbers<allot::bump<>>>);
 static_assert(symmetric_passes_on<numbers<bitmap>> && symmetric_passes_on<numbers<allot::stack<>>>);
 static_assert(symmetric_passes_on<allot::naive<numbered>>);

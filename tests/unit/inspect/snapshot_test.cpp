@@ -1,4 +1,7 @@
 #include <allot/allot.hpp>
+#include <allot/compose/block_cache.hpp>
+#include <allot/compose/guarded.hpp>
+#include <allot/compose/quarantined.hpp>
 #include <allot/compose/tagged.hpp>
 #include <allot/inspect/snapshot.hpp>
 
@@ -254,4 +257,40 @@ TEST_CASE("snapshot: of a tagged allocator, also inside others") {
     REQUIRE(outer.blocks.size() == 20);
     CHECK(outer.tags.size() == 1);
     CHECK(outer.name_of(outer.blocks[0].tag).find("counted.hpp:") != std::string::npos);
+}
+
+TEST_CASE("snapshot: the tags of a tagged allocator inside wrappers and parts") {
+    using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+    using tagged = allot::tagged<arena>;
+    const auto check = [](auto& memory, std::size_t size) {
+        const snapshot now = allot::take_snapshot(memory);
+        REQUIRE(now.blocks.size() == 2);
+        for (const snapshot_block& each : now.blocks) {
+            CHECK(now.name_of(each.tag) == (each.size < 150 ? "small" : "large.cpp:9"));
+            CHECK((each.size == 100 || each.size == 200 || size == 0));
+        }
+        CHECK(now.tags.size() == 2);
+    };
+    const auto fill = [](auto& memory, tagged& tags) {
+        tags.set_current_tag("small");
+        REQUIRE(memory.allocate({.size = 100}));
+        const auto freed = memory.allocate({.size = 50});
+        tags.set_current_tag({"large.cpp", 9});
+        REQUIRE(memory.allocate({.size = 200}));
+        memory.deallocate(freed);  // a quarantine and a cache keep it, and it is not listed
+    };
+    tagged tags[4]{tagged{arena{{}, 16_KiB}}, tagged{arena{{}, 16_KiB}}, tagged{arena{{}, 16_KiB}},
+                   tagged{arena{{}, 16_KiB}}};
+    allot::guarded guarded{tags[0]};
+    fill(guarded, tags[0]);
+    check(guarded, 1);
+    allot::quarantined quarantined{tags[1]};
+    fill(quarantined, tags[1]);
+    check(quarantined, 1);
+    allot::block_cache cache{tags[2]};
+    fill(cache, tags[2]);
+    check(cache, 0);  // the sizes are those of the lists
+    allot::fallback parts{allot::guarded{tags[3]}, arena{{}, 1_KiB}};
+    fill(parts, tags[3]);
+    check(parts, 1);
 }

@@ -128,6 +128,11 @@ public:
     }
     /// Returns the allocator.
     [[nodiscard]] const allocator_type& inner() const noexcept { return inner_; }
+    // For `report`. A wrapper that changes or refuses requests has its own `inner_request`.
+    /// Returns the allocator, because `diagnose` is not const.
+    [[nodiscard]] friend allocator_type& inner_of(wrapper& of) noexcept { return of.inner_; }
+    /// Returns the layout that `allocate` asks of the allocator, or an empty layout if it asks nothing.
+    [[nodiscard]] friend layout inner_request(wrapper&, layout wanted) noexcept { return wanted; }
 
 protected:
     /// Returns false for a block that a hardened allocator reports as misused. Any other allocator does not check.

@@ -6,6 +6,8 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
+#include <allot/inspect/detail/json_text.hpp>
+
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -57,46 +59,18 @@ private:
     std::size_t used_ = 0;
 };
 
-/// Returns the length of the UTF-8 sequence at the start of a text, or 0 if the bytes are not UTF-8.
-[[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
-    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = at(0);
-    if (first < 0x80) return 1;
-    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-    for (std::size_t i = 1; i != length; ++i)
-        if ((at(i) & 0xC0) != 0x80) return 0;
-    const bool is_short = (first == 0xE0 && at(1) < 0xA0) || (first == 0xF0 && at(1) < 0x90);
-    const bool is_outside = (first == 0xED && at(1) > 0x9F) || (first == 0xF4 && at(1) > 0x8F);
-    return is_short || is_outside ? 0 : length;
-}
-
 /// Returns the text with U+FFFD in place of each byte that is not UTF-8.
 [[nodiscard]] inline std::string as_utf8(std::string_view text) {
     std::string made;
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        made += length == 0 ? std::string_view{"\xEF\xBF\xBD"} : text.substr(0, length);
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
+    for_each_letter(text, [&](std::string_view letter) { made += letter; });
     return made;
 }
 
 /// Returns the text as a JSON string with its quotes.
 [[nodiscard]] inline std::string as_json(std::string_view text) {
-    std::string made = "\"";
-    for (const char letter : as_utf8(text)) {
-        if (letter == '"' || letter == '\\') made += '\\';
-        if (static_cast<unsigned char>(letter) >= 0x20) {
-            made += letter;
-        } else {
-            constexpr char digits[] = "0123456789abcdef";
-            made += "\\u00";
-            made += digits[letter / 16];
-            made += digits[letter % 16];
-        }
-    }
-    return made + '"';
+    std::string made;
+    write_json_text(text, [&](std::string_view piece) { made += piece; });
+    return made;
 }
 
 }  // namespace detail

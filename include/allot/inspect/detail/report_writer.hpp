@@ -7,6 +7,7 @@
 
 #include <allot/core/diagnosis.hpp>
 #include <allot/core/statistics.hpp>
+#include <allot/inspect/detail/json_text.hpp>
 
 #include <charconv>
 #include <string_view>
@@ -125,23 +126,7 @@ public:
     }
 
 private:
-    void quoted(std::string_view words) {
-        sink_(std::string_view{"\""});
-        for (const char each : words) {
-            const auto code = static_cast<unsigned char>(each);
-            if (each == '"' || each == '\\') {
-                const char escaped[2] = {'\\', each};
-                sink_(std::string_view{escaped, 2});
-            } else if (code < 0x20) {
-                constexpr char digits[] = "0123456789abcdef";
-                const char escaped[6] = {'\\', 'u', '0', '0', digits[code >> 4U], digits[code & 15U]};
-                sink_(std::string_view{escaped, 6});
-            } else {
-                sink_(std::string_view{&each, 1});
-            }
-        }
-        sink_(std::string_view{"\""});
-    }
+    void quoted(std::string_view words) { write_json_text(words, sink_); }
 
     Sink& sink_;
     bool json_;
