@@ -155,7 +155,7 @@ class Children:
             return part.raw.Clone(name)
         target = self.value.GetTarget()
         data = lldb.SBData.CreateDataFromCString(target.GetByteOrder(), target.GetAddressByteSize(), part)
-        kind = target.GetBasicType(lldb.eBasicTypeChar).GetArrayType(len(part))
+        kind = target.GetBasicType(lldb.eBasicTypeChar).GetArrayType(len(part.encode()))
         return self.value.CreateValueFromData(name, data, kind)
 
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+TRACE_OF_CHILD = re.compile(r"\d+-\d+-.*\.altr")
 SHOWN = 8  # traces of child processes in the summary
 INTERPRETER = 3  # the type of the program header that names the dynamic loader
 
@@ -92,6 +93,23 @@ def find(program):
     return path
 
 
+def prepare(out):
+    """Checks before the run that the traces can be written, and removes those of an earlier recording."""
+    folder = Path(out).absolute().parent
+    if not folder.is_dir():
+        raise Refused(f"{out}: there is no folder {folder}")
+    if Path(out).is_dir():
+        raise Refused(f"{out} is a folder: pass the name of a file with --out")
+    children = Path(out + ".children")
+    if os.path.lexists(children):
+        foreign = not children.is_dir() or [each for each in children.iterdir() if not TRACE_OF_CHILD.fullmatch(each.name)]
+        if foreign:
+            raise Refused(f"{children} exists and is not of an earlier recording: remove it, or choose another file with --out")
+        shutil.rmtree(children)
+    if not os.access(folder, os.W_OK) or (os.path.exists(out) and not os.access(out, os.W_OK)):
+        raise Refused(f"{out} cannot be written")
+
+
 def preloaded(library, scratch):
     """Returns LD_PRELOAD with the recorder in front. Its separators are spaces and colons."""
     if re.search("[ :]", library):
@@ -150,7 +168,6 @@ def write_traces(converter, scratch, pid, out):
     recordings = sorted(Path(scratch).glob("r.*.*"), key=number)
     own = [each for each in recordings if number(each)[0] == pid][-1:]  # the last program that the process executed
     children = Path(out + ".children")
-    shutil.rmtree(children, ignore_errors=True)
     others = []
     for each in recordings:
         if each in own:
@@ -167,7 +184,8 @@ def write_traces(converter, scratch, pid, out):
     for trace, seen in others[:SHOWN]:
         report(os.path.relpath(trace), seen)
     if others[SHOWN:]:
-        print(f"{children}: traces of {plural(len(others) - SHOWN, 'more process')}es", file=sys.stderr)
+        count = len(others) - SHOWN
+        print(f"{children}: traces of {count} more process{'' if count == 1 else 'es'}", file=sys.stderr)
     for each in own:
         seen = convert(converter, each, out)
         if isinstance(seen, str):
@@ -177,18 +195,31 @@ def write_traces(converter, scratch, pid, out):
     return bool(own)
 
 
+def options_in(given):
+    """Returns the number of arguments before the program."""
+    count = 0
+    while count < len(given) and given[count].startswith("-"):
+        if given[count] == "--":
+            return count + 1
+        count += 2 if given[count] == "--out" else 1
+    return min(count, len(given))
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev record", allow_abbrev=False)
     parser.add_argument("--out", metavar="FILE", help="the trace (default: PROGRAM.altr)")
     parser.add_argument("program", metavar="PROGRAM")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    asked = parser.parse_args()
+    given = sys.argv[1:]
+    count = options_in(given)  # argparse would remove a "--" from the arguments of the program
+    asked = parser.parse_args(given[:count + 1])
+    asked.arguments = given[count + 1:]
     built = Path(os.environ["ALLOT_RECORDER"])
     library, converter = str(built / "libmalloc_recorder.so"), str(built / "recording_to_trace")
     out = asked.out or Path(asked.program).name + ".altr"
     try:
         path = find(asked.program)
         check(asked.program, path, library)
+        prepare(out)
         with tempfile.TemporaryDirectory(prefix=".recording-", dir=os.path.dirname(os.path.abspath(out))) as scratch:
             pid, status = run(path, [asked.program, *asked.arguments], library, scratch)
             recorded = write_traces(converter, scratch, pid, out)

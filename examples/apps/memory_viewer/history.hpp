@@ -32,7 +32,7 @@ struct sample {
 /// The state at many times, by the number of the tag in `shown_tags`.
 struct series {
     std::vector<std::uint64_t> times{};
-    std::vector<std::uint64_t> live{}, held{};         // the maximum since the previous time
+    std::vector<std::uint64_t> live{}, held{};         // the maximum until the next time
     std::vector<std::vector<std::uint64_t>> by_tag{};  // live bytes
 };
 
@@ -144,7 +144,7 @@ private:
         for (std::size_t i = 0; i != log_.events.size(); ++i) {
             const allot::memory_event& event = log_.events[i];
             if (event.time - last >= step) {
-                add_time(event.time, live, held);
+                add_time(last, live, held);
                 last = event.time;
             }
             if (event.action == reset)
@@ -157,6 +157,7 @@ private:
             live = std::max<std::uint64_t>(live, state_.statistics().used);
             held = std::max<std::uint64_t>(held, state_.held());
         }
+        add_time(last, live, held);
         add_time(made_.end, live, held);
         for (region_life& each : regions_) each.end = std::min(each.end, made_.end);
         for (const auto& [address, block] : state_.blocks()) end_life(address, block, made_.end);

@@ -56,7 +56,9 @@ const tagsByBytes = data.tags.map((_, tag) => tag).filter((tag) => greatest[tag]
                         .sort((one, other) => greatest[other] - greatest[one]);
 const rank = new Uint8Array(data.tags.length).fill(palette.length - 1);
 tagsByBytes.slice(0, palette.length - 1).forEach((tag, i) => { rank[tag] = i; });
-const tagName = (tag) => data.tags[tag] || "(no name)";
+// The plotting library reads markup in texts.
+const asText = (text) => text.replace(/[&<>]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[letter]);
+const tagName = (tag) => asText(data.tags[tag] || "(no name)");
 
 const colorings = {
   tag: { of: (i) => rank[blockTags[i]], least: -0.5, most: palette.length - 0.5,

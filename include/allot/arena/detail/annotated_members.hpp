@@ -40,7 +40,7 @@ protected:
     void note_move(const annotated_members& from) noexcept { sanitizer::move_pool(&from, this); }
 
     void note_region(const region_type& fresh) noexcept {
-        sanitizer::begin_pool(this);
+        if constexpr (has_pool) sanitizer::begin_pool(this);
         sanitizer::forbid(fresh.base, fresh.size);
     }
     /// States that a region goes back to the device, or its end from `kept` on.
@@ -54,28 +54,28 @@ protected:
 
     template <class Block>
     void note_block(const Block& fresh) noexcept {
-        sanitizer::add_block(this, fresh.address, fresh.size, Fresh);
+        sanitizer::add_block(pool(), fresh.address, fresh.size, Fresh);
     }
     /// Returns false, after a report, if the block is not live.
     template <class Block>
     [[nodiscard]] bool is_live(const Block& held) const noexcept {
         if (!sanitizer::is_forbidden(held.address, held.size)) return true;
-        sanitizer::freed_block_that_is_not_live(this, held.address, held.size);
+        sanitizer::freed_block_that_is_not_live(pool(), held.address, held.size);
         return false;
     }
     template <class Block>
     void note_freed(const Block& held, std::size_t room) noexcept {
-        sanitizer::remove_block(this, held.address, room);
+        sanitizer::remove_block(pool(), held.address, room);
     }
     template <class Block>
     void note_resized(const Block& held, std::size_t room, std::size_t size) noexcept {
         if (room > held.size && room > size) sanitizer::forbid(bytes(held.address) + held.size, room - held.size);
-        sanitizer::change_block(this, held.address, held.size, size, Fresh);
+        sanitizer::change_block(pool(), held.address, held.size, size, Fresh);
     }
     /// States that the caller may use all bytes of a block, because it asks for their number.
     template <class Block>
     void note_capacity(const Block& held, std::size_t room) const noexcept {
-        if (room > held.size) sanitizer::change_block(this, held.address, held.size, room, Fresh);
+        if (room > held.size) sanitizer::change_block(pool(), held.address, held.size, room, Fresh);
     }
 
     /// States that no region from `first` on has a block.
@@ -92,6 +92,10 @@ protected:
     }
 
 private:
+    // Valgrind cannot forget the blocks that a rollback frees.
+    static constexpr bool has_pool = !requires(Members& of) { of.strategy_.mark(); };
+
+    [[nodiscard]] const void* pool() const noexcept { return has_pool ? this : nullptr; }
     [[nodiscard]] static const std::byte* bytes(const void* at) noexcept { return static_cast<const std::byte*>(at); }
 };
 

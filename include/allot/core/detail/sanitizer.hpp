@@ -158,12 +158,13 @@ inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t
     static_cast<void>(*static_cast<const volatile char*>(__asan_region_is_poisoned(const_cast<void*>(at), size)));
 #endif
 #if defined(ALLOT_HAS_VALGRIND)
-    VALGRIND_MEMPOOL_FREE(pool, at);  // an invalid free, which Valgrind reports with the stacks of the block
+    if (pool != nullptr) VALGRIND_MEMPOOL_FREE(pool, at);  // an invalid free, reported with the stacks of the block
+    else static_cast<void>(*static_cast<const volatile char*>(at));
 #endif
 }
 
 // A pool groups the blocks of an arena for Valgrind, which then reports where a block was allocated and freed. The
-// address of the arena's regions names the pool.
+// address of the arena's regions names the pool; null: the arena has no pool.
 
 /// Starts a pool unless it exists.
 inline void begin_pool([[maybe_unused]] const void* pool) noexcept {
@@ -193,14 +194,14 @@ inline void clear_pool([[maybe_unused]] const void* pool) noexcept {
 /// States that a block was allocated.
 inline void add_block([[maybe_unused]] const void* pool, const void* at, std::size_t size, bool fresh) noexcept {
 #if defined(ALLOT_HAS_VALGRIND)
-    VALGRIND_MEMPOOL_ALLOC(pool, at, size);
+    if (pool != nullptr) VALGRIND_MEMPOOL_ALLOC(pool, at, size);
 #endif
     permit(at, size, fresh);
 }
 /// States that a block was freed. `room` is the number of its usable bytes.
 inline void remove_block([[maybe_unused]] const void* pool, const void* at, std::size_t room) noexcept {
 #if defined(ALLOT_HAS_VALGRIND)
-    VALGRIND_MEMPOOL_FREE(pool, at);
+    if (pool != nullptr) VALGRIND_MEMPOOL_FREE(pool, at);
 #endif
     forbid(at, room);
 }
@@ -208,7 +209,7 @@ inline void remove_block([[maybe_unused]] const void* pool, const void* at, std:
 inline void change_block([[maybe_unused]] const void* pool, const void* at, std::size_t had, std::size_t size,
                          bool fresh) noexcept {
 #if defined(ALLOT_HAS_VALGRIND)
-    VALGRIND_MEMPOOL_CHANGE(pool, at, at, size);
+    if (pool != nullptr) VALGRIND_MEMPOOL_CHANGE(pool, at, at, size);
 #endif
     const auto* const bytes = static_cast<const std::byte*>(at);
     if (size > had) permit(bytes + had, size - had, fresh);
