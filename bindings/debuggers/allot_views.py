@@ -316,7 +316,8 @@ class Wrapper(View):
 class Counted(Wrapper):
     def text(self):
         used, peak, allocated, freed, refusals = (
-            self.value.member(name).number for name in ("used_", "peak_", "allocated_", "freed_", "refusals_"))
+            self.value.member("now_").member("value").member(name).number
+            for name in ("used", "peak", "allocated", "freed", "refusals"))
         blocks = plural(allocated - freed, "block")
         counters = "%s, %s used, peak %d, %s, %d refused" % (blocks, plural(used, "byte"), peak,
                                                              plural(allocated + refusals, "request"), refusals)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // current_processor: the number of the processor on which the caller runs, for a page_tree (Linux).
 //
-//     using frames = allot::page_tree<options, std::size_t, allot::host::current_processor>;
+//     using frames = allot::page_tree<allot::page_tree_options{.count = 4096}, std::size_t,
+//                                    allot::host::current_processor>;
 //
 // The kernel may move the thread at any time. The number is then outdated, which page_tree allows.
 //
