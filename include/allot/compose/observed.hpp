@@ -2,7 +2,7 @@
 // observed: an allocator that calls an observer after or before each call.
 //
 //     struct logger {
-//         void on_refusal(allot::layout wanted, allot::diagnosis why) noexcept { log(wanted.size, why.what()); }
+//         void on_refusal(allot::layout wanted, allot::diagnosis reason) noexcept { log(wanted.size, reason.what()); }
 //     };
 //     allot::observed memory{allot::arena{allot::host::heap{}, 1_MiB}, logger{}};
 //

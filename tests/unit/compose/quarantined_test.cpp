@@ -1,6 +1,8 @@
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
 
+#include "noted_misuse.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,28 +15,11 @@ namespace {
 
 using allot::misuse;
 using allot::quarantine_options;
+using noted::bytes_of, noted::note, noted::scratch;
 
-struct note {
-    static inline int count = 0;
-    static inline misuse last{};
-    static inline std::size_t position = 0, size = 0;
-    void operator()(misuse what, std::size_t at, std::size_t of) const noexcept {
-        ++count;
-        last = what;
-        position = at;
-        size = of;
-    }
-    static int take() { return std::exchange(count, 0); }
-};
-
-template <class Strategy, std::size_t Bytes = 8192>
-using scratch = allot::arena<allot::host::static_storage<Bytes, 64>, Strategy, allot::growth::none<>,
-                             allot::arena_options{.annotate = false}>;  // a sanitizer would report the writes first
 using side_table = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 template <class Allocator, quarantine_options Options = quarantine_options{}>
 using quarantined = allot::quarantined<Allocator, Options, note>;
-
-unsigned char* bytes_of(const auto& block) { return static_cast<unsigned char*>(block.address); }
 
 // Memory that the host cannot access.
 struct numbered {

@@ -58,7 +58,8 @@ public:
     [[nodiscard]] const Block& front(const kept_list& list) const noexcept { return table_[list.first].held; }
     /// Returns the last block of a list. Precondition: the list is not empty.
     [[nodiscard]] const Block& back(const kept_list& list) const noexcept { return table_[list.last].held; }
-    /// Removes the first block of a list and returns it. Another block can then be added without `room`. Precondition: the list is not empty.
+    /// Removes the first block of a list and returns it. Another block can then be added without `room`. Precondition:
+    /// the list is not empty.
     Block pop_front(kept_list& list) noexcept {
         const record_index at = list.first;
         const Block held = table_[at].held;
