@@ -3,6 +3,7 @@
 // needs CCCL, and <allot/cuda/nvtx.hpp> needs NVTX. Include these separately.
 #pragma once
 
+#include <allot/cuda/events.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/tensor.hpp>
 #include <allot/cuda/virtual_memory.hpp>

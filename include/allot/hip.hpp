@@ -2,5 +2,6 @@
 // Includes every header of allot/hip. Needs HIP's headers.
 #pragma once
 
+#include <allot/hip/events.hpp>
 #include <allot/hip/memory.hpp>
 #include <allot/hip/tensor.hpp>

@@ -33,6 +33,40 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return answered(fake_gp
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return answered(fake_gpu::stream_destroy(stream)); }
 cudaError_t cudaDeviceSynchronize() { return answered(fake_gpu::device_synchronize()); }
 
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+    // An event that measures time is slower; allot never creates one.
+    return answered(flags == cudaEventDisableTiming ? fake_gpu::event_create(event) : gpu::invalid_value);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return answered(fake_gpu::event_destroy(event)); }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    return answered(fake_gpu::event_record(event, stream));
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return answered(fake_gpu::event_query(event)); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return answered(fake_gpu::event_synchronize(event)); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+    return answered(flags == 0 ? fake_gpu::stream_wait_event(stream, event) : gpu::invalid_value);
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+    auto known = static_cast<fake_gpu::capture_mode>(*mode);
+    const cudaError_t result = answered(fake_gpu::exchange_capture_mode(&known));
+    *mode = static_cast<cudaStreamCaptureMode>(known);
+    return result;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    return answered(fake_gpu::begin_capture(stream, static_cast<fake_gpu::capture_mode>(mode)));
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    *graph = nullptr;
+    return answered(fake_gpu::end_capture(stream));
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return answered(gpu::invalid_value); }
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+    bool active = false;
+    const cudaError_t result = answered(fake_gpu::is_capturing(stream, &active));
+    *status = active ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return result;
+}
+
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) {
     return answered(fake_gpu::memcpy(to, from, size));
 }

@@ -1,6 +1,7 @@
 // CUDA for the tests in tests/unit/gpu: calls and codes beyond the table, under names that HIP's file has too.
 #pragma once
 
+#include <allot/cuda/events.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/tensor.hpp>
 
@@ -9,7 +10,7 @@
 #define VENDOR "cuda"
 namespace vendor = allot::cuda;
 
-struct gpu : vendor::runtime {
+struct gpu : vendor::event_runtime {
     static constexpr const char* name = "CUDA";
 
     static constexpr error not_supported = cudaErrorNotSupported;
@@ -17,6 +18,10 @@ struct gpu : vendor::runtime {
     static constexpr error invalid_device = cudaErrorInvalidDevice;
     static constexpr error illegal_address = cudaErrorIllegalAddress;
     static constexpr error launch_out_of_resources = cudaErrorLaunchOutOfResources;
+    static constexpr error captured_event = cudaErrorCapturedEvent;
+    static constexpr error capture_isolation = cudaErrorStreamCaptureIsolation;
+    static constexpr error capture_invalidated = cudaErrorStreamCaptureInvalidated;
+    static constexpr error capture_implicit = cudaErrorStreamCaptureImplicit;
     static constexpr error no_driver[] = {cudaErrorInsufficientDriver, cudaErrorNoDevice};
     static constexpr error wrong_free_device = cudaErrorInvalidValue;  // for an address that free_device must reject
     static constexpr bool success_clears_the_last_error = false;
@@ -26,6 +31,14 @@ struct gpu : vendor::runtime {
     static error device_synchronize() { return ::cudaDeviceSynchronize(); }
     static error stream_create(stream* fresh) { return ::cudaStreamCreate(fresh); }
     static error stream_destroy(stream old) { return ::cudaStreamDestroy(old); }
+    static error stream_begin_capture(stream of) { return ::cudaStreamBeginCapture(of, cudaStreamCaptureModeGlobal); }
+    static error stream_end_capture(stream of) {
+        cudaGraph_t graph = nullptr;
+        const error result = ::cudaStreamEndCapture(of, &graph);
+        if (graph != nullptr) static_cast<void>(::cudaGraphDestroy(graph));
+        return result;
+    }
+    static stream per_thread() { return cudaStreamPerThread; }
     static error memset(void* to, int value, std::size_t size) { return ::cudaMemset(to, value, size); }
     static error memcpy(void* to, const void* from, std::size_t size) {
         return ::cudaMemcpy(to, from, size, cudaMemcpyDefault);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,10 +19,38 @@ using fake_gpu::error;
 using fake_gpu::kind;
 using fake_gpu::stream;
 
+using fake_gpu::capture_mode;
+using fake_gpu::event;
+
+struct stream_work;
+
+/// A record of an event: it is complete when its stream has executed the work before it.
+struct recorded {
+    bool complete = false;
+    stream_work* of = nullptr;
+};
+/// A part of a stream's work. A part with `after` starts when that record is complete.
+struct stream_part {
+    std::function<void()> run;
+    std::shared_ptr<recorded> after;
+};
 /// A stream holds its pending work. Its address is the vendor's handle.
 struct stream_work {
     int device = 0;
-    std::deque<std::function<void()>> work;
+    std::deque<stream_part> work;
+    bool captures = false, is_invalidated = false;
+    capture_mode mode = capture_mode::global;
+    bool is_destroyed = false;
+
+    void push(std::function<void()> part) {
+        if (!captures) work.push_back({std::move(part), nullptr});
+    }
+};
+/// An event. Its address is the vendor's handle.
+struct event_state {
+    int device = 0;
+    std::shared_ptr<recorded> last;
+    bool is_captured = false;
 };
 
 constexpr std::size_t page = 4096, address_bytes = std::size_t{1} << 30, unit = 512;
@@ -42,9 +72,11 @@ struct machine {
     std::byte* back = nullptr;   // the same pages, for kernels
     std::map<std::uintptr_t, allocation> all;
     std::map<int, std::size_t> used;
-    std::vector<stream_work*> streams;
-    stream_work null_stream;
-    error refusal = gpu::success, fault = gpu::success;
+    std::vector<stream_work*> streams;  // also destroyed ones with pending work
+    std::map<int, stream_work> null_streams;
+    std::set<event_state*> events;
+    fake_gpu::event_calls calls;
+    error refusal = gpu::success, event_refusal = gpu::success, fault = gpu::success;
     std::size_t wrong_frees = 0;
     std::uint64_t contexts = 0;
 
@@ -74,6 +106,7 @@ machine& here() {
 }
 thread_local error last_error = gpu::success;
 thread_local int current = 0;
+thread_local capture_mode mode_of_thread = capture_mode::global;
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 std::byte* kernel_side(std::uintptr_t at) { return here().back + (at - number(here().front)); }
@@ -82,19 +115,45 @@ std::byte* kernel_side(std::uintptr_t at) { return here().back + (at - number(he
 error trouble() { return here().settings.driver != gpu::success ? here().settings.driver : here().fault; }
 
 stream_work& stream_of(stream order) {
-    return order == nullptr ? here().null_stream : *reinterpret_cast<stream_work*>(order);
+    if (order != nullptr) return *reinterpret_cast<stream_work*>(order);
+    stream_work& mine = here().null_streams[current];
+    mine.device = current;
+    return mine;
 }
 
+bool is_known(stream order) {
+    if (order == nullptr) return true;
+    for (const stream_work* const each : here().streams) {
+        if (each == reinterpret_cast<stream_work*>(order)) return !each->is_destroyed;
+    }
+    return false;
+}
+
+bool step(stream_work& from) {
+    if (from.work.empty() || (from.work.front().after != nullptr && !from.work.front().after->complete)) return false;
+    const stream_part next = std::move(from.work.front());
+    from.work.pop_front();
+    if (here().fault == gpu::success) next.run();
+    return true;
+}
+/// Executes all work of a stream, and of other streams as far as it waits for them.
 void run(stream_work& waiting) {
     while (!waiting.work.empty()) {
-        const auto next = std::move(waiting.work.front());
-        waiting.work.pop_front();
-        if (here().fault == gpu::success) next();
+        if (step(waiting)) continue;
+        const std::shared_ptr<recorded> before = waiting.work.front().after;
+        while (!before->complete) {
+            if (!step(*before->of)) run(*before->of);
+        }
     }
 }
 void run_all() {
-    run(here().null_stream);
+    for (auto& [device, each] : here().null_streams) run(each);
     for (stream_work* const each : here().streams) run(*each);
+    std::erase_if(here().streams, [](stream_work* each) {
+        if (!each->is_destroyed) return false;
+        delete each;
+        return true;
+    });
 }
 
 /// The allocation that contains all of these bytes.
@@ -175,18 +234,44 @@ std::byte* copy_side(const void* address, std::size_t size) {
     return found != nullptr && found->held ? kernel_side(at) : nullptr;
 }
 
+event_state* state_of(event point) {
+    auto* const state = reinterpret_cast<event_state*>(point);
+    return here().events.contains(state) ? state : nullptr;
+}
+error trouble_of_events() {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    return std::exchange(here().event_refusal, gpu::success);
+}
+/// A query ends the captures of the global mode, except in a thread of the relaxed mode.
+error check_query(event point) {
+    if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
+    if (state_of(point) == nullptr) return gpu::invalid_handle;
+    if (state_of(point)->is_captured) return gpu::captured_event;
+    bool is_prohibited = false;
+    for (stream_work* const each : here().streams) {
+        if (!each->captures || each->mode != capture_mode::global || mode_of_thread == capture_mode::relaxed) continue;
+        is_prohibited = each->is_invalidated = true;
+    }
+    return is_prohibited ? gpu::capture_unsupported : gpu::success;
+}
+
 }  // namespace
 
 namespace fake_gpu {
 
 void start(const settings& machine_like_that) {
     machine& m = here();
-    m.null_stream.work.clear();
+    m.null_streams.clear();
     for (stream_work* const each : m.streams) each->work.clear();
+    run_all();  // deletes destroyed streams
+    for (event_state* const each : m.events) delete each;
+    m.events.clear();
+    m.calls = {};
     while (!m.all.empty()) give_up(m.all.begin());
     m.used.clear();
     m.settings = machine_like_that;
-    m.refusal = m.fault = last_error = gpu::success;
+    m.refusal = m.event_refusal = m.fault = last_error = gpu::success;
+    mode_of_thread = capture_mode::global;
     m.wrong_frees = 0;
     m.contexts = 0;
     current = 0;
@@ -195,7 +280,7 @@ void start(const settings& machine_like_that) {
 void refuse_next(error reason) { here().refusal = reason; }
 
 void launch(stream order, void* address, std::size_t size, std::function<void(std::byte*)> kernel) {
-    stream_of(order).work.push_back([at = number(address), size, run_on = std::move(kernel)] {
+    stream_of(order).push([at = number(address), size, run_on = std::move(kernel)] {
         const allocation* const found = holder(at, size);
         if (found == nullptr || !found->there) {
             here().fault = gpu::illegal_address;
@@ -204,6 +289,12 @@ void launch(stream order, void* address, std::size_t size, std::function<void(st
         run_on(kernel_side(at));
     });
 }
+
+bool step(stream order) { return ::step(stream_of(order)); }
+void lose_devices(error reason) { here().fault = reason; }
+void refuse_next_event_call(error reason) { here().event_refusal = reason; }
+event_calls calls() { return here().calls; }
+std::size_t events() { return here().events.size(); }
 
 std::size_t live() {
     std::size_t count = 0;
@@ -262,7 +353,7 @@ error malloc_async(void** address, std::size_t size, stream order) {
             if (each.held || each.freed_on != order || each.size < size) continue;
             each.held = true;
             ++each.generation;
-            stream_of(order).work.push_back([at = at] { here().all.at(at).there = true; });
+            stream_of(order).push([at = at] { here().all.at(at).there = true; });
             *address = m.front + (at - number(m.front));
             return gpu::success;
         }
@@ -271,7 +362,7 @@ error malloc_async(void** address, std::size_t size, stream order) {
     if (reason != gpu::success) return reason;
     if (*address == nullptr) return gpu::success;
     m.all.at(number(*address)).there = false;
-    stream_of(order).work.push_back([at = number(*address)] {
+    stream_of(order).push([at = number(*address)] {
         if (const auto found = here().all.find(at); found != here().all.end()) found->second.there = true;
     });
     return gpu::success;
@@ -287,7 +378,7 @@ error free_async(void* address, stream order) {
     }
     found->second.held = false;
     found->second.freed_on = order;
-    stream_of(order).work.push_back([at = found->first, generation = found->second.generation] {
+    stream_of(order).push([at = found->first, generation = found->second.generation] {
         const auto freed = here().all.find(at);
         freed->second.there = false;
         if (!freed->second.held && freed->second.generation == generation) give_up(freed);
@@ -297,7 +388,8 @@ error free_async(void* address, stream order) {
 
 error stream_create(stream* fresh) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
-    auto* const made = new stream_work{current, {}};
+    auto* const made = new stream_work;
+    made->device = current;
     here().streams.push_back(made);
     *fresh = reinterpret_cast<stream>(made);
     return gpu::success;
@@ -308,16 +400,93 @@ error stream_synchronize(stream order) {
     return here().fault;
 }
 error stream_destroy(stream old) {
-    auto* const gone = reinterpret_cast<stream_work*>(old);
-    run(*gone);
-    std::erase(here().streams, gone);
-    delete gone;
+    if (!is_known(old) || old == nullptr) return gpu::invalid_handle;
+    reinterpret_cast<stream_work*>(old)->is_destroyed = true;  // its work continues
     return trouble();
 }
 error device_synchronize() {
     if (const error reason = trouble(); reason != gpu::success) return reason;
     run_all();
     return here().fault;
+}
+
+error event_create(event* fresh) {
+    if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
+    auto* const made = new event_state{current, nullptr, false};
+    here().events.insert(made);
+    ++here().calls.creations;
+    *fresh = reinterpret_cast<event>(made);
+    return gpu::success;
+}
+error event_destroy(event old) {
+    if (state_of(old) == nullptr) return gpu::invalid_handle;
+    here().events.erase(state_of(old));
+    delete reinterpret_cast<event_state*>(old);
+    return trouble();
+}
+error event_record(event point, stream order) {
+    if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
+    event_state* const what = state_of(point);
+    if (what == nullptr || !is_known(order) || what->device != stream_of(order).device) return gpu::invalid_handle;
+    ++here().calls.records;
+    stream_work& in = stream_of(order);
+    what->is_captured = in.captures;
+    if (in.captures) return gpu::success;
+    what->last = std::make_shared<recorded>(recorded{false, &in});
+    in.push([record = what->last] { record->complete = true; });
+    return gpu::success;
+}
+error event_query(event point) {
+    ++here().calls.queries;
+    if (const error reason = check_query(point); reason != gpu::success) return reason;
+    const auto& last = state_of(point)->last;
+    return last == nullptr || last->complete ? gpu::success : gpu::not_ready;
+}
+error event_synchronize(event point) {
+    if (const error reason = check_query(point); reason != gpu::success) return reason;
+    const std::shared_ptr<recorded> last = state_of(point)->last;
+    while (last != nullptr && !last->complete && here().fault == gpu::success) {
+        if (!::step(*last->of)) run(*last->of);
+    }
+    return here().fault;
+}
+error stream_wait_event(stream order, event point) {
+    if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
+    event_state* const what = state_of(point);
+    if (what == nullptr || !is_known(order)) return gpu::invalid_handle;
+    ++here().calls.waits;
+    stream_work& in = stream_of(order);
+    if (what->is_captured && !in.captures) in.captures = true;  // the stream joins the capture
+    if (in.captures && !what->is_captured) return in.is_invalidated = true, gpu::capture_isolation;
+    if (!in.captures && what->last != nullptr && !what->last->complete) in.work.push_back({[] {}, what->last});
+    return gpu::success;
+}
+error exchange_capture_mode(capture_mode* mode) {
+    std::swap(*mode, mode_of_thread);
+    return gpu::success;
+}
+error begin_capture(stream order, capture_mode mode) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (order == nullptr || !is_known(order) || stream_of(order).captures) return gpu::invalid_handle;
+    stream_of(order).captures = true;
+    stream_of(order).mode = mode;
+    return gpu::success;
+}
+error end_capture(stream order) {
+    if (!is_known(order) || !stream_of(order).captures) return gpu::invalid_handle;
+    stream_of(order).captures = false;
+    return std::exchange(stream_of(order).is_invalidated, false) ? gpu::capture_invalidated : gpu::success;
+}
+error is_capturing(stream order, bool* active) {
+    if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
+    if (!is_known(order)) return gpu::invalid_handle;
+    if (order == nullptr) {
+        for (const stream_work* const each : here().streams) {
+            if (each->captures) return gpu::capture_implicit;  // all streams of this fake are blocking ones
+        }
+    }
+    *active = stream_of(order).captures;
+    return gpu::success;
 }
 
 error memcpy(void* to, const void* from, std::size_t size) {
@@ -332,7 +501,7 @@ error memcpy_async(void* to, const void* from, std::size_t size, stream order) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
     if (here().refusal != gpu::success) return std::exchange(here().refusal, gpu::success);
     if (copy_side(to, size) == nullptr || copy_side(from, size) == nullptr) return gpu::invalid_value;
-    stream_of(order).work.push_back([to, from, size] {
+    stream_of(order).push([to, from, size] {
         std::byte* const target = copy_side(to, size);
         const std::byte* const source = copy_side(from, size);
         if (target == nullptr || source == nullptr) here().fault = gpu::illegal_address;

@@ -13,7 +13,12 @@
 //                        a fault, all calls fail with it
 //     streams            work executes when the program waits for it. Kernels may use memory of malloc_async only
 //                        between its allocation and its free in the order of work; other use is a fault. Freed memory is
-//                        available immediately to the same stream, and to other streams after the free has executed
+//                        available immediately to the same stream, and to other streams after the free has executed.
+//                        A test can execute each stream step by step, in any order that the events allow
+//     events             complete when the work before their record has executed. An event belongs to one device. A
+//                        destroyed event or stream is invalid; its pending work still executes
+//     captures           of a stream: its work is recorded, not executed. A query of another event in the thread's
+//                        global mode, and a wait for work outside of the graph, end the capture with an error
 #pragma once
 
 #include "vendor.hpp"
@@ -25,6 +30,7 @@ namespace fake_gpu {
 
 using error = gpu::error;
 using stream = gpu::stream;
+using event = gpu::event;
 
 // ── control and inspection by tests ──────────────────────────────────────────────────────────────────────────────────
 
@@ -45,6 +51,20 @@ void refuse_next(error reason);
 /// Enqueues a kernel that works on `size` bytes at `address`. It runs when the program waits for the stream.
 void launch(stream order, void* address, std::size_t size, std::function<void(std::byte*)> kernel);
 
+/// Executes the next work of a stream. Returns false if there is none, or if it waits for an event of another stream.
+bool step(stream order);
+/// Makes all later calls fail with this error, as after a fault of a kernel.
+void lose_devices(error reason);
+/// Makes the next call about an event or a capture fail with this error.
+void refuse_next_event_call(error reason);
+/// Counts of calls about events since the start.
+struct event_calls {
+    std::size_t creations = 0, records = 0, waits = 0, queries = 0;
+};
+[[nodiscard]] event_calls calls();
+
+/// Returns the number of events that exist.
+[[nodiscard]] std::size_t events();
 /// Returns the number of allocations that are not freed.
 [[nodiscard]] std::size_t live();
 /// Returns the number of invalid frees.
@@ -78,6 +98,20 @@ error stream_create(stream* fresh);
 error stream_synchronize(stream order);
 error stream_destroy(stream old);
 error device_synchronize();
+
+error event_create(event* fresh);
+error event_destroy(event old);
+error event_record(event point, stream order);
+error event_query(event point);
+error event_synchronize(event point);
+error stream_wait_event(stream order, event point);
+/// What a call for another event does during a capture, for each thread.
+enum class capture_mode { global, thread_local_only, relaxed };
+error exchange_capture_mode(capture_mode* mode);
+error begin_capture(stream order, capture_mode mode);
+/// Ends a capture. Its work is lost: this fake executes no graphs.
+error end_capture(stream order);
+error is_capturing(stream order, bool* active);
 
 error memcpy(void* to, const void* from, std::size_t size);
 error memcpy_async(void* to, const void* from, std::size_t size, stream order);

@@ -2,6 +2,7 @@
 // is not allocated in the order of work.
 #include "fake_gpu.hpp"
 #include "machine.hpp"
+#include "streams.hpp"
 
 #include <allot/allot.hpp>
 
@@ -10,22 +11,8 @@
 namespace {
 
 using namespace allot::literals;
+using tests::two_streams;
 using vendor::async_memory;
-
-/// Two streams, destroyed at the end.
-struct two_streams {
-    two_streams() {
-        REQUIRE(gpu::stream_create(&first) == gpu::success);
-        REQUIRE(gpu::stream_create(&second) == gpu::success);
-    }
-    ~two_streams() {
-        CHECK(gpu::stream_destroy(first) == gpu::success);
-        CHECK(gpu::stream_destroy(second) == gpu::success);
-    }
-    two_streams(const two_streams&) = delete;
-    two_streams& operator=(const two_streams&) = delete;
-    gpu::stream first = nullptr, second = nullptr;
-};
 
 }  // namespace
 

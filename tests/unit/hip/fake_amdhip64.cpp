@@ -34,6 +34,40 @@ hipError_t hipStreamSynchronize(hipStream_t stream) { return answered(fake_gpu::
 hipError_t hipStreamDestroy(hipStream_t stream) { return answered(fake_gpu::stream_destroy(stream)); }
 hipError_t hipDeviceSynchronize() { return answered(fake_gpu::device_synchronize()); }
 
+hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags) {
+    // An event that measures time is slower; allot never creates one.
+    return answered(flags == hipEventDisableTiming ? fake_gpu::event_create(event) : gpu::invalid_value);
+}
+hipError_t hipEventDestroy(hipEvent_t event) { return answered(fake_gpu::event_destroy(event)); }
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
+    return answered(fake_gpu::event_record(event, stream));
+}
+hipError_t hipEventQuery(hipEvent_t event) { return answered(fake_gpu::event_query(event)); }
+hipError_t hipEventSynchronize(hipEvent_t event) { return answered(fake_gpu::event_synchronize(event)); }
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned int flags) {
+    return answered(flags == 0 ? fake_gpu::stream_wait_event(stream, event) : gpu::invalid_value);
+}
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
+    auto known = static_cast<fake_gpu::capture_mode>(*mode);
+    const hipError_t result = answered(fake_gpu::exchange_capture_mode(&known));
+    *mode = static_cast<hipStreamCaptureMode>(known);
+    return result;
+}
+hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
+    return answered(fake_gpu::begin_capture(stream, static_cast<fake_gpu::capture_mode>(mode)));
+}
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
+    *graph = nullptr;
+    return answered(fake_gpu::end_capture(stream));
+}
+hipError_t hipGraphDestroy(hipGraph_t) { return answered(gpu::invalid_value); }
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
+    bool active = false;
+    const hipError_t result = answered(fake_gpu::is_capturing(stream, &active));
+    *status = active ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
+    return result;
+}
+
 hipError_t hipMemcpy(void* to, const void* from, size_t size, hipMemcpyKind) {
     return answered(fake_gpu::memcpy(to, from, size));
 }

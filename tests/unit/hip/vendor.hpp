@@ -1,6 +1,7 @@
 // HIP for the tests in tests/unit/gpu: calls and codes beyond the table, under names that CUDA's file has too.
 #pragma once
 
+#include <allot/hip/events.hpp>
 #include <allot/hip/memory.hpp>
 #include <allot/hip/tensor.hpp>
 
@@ -9,7 +10,7 @@
 #define VENDOR "hip"
 namespace vendor = allot::hip;
 
-struct gpu : vendor::runtime {
+struct gpu : vendor::event_runtime {
     static constexpr const char* name = "HIP";
 
     static constexpr error not_supported = hipErrorNotSupported;
@@ -17,6 +18,10 @@ struct gpu : vendor::runtime {
     static constexpr error invalid_device = hipErrorInvalidDevice;
     static constexpr error illegal_address = hipErrorIllegalAddress;
     static constexpr error launch_out_of_resources = hipErrorLaunchOutOfResources;
+    static constexpr error captured_event = hipErrorCapturedEvent;
+    static constexpr error capture_isolation = hipErrorStreamCaptureIsolation;
+    static constexpr error capture_invalidated = hipErrorStreamCaptureInvalidated;
+    static constexpr error capture_implicit = hipErrorStreamCaptureImplicit;
     static constexpr error no_driver[] = {hipErrorNoDevice, hipErrorInvalidDevice};
     static constexpr error wrong_free_device = hipErrorInvalidDevicePointer;  // for an address of another kind
     static constexpr bool success_clears_the_last_error = HIP_VERSION_MAJOR < 7;
@@ -26,6 +31,14 @@ struct gpu : vendor::runtime {
     static error device_synchronize() { return ::hipDeviceSynchronize(); }
     static error stream_create(stream* fresh) { return ::hipStreamCreate(fresh); }
     static error stream_destroy(stream old) { return ::hipStreamDestroy(old); }
+    static error stream_begin_capture(stream of) { return ::hipStreamBeginCapture(of, hipStreamCaptureModeGlobal); }
+    static error stream_end_capture(stream of) {
+        hipGraph_t graph = nullptr;
+        const error result = ::hipStreamEndCapture(of, &graph);
+        if (graph != nullptr) static_cast<void>(::hipGraphDestroy(graph));
+        return result;
+    }
+    static stream per_thread() { return hipStreamPerThread; }
     static error memset(void* to, int value, std::size_t size) { return ::hipMemset(to, value, size); }
     static error memcpy(void* to, const void* from, std::size_t size) {
         return ::hipMemcpy(to, from, size, hipMemcpyDefault);
