@@ -308,6 +308,7 @@ public:
     [[nodiscard]] const strategy_type& strategy() const noexcept { return regions_.strategy(); }
 
 private:
+    friend struct detail::arena_access;
     static constexpr bool overwrites = Options.hardening == hardening::debug && where.host_pointers;
     /// Returns the block without the hardening's number.
     [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {

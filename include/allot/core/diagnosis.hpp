@@ -30,6 +30,7 @@ enum class refusal : unsigned char {
     out_of_records,  ///< A hole fits, but the side table has no free record to split it.
     over_limit,      ///< The request exceeds a limit of the allocator: slot size, region count, growth limit.
     device_refused,  ///< The device failed to provide memory. Its error code is in `device_error`.
+    pending,         ///< The bytes that fit are free only after work that is not yet done.
 };
 
 /// Returns a human-readable description of the reason.
@@ -45,6 +46,7 @@ enum class refusal : unsigned char {
         case refusal::out_of_records: return "the side table has no free record";
         case refusal::over_limit: return "the request exceeds a limit of this allocator";
         case refusal::device_refused: return "the device refused to give memory";
+        case refusal::pending: return "the bytes that fit are free only after work that is not yet done";
     }
     return "unknown";
 }

@@ -134,6 +134,27 @@ struct deferred_options {
     std::size_t largest = 1024;
 };
 
+/// How `ordered` handles bytes that another queue may still use.
+enum class wait_policy : unsigned char {
+    insert,    ///< The requesting queue waits for the other queue. `ordered` inserts the wait.
+    hand_out,  ///< The caller receives the points and makes the queue wait for them.
+    never,     ///< The bytes are not allocated before the other queue's work is done.
+};
+
+/// The options of `ordered`.
+struct ordered_options {
+    /// The maximum number of queues, at most 30.
+    unsigned queues = 8;
+    /// The handling of bytes that another queue may still use.
+    wait_policy waits = wait_policy::insert;
+    /// Whether the arena grows before a request waits for another queue.
+    bool grow_first = false;
+    /// Advanced. The number of recorded points that are kept for each queue. More points wait for less work.
+    unsigned points = 4;
+    /// The maximum number of external points, and of uses by the host, that are pending.
+    unsigned external = 16;
+};
+
 // ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// The extent to which an arena detects misuse. Except for `none`, each live block takes a record on the heap.

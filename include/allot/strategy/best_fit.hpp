@@ -45,6 +45,20 @@
 namespace allot {
 inline namespace v1 {
 
+namespace detail {
+
+/// The node store of a best_fit. `Memory` is the access to the memory for records in band.
+template <best_fit_options Options, std::unsigned_integral Offset, class Memory>
+struct best_fit_nodes {
+    using type = std::conditional_t<Options.store == node_store::in_band, in_band_nodes<Offset, Memory>,
+                                    side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
+};
+
+template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>
+class ordered_fit;
+
+}  // namespace detail
+
 /// Strategy that allocates from the smallest suitable bin of holes and joins adjacent holes.
 template <best_fit_options Options = best_fit_options{}, std::unsigned_integral Offset = std::size_t,
           class Memory = addressed_memory>
@@ -55,9 +69,9 @@ public:
     static constexpr bool in_band = Options.store == node_store::in_band;  ///< Whether records are kept in the memory.
 
 private:
-    using nodes_type =
-        std::conditional_t<in_band, detail::in_band_nodes<Offset, Memory>,
-                           detail::side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
+    template <best_fit_options, std::unsigned_integral, unsigned>
+    friend class detail::ordered_fit;
+    using nodes_type = typename detail::best_fit_nodes<Options, Offset, Memory>::type;
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;

@@ -57,6 +57,11 @@ public:
         return given;
     }
 
+    /// Allocates from the regions that are held now.
+    [[nodiscard]] allocation allocate_held(layout wanted) noexcept {
+        return is_honoured(wanted.align) ? ask(wanted) : allocation{};
+    }
+
     /// Returns the block of a fresh allocation.
     [[nodiscard]] block_type block_for(allocation given) noexcept {
         const block_type fresh = space_.block_for(given, current_region());

@@ -32,8 +32,11 @@ struct record_metadata {
     friend constexpr bool operator==(record_metadata, record_metadata) = default;
 };
 
-/// Node store with records in a side table.
-template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule>
+/// A record without a note.
+struct no_note {};
+
+/// Node store with records in a side table. A record carries a `Note`; the note of a new record is value-initialized.
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, class Note = no_note>
 class side_table_nodes {
 public:
     using node = record_index;
@@ -166,6 +169,10 @@ public:
         }
     }
 
+    [[nodiscard]] constexpr Note& note(node of) noexcept { return records_[of].note; }
+    [[nodiscard]] constexpr const Note& note(node of) const noexcept { return records_[of].note; }
+    [[nodiscard]] constexpr bool is_used(node of) const noexcept { return records_[of].prev == in_use; }
+
 private:
     static constexpr node in_use = no_record - 1;
 
@@ -173,6 +180,7 @@ private:
         Offset offset = 0;
         node before = none, after = none;
         node next = none, prev = none;
+        [[no_unique_address]] Note note{};
     };
 
     [[nodiscard]] ALLOT_INLINE constexpr node insert_before(node after, Offset offset) noexcept {

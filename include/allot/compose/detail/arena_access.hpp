@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// arena_access: the access of `ordered` to the strategy of its arena.
+//
+// Internal. All functions are O(1), or have the cost of the arena's function that they call.
+#pragma once
+
+#include <allot/arena/arena.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Functions of an arena that are not for its users.
+struct arena_access {
+    /// Returns the strategy, to be changed.
+    template <class Arena>
+    [[nodiscard]] ALLOT_INLINE static auto& strategy(Arena& of) noexcept {
+        return of.regions_.strategy();
+    }
+    /// Allocates from the regions that are held now.
+    template <class Arena>
+    [[nodiscard]] ALLOT_INLINE static auto allocate_held(Arena& of, layout wanted) noexcept {
+        return of.admit(of.regions_.allocate_held(wanted));
+    }
+    /// Returns the strategy's allocation of a block.
+    template <class Arena>
+    [[nodiscard]] ALLOT_INLINE static auto allocation(const Arena& of,
+                                                      const typename Arena::block_type& held) noexcept {
+        return of.regions_.space().allocation_for(of.bare(held));
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

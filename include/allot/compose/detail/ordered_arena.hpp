@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// ordered_arena: selects the arena of `ordered`: its strategy, and no annotations for memory checkers.
+//
+// Internal. Compile time only. Freed bytes are not annotated, because pending work may still use them.
+#pragma once
+
+#include <allot/arena/arena.hpp>
+#include <allot/strategy/detail/ordered_fit.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// The strategy that knows pending uses and allocates as `Strategy` does.
+template <class Strategy, unsigned Columns>
+struct ordered_strategy {
+    static_assert(!sizeof(Strategy), "allot: ordered divides its memory by best_fit: use arena<Device, best_fit<>>");
+};
+template <best_fit_options Options, class Offset, class Memory, unsigned Columns>
+struct ordered_strategy<best_fit<Options, Offset, Memory>, Columns> {
+    static_assert(Options.store != node_store::in_band,
+                  "allot: ordered keeps its records in a side table, because work of a queue may still write freed "
+                  "bytes: leave out node_store::in_band");
+    static consteval best_fit_options in_side_table() {
+        best_fit_options options = Options;
+        options.store = node_store::side_table;
+        return options;
+    }
+    using type = ordered_fit<in_side_table(), Offset, Columns>;
+};
+
+/// The arena of `ordered`.
+template <class Arena, unsigned Columns>
+struct ordered_arena {
+    static_assert(!sizeof(Arena),
+                  "allot: the first argument of ordered is an arena: ordered<arena<Device, best_fit<>>, "
+                  "Timeline>");
+};
+template <class Device, class Strategy, class Growth, arena_options Options, class OnMisuse, unsigned Columns>
+struct ordered_arena<arena<Device, Strategy, Growth, Options, OnMisuse>, Columns> {
+    static consteval arena_options without_annotations() {
+        arena_options options = Options;
+        options.annotate = false;
+        return options;
+    }
+    using type =
+        arena<Device, typename ordered_strategy<Strategy, Columns>::type, Growth, without_annotations(), OnMisuse>;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSL-1.0
+// queue_clock: the queues of `ordered`, the points on them, and the knowledge of each queue about the others.
+//
+//     queue 0   ──free(epoch 1)──●──free(epoch 2)──►     ● recorded when queue 1 first needs bytes of epoch 1
+//                                │
+//     queue 1   ─────────────────┴──►                    knows: queue 0 up to epoch 1, and all that queue 0 knew at ●
+//
+// Internal. `Timeline` is the driver. pending_use.hpp describes epochs. A row of knowledge belongs to a queue, or to the
+// host in the row after the last queue. Two more columns stand for external points and for uses by the host. Points of a
+// queue cover all earlier work of that queue. External points cover no others.
+//
+// Complexity: O(queues + points) for the functions that call the driver, O(1) for the others.
+// Memory: one epoch for each pair of queues and for each queue in every recorded point.
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/core/options.hpp>
+#include <allot/core/timeline.hpp>
+#include <allot/strategy/detail/pending_use.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Queues, points and knowledge.
+template <class Timeline, ordered_options Options>
+class queue_clock {
+    using error_type = typename Timeline::error_type;
+    using point_type = typename Timeline::point_type;
+    using queue_type = typename Timeline::queue_type;
+
+public:
+    static constexpr unsigned host_row = Options.queues;       // the row of the host
+    static constexpr unsigned external = Options.queues;       // the column of external points
+    static constexpr unsigned host_uses = Options.queues + 1;  // the column of uses by the host
+    static constexpr unsigned columns = Options.queues + 2;
+    using row_type = epochs<columns>;
+
+    Timeline timeline;
+
+    explicit queue_clock(Timeline from) noexcept : timeline{std::move(from)} {
+        for (row_type& row : known_) row.fill(end_of_time);
+    }
+
+    // ── queues ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Adds a queue. Returns its number; `Options.queues` if there is no room.
+    [[nodiscard]] unsigned attach(queue_type queue) noexcept {
+        for (unsigned at = 0; at != Options.queues; ++at) {
+            if (queues_[at].state != state::free) continue;
+            queues_[at].native = queue;
+            queues_[at].state = state::attached;
+            known_[at] = known_[host_row];
+            for (row_type& row : known_) row[at] = now_;  // the uses of an earlier queue with this number are done
+            ++now_;
+            if (timeline.in_order(queue)) known_[at][at] = end_of_time;
+            return at;
+        }
+        return Options.queues;
+    }
+    /// Removes a queue after it was recorded a last time. Its number is free when that point passes.
+    [[nodiscard]] error_type detach(unsigned queue) noexcept {
+        recorded* last = nullptr;
+        if (const error_type error = record(queue, last); error != error_type{}) return error;
+        last->epoch = end_of_time;
+        queues_[queue].state = state::leaving;
+        return {};
+    }
+    [[nodiscard]] bool is_attached(unsigned queue) const noexcept {
+        return queue < Options.queues && queues_[queue].state == state::attached;
+    }
+    [[nodiscard]] queue_type native(unsigned queue) const noexcept { return queues_[queue].native; }
+    /// Returns all queues whose work may still run.
+    [[nodiscard]] queue_set running() const noexcept {
+        queue_set set = 0;
+        for (unsigned at = 0; at != Options.queues; ++at)
+            if (queues_[at].state != state::free) set |= queue_set{1} << at;
+        return set;
+    }
+
+    // ── knowledge ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The epoch of uses that are pending from now on.
+    [[nodiscard]] epoch now() const noexcept { return now_; }
+    /// Returns the knowledge of a row.
+    [[nodiscard]] const row_type& known(unsigned row) const noexcept { return known_[row]; }
+    /// Returns the columns that a request can wait for.
+    [[nodiscard]] queue_set waitable() const noexcept { return (running() & ~failed_) | queue_set{1} << external; }
+
+    /// Asks the driver which points passed. Returns true if the host learned of one.
+    bool poll() noexcept {
+        bool learned = false;
+        for (unsigned at = 0; at != Options.queues; ++at) {
+            queue& of = queues_[at];
+            while (of.count != 0) {
+                const point_state now = timeline.state(of.points[0].point);
+                if (now == point_state::failed) failed_ |= queue_set{1} << at;
+                if (now != point_state::passed) break;
+                pass(at);
+                learned = true;
+            }
+        }
+        return pass_external() || learned;
+    }
+    /// Makes work of a row run after the uses of a column up to `until`. With `handed`, hands the points to the function
+    /// instead.
+    template <class Handed>
+    [[nodiscard]] error_type wait(unsigned row, unsigned column, epoch until, Handed&& handed) noexcept {
+        if (column == external) return wait_external(row, until, handed);
+        if constexpr (std::same_as<std::remove_cvref_t<Handed>, no_hand>) {
+            if (row == column) return wait_for_itself(row);
+        }
+        recorded* at = nullptr;
+        if (const error_type error = point_for(column, until, at); error != error_type{}) return error;
+        if (const error_type error = wait_for(row, at->point, handed); error != error_type{}) return error;
+        learn(known_[row], column, *at);
+        return {};
+    }
+    /// Stands for a function that takes points, where waits are inserted.
+    struct no_hand {};
+
+    /// Makes sure that a point covers the uses of a column up to `until`.
+    [[nodiscard]] error_type cover(unsigned column, epoch until) noexcept {
+        recorded* at = nullptr;
+        return column < Options.queues ? point_for(column, until, at) : error_type{};
+    }
+
+    // ── external points and uses by the host ─────────────────────────────────────────────────────────────────────
+
+    /// Adds an external point. Returns its epoch; 0 if there is no room.
+    [[nodiscard]] epoch add_external(point_type& point) noexcept {
+        if (external_count_ == Options.external && !(poll() && external_count_ != Options.external)) return 0;
+        externals_[external_count_].point = std::exchange(point, point_type{});
+        return externals_[external_count_++].epoch = begin(external);
+    }
+    /// Starts a use by the host. Returns its epoch; 0 if there is no room.
+    [[nodiscard]] epoch begin_host_use() noexcept {
+        if (host_count_ == Options.external) return 0;
+        return host_uses_[host_count_++] = begin(host_uses);
+    }
+    [[nodiscard]] bool is_host_use(epoch use) const noexcept { return place_of(use) != host_count_; }
+    /// Ends a use by the host. Returns false if there is no such use.
+    bool end_host_use(epoch use) noexcept {
+        unsigned at = place_of(use);
+        if (at == host_count_) return false;
+        for (--host_count_; at != host_count_; ++at) host_uses_[at] = host_uses_[at + 1];
+        const epoch until = host_count_ == 0 ? end_of_time : host_uses_[0] - 1;
+        for (row_type& row : known_) row[host_uses] = until;
+        return true;
+    }
+
+    /// Releases all points, and treats all uses as done.
+    void forget_all() noexcept {
+        for (queue& of : queues_) {
+            while (of.count != 0) timeline.release(of.points[--of.count].point);
+            if (of.state == state::leaving) of.state = state::free;
+        }
+        while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
+        host_count_ = 0;
+        failed_ = 0;
+        for (row_type& row : known_) row.fill(now_);
+        ++now_;
+        for (unsigned at = 0; at != Options.queues; ++at) {
+            if (queues_[at].state == state::free)
+                for (row_type& row : known_) row[at] = end_of_time;
+            else if (timeline.in_order(queues_[at].native)) known_[at][at] = end_of_time;
+        }
+        for (row_type& row : known_) row[external] = row[host_uses] = end_of_time;
+    }
+
+private:
+    enum class state : unsigned char { free, attached, leaving };
+
+    struct recorded {
+        detail::epoch epoch = 0;
+        point_type point{};
+        row_type knows{};
+    };
+    struct queue {
+        queue_type native{};
+        enum state state = state::free;
+        unsigned count = 0;
+        recorded points[Options.points];  // in the order of their epochs
+    };
+    struct external_point {
+        detail::epoch epoch = 0;
+        point_type point{};
+    };
+
+    /// Returns the earliest point of a queue that covers its uses up to `until`. Records one if there is none.
+    [[nodiscard]] error_type point_for(unsigned at, epoch until, recorded*& found) noexcept {
+        queue& of = queues_[at];
+        for (unsigned i = 0; i != of.count; ++i)
+            if (of.points[i].epoch >= until) {
+                found = &of.points[i];
+                return {};
+            }
+        return record(at, found);
+    }
+    [[nodiscard]] error_type record(unsigned at, recorded*& fresh) noexcept {
+        queue& of = queues_[at];
+        if (of.count == Options.points) {  // the next point covers the work before the oldest one
+            if (const error_type error = timeline.record(of.native, of.points[0].point); error != error_type{})
+                return error;
+            for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
+        } else {
+            if (const error_type error = timeline.record(of.native, of.points[of.count].point); error != error_type{})
+                return error;
+            ++of.count;
+        }
+        fresh = &of.points[of.count - 1];
+        fresh->epoch = now_;
+        for (unsigned i = 0; i != columns; ++i) fresh->knows[i] = std::min(known_[at][i], now_);
+        ++now_;
+        return {};
+    }
+    /// Adds what is known after a point on queue `column`.
+    static void learn(row_type& row, unsigned column, const recorded& point) noexcept {
+        for (unsigned i = 0; i != columns; ++i) row[i] = std::max(row[i], point.knows[i]);
+        row[column] = std::max(row[column], point.epoch);
+    }
+    /// Learns that the oldest point of a queue passed.
+    void pass(unsigned at) noexcept {
+        queue& of = queues_[at];
+        for (row_type& row : known_) learn(row, at, of.points[0]);
+        timeline.release(of.points[0].point);
+        for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
+        if (--of.count == 0 && of.state == state::leaving) of.state = state::free;
+    }
+    bool pass_external() noexcept {
+        unsigned left = 0;
+        for (unsigned i = 0; i != external_count_; ++i) {
+            if (timeline.state(externals_[i].point) == point_state::passed) timeline.release(externals_[i].point);
+            else if (left != i) std::swap(externals_[left++], externals_[i]);
+            else ++left;
+        }
+        if (left == std::exchange(external_count_, left)) return false;
+        const epoch until = left == 0 ? end_of_time : externals_[0].epoch - 1;
+        for (row_type& row : known_) row[external] = std::max(row[external], until);
+        return true;
+    }
+    [[nodiscard]] unsigned place_of(epoch use) const noexcept {
+        unsigned at = 0;
+        while (at != host_count_ && host_uses_[at] != use) ++at;
+        return at;
+    }
+    /// Starts a use in a column whose uses end in any order.
+    [[nodiscard]] epoch begin(unsigned column) noexcept {
+        for (row_type& row : known_) row[column] = std::min(row[column], now_ - 1);
+        return now_++;
+    }
+
+    template <class Handed>
+    [[nodiscard]] error_type wait_for(unsigned row, const point_type& point, Handed& handed) noexcept {
+        if constexpr (!std::same_as<std::remove_cvref_t<Handed>, no_hand>) {
+            handed(point);
+            return {};
+        } else {
+            return row == host_row ? timeline.wait_on_host(point) : timeline.wait(queues_[row].native, point);
+        }
+    }
+    [[nodiscard]] error_type wait_for_itself(unsigned row) noexcept {
+        if (const error_type error = timeline.barrier(queues_[row].native); error != error_type{}) return error;
+        known_[row][row] = now_++;
+        return {};
+    }
+    template <class Handed>
+    [[nodiscard]] error_type wait_external(unsigned row, epoch until, Handed& handed) noexcept {
+        for (unsigned i = 0; i != external_count_ && externals_[i].epoch <= until; ++i) {
+            if (externals_[i].epoch <= known_[row][external]) continue;
+            if (const error_type error = wait_for(row, externals_[i].point, handed); error != error_type{})
+                return error;
+        }
+        known_[row][external] = std::max(known_[row][external], until);
+        return {};
+    }
+
+    queue queues_[Options.queues];
+    row_type known_[Options.queues + 1];
+    epoch now_ = 1;
+    queue_set failed_ = 0;  // queues with a point that the driver cannot answer for
+    external_point externals_[Options.external];
+    unsigned external_count_ = 0;
+    epoch host_uses_[Options.external]{};
+    unsigned host_count_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

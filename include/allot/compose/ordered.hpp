@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSL-1.0
+// ordered: an arena whose blocks are allocated and freed in the order of queues, such as CUDA streams.
+//
+//     using device_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
+//     allot::ordered<device_arena, allot::cuda::events> memory{{}, allot::cuda::device_memory{0}, 1_GiB};
+//     const auto compute = memory.attach(stream), copies = memory.attach(other_stream);
+//     auto block = memory.allocate({.size = 4096, .align = 256}, compute);
+//     kernel<<<…, stream>>>(block.address);             // still runs when the block is freed
+//     memory.deallocate(block, compute);
+//     auto again = memory.allocate({.size = 4096}, compute);   // the same bytes, without a call of the driver
+//     auto other = memory.allocate({.size = 4096}, copies);    // other bytes; the same ones only behind a wait
+//
+//     host      allocate  free       allocate
+//     compute      ──kernel──●                      ● a point, recorded when `copies` first needs the bytes
+//     copies                 └─wait──copy──►
+//
+// A block is freed when the host is done with it. Work of queues that was submitted before may still use its bytes:
+// they are pending. A later request gets pending bytes
+//   - at once, if it comes from the same queue, because its work runs later;
+//   - at once, if the work is known to be done, or the requesting queue already waits for it;
+//   - behind a wait, which `ordered` inserts or hands out (`wait_policy`).
+// A request prefers bytes without a wait. It is never refused while a wait would serve it, except with
+// `wait_policy::never`. Adjacent holes join, whatever work they wait for. A block waits only for the uses of its own bytes.
+//
+// A free records no point. A point is recorded when another queue first needs bytes of this queue. It covers all earlier
+// frees of the queue.
+//
+// When to use: memory whose blocks several queues of a driver use: streams, command queues, threads with a timeline.
+// When not to use: work on one in-order queue. An arena alone does the same there. For memory that is freed only after
+// the host has waited for the work, use an arena too.
+//
+// Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request that
+// finds no bytes without a wait asks the driver for passed points, which visits all holes if one passed.
+//
+// Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment of
+// a hole, where bytes of different queues adjoin. The object has one epoch for each pair of queues and recorded points.
+//
+// Thread safety: not synchronized. Protect it by a lock if several threads submit work.
+//
+// Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h). RMM's stream-ordered pool, which
+// keeps a list of free blocks and an event for each stream.
+#pragma once
+
+#include <allot/compose/detail/arena_access.hpp>
+#include <allot/compose/detail/ordered_arena.hpp>
+#include <allot/compose/detail/queue_clock.hpp>
+
+#include <initializer_list>
+
+namespace allot {
+inline namespace v1 {
+
+/// A queue of an `ordered`.
+struct queue_id {
+    unsigned index = ~0U;  ///< Number of the queue; `~0U` for no queue.
+    /// Returns true if this is a queue.
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != ~0U; }
+    /// Compares the numbers.
+    friend constexpr bool operator==(queue_id, queue_id) = default;
+};
+
+/// A use of a block by the host, which runs beside the queues.
+struct host_use {
+    std::uint64_t epoch = 0;  ///< Number of the use; 0 for none.
+    /// Returns true if this is a use.
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return epoch != 0; }
+};
+
+/// Arena whose blocks are allocated and freed in the order of queues.
+template <class Arena, class Timeline, ordered_options Options = ordered_options{}>
+class ordered {
+    static_assert(timeline<Timeline>,
+                  "allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or "
+                  "vulkan::timeline_semaphores: core/timeline.hpp lists its functions");
+    static_assert(Options.queues >= 1 && Options.queues <= 30, "allot: ordered_options::queues must be 1 to 30");
+    static_assert(Options.points >= 1, "allot: ordered_options::points must be at least 1");
+    static_assert(Options.external >= 1, "allot: ordered_options::external must be at least 1");
+    using clock = detail::queue_clock<Timeline, Options>;
+    using access = detail::arena_access;
+
+public:
+    /// The arena, with a strategy that knows the pending uses.
+    using arena_type = typename detail::ordered_arena<Arena, clock::columns>::type;
+    using timeline_type = Timeline;                                       ///< The driver's queues and points.
+    using native_queue = typename Timeline::queue_type;                   ///< The driver's handle of a queue.
+    using point_type = typename Timeline::point_type;                     ///< A point on a queue.
+    using error_type = typename Timeline::error_type;                     ///< The driver's error.
+    using block_type = typename arena_type::block_type;                   ///< Result of an allocation.
+    using address_model = typename arena_type::address_model;             ///< Address model of the device.
+    static constexpr bool host_accessible = arena_type::host_accessible;  ///< Whether the host may access the memory.
+    static constexpr offset_use offsets = arena_type::offsets;            ///< How consumers of the memory use offsets.
+    static constexpr dl_device_type dl_device = arena_type::dl_device;    ///< Device type for DLPack.
+    static constexpr wait_policy waits = Options.waits;                   ///< The handling of pending bytes.
+    /// The host as a queue: its requests get bytes whose work is done, and it waits for that work.
+    static constexpr queue_id host{clock::host_row};
+
+    /// Constructs the arena from `arguments`: a device, and a size if the arena needs one.
+    template <class... Arguments>
+        requires std::constructible_from<arena_type, Arguments...>
+    explicit ordered(Timeline from, Arguments&&... arguments) noexcept
+        : clock_{std::move(from)}, arena_(std::forward<Arguments>(arguments)...) {}
+    ordered(ordered&&) = delete;
+    ordered& operator=(ordered&&) = delete;
+    /// Waits for all pending uses, then releases the memory.
+    ~ordered() {
+        static_cast<void>(synchronize());
+        clock_.forget_all();
+    }
+
+    /// Adds a queue of the driver. Returns no queue if `ordered_options::queues` are attached already. The driver's queue
+    /// must outlive its attachment.
+    [[nodiscard]] queue_id attach(native_queue queue) noexcept {
+        unsigned at = clock_.attach(queue);
+        if (at == Options.queues && poll()) at = clock_.attach(queue);
+        return at == Options.queues ? queue_id{} : queue_id{at};
+    }
+    /// Removes a queue, before the driver's queue is destroyed. Bytes that its work still uses remain pending until that
+    /// work is done. On failure, the queue remains attached.
+    [[nodiscard]] error_type detach(queue_id queue) noexcept {
+        if (!clock_.is_attached(queue.index)) return {};
+        return note(clock_.detach(queue.index));
+    }
+
+    /// Allocates a block for work on a queue, or for the host. Inserts a wait for other queues if no other bytes fit.
+    /// Returns an empty block on failure; `diagnose` returns the reason.
+    [[nodiscard]] block_type allocate(layout wanted, queue_id queue) noexcept
+        requires(waits != wait_policy::hand_out)
+    {
+        return allocate_for(wanted, queue, typename clock::no_hand{});
+    }
+    /// Allocates a block for work on a queue. Calls `wait_for(point)` for each point that the queue must wait for before
+    /// it uses the block. A point is valid until the next call of this object.
+    template <class Function>
+    [[nodiscard]] block_type allocate(layout wanted, queue_id queue, Function wait_for) noexcept
+        requires(waits == wait_policy::hand_out && std::invocable<Function&, const point_type&>)
+    {
+        return allocate_for(wanted, queue, wait_for);
+    }
+
+    /// Frees a block that work on a queue used. Work that was submitted to the queue before may still use it. For `host`,
+    /// all work with the block is done.
+    void deallocate(block_type held, queue_id queue) noexcept { free_after(held, users(queue), clock_.now()); }
+    /// Frees a block that work on several queues used.
+    void deallocate(block_type held, std::initializer_list<queue_id> queues) noexcept {
+        detail::queue_set set = 0;
+        for (const queue_id queue : queues) set |= users(queue);
+        free_after(held, set, clock_.now());
+    }
+    /// Frees a block whose use ends at a point of another library. Takes the point. Returns false and changes nothing if
+    /// `ordered_options::external` points are pending.
+    [[nodiscard]] bool deallocate(block_type held, point_type& until) noexcept {
+        const detail::epoch use = clock_.add_external(until);
+        if (use != 0) free_after(held, detail::queue_set{1} << clock::external, use);
+        return use != 0;
+    }
+    /// Frees a block that the host still uses, until `end_host_use`. Returns false and changes nothing if the use is not
+    /// one that `begin_host_use` started.
+    [[nodiscard]] bool deallocate(block_type held, host_use until) noexcept {
+        if (!clock_.is_host_use(until.epoch)) return false;
+        free_after(held, detail::queue_set{1} << clock::host_uses, until.epoch);
+        return true;
+    }
+    /// States that work on another queue uses a block. When the block is freed, its bytes also wait for that queue.
+    void used_on(block_type held, queue_id queue) noexcept {
+        if (held) access::strategy(arena_).use(access::allocation(arena_, held), users(queue));
+    }
+    /// Starts a use by the host that runs beside the queues, for example a thread that reads results. Returns no use if
+    /// `ordered_options::external` uses are pending.
+    [[nodiscard]] host_use begin_host_use() noexcept { return {clock_.begin_host_use()}; }
+    /// Ends a use by the host. Bytes that were freed with this use are then free.
+    void end_host_use(host_use use) noexcept {
+        if (clock_.end_host_use(use.epoch)) settle();
+    }
+
+    /// Resizes a block in place for work on a queue and updates `held`. Returns false and changes nothing on failure.
+    [[nodiscard]] bool resize(block_type& held, std::size_t size, queue_id queue) noexcept
+        requires(waits != wait_policy::hand_out)
+    {
+        if (!is_row(queue)) return false;
+        auto& strategy = access::strategy(arena_);
+        const block_type before = held;
+        strategy.give_back({clock_.now(), users(queue)});
+        strategy.ask(clock_.known(queue.index).data(), waits == wait_policy::insert ? clock_.waitable() : 0);
+        if (!arena_.resize(held, size)) return false;
+        if (strategy.taken_queues() == 0 || wait_for_taken(queue, typename clock::no_hand{})) return true;
+        static_cast<void>(arena_.resize(held, before.size));
+        return false;
+    }
+
+    /// Asks the driver which work is done. Returns true if some work was. Requests do this when they need it.
+    bool poll() noexcept {
+        const bool learned = clock_.poll();
+        if (learned) settle();
+        return learned;
+    }
+    /// Blocks the calling thread until the work with all freed blocks is done, except for uses by the host.
+    error_type synchronize() noexcept {
+        poll();
+        access::strategy(arena_).collect(clock_.known(clock::host_row).data());
+        const error_type error = wait_for_all(clock::host_row);
+        settle();
+        return error;
+    }
+    /// Treats all pending work as done, for a device that is lost: no work runs on it any more.
+    void abandon() noexcept {
+        clock_.forget_all();
+        error_ = {};
+        settle();
+    }
+
+    /// Returns the reason for which `allocate(wanted, queue)` would fail. A failed call of the driver counts as a refusal
+    /// by the device until a later request succeeds.
+    [[nodiscard]] diagnosis diagnose(layout wanted, queue_id queue) const noexcept {
+        diagnosis answer = arena_.diagnose(wanted);
+        if (answer.reason != refusal::none) return answer;
+        if (error_ != error_type{}) return {refusal::device_refused, answer.largest_hole, static_cast<long>(error_)};
+        if (!is_row(queue)) return {refusal::over_limit, answer.largest_hole};
+        const detail::queue_set waitable = waits == wait_policy::never ? 0 : clock_.waitable();
+        if (arena_.strategy().diagnose(strategy_layout(wanted)).reason == refusal::none &&
+            !arena_.strategy().has_place(strategy_layout(wanted), clock_.known(queue.index).data(), waitable))
+            answer.reason = refusal::pending;
+        return answer;
+    }
+
+    /// Releases every region without a live block and without pending uses. Returns the number of released bytes.
+    std::size_t trim() noexcept
+        requires trimmable_allocator<arena_type>
+    {
+        poll();
+        settle();
+        return arena_.trim();
+    }
+    /// Returns the usable bytes of a block: at least its size.
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept { return arena_.capacity(held); }
+    /// Returns true if the block is inside a region of the arena.
+    [[nodiscard]] bool owns(block_type held) const noexcept { return arena_.owns(held); }
+    /// Returns the number of bytes in all regions.
+    [[nodiscard]] std::size_t size() const noexcept { return arena_.size(); }
+    /// Returns the arena, for reports and snapshots.
+    [[nodiscard]] const arena_type& arena() const noexcept { return arena_; }
+    /// Returns the driver's queues and points.
+    [[nodiscard]] Timeline& timeline() noexcept { return clock_.timeline; }
+
+private:
+    [[nodiscard]] static bool is_host(queue_id queue) noexcept { return queue.index == clock::host_row; }
+    [[nodiscard]] bool is_row(queue_id queue) const noexcept {
+        return is_host(queue) || clock_.is_attached(queue.index);
+    }
+    /// Returns the queues that may use a block which is freed on `queue`: all, if it is not attached.
+    [[nodiscard]] detail::queue_set users(queue_id queue) const noexcept {
+        if (is_host(queue)) return 0;
+        return clock_.is_attached(queue.index) ? detail::queue_set{1} << queue.index : clock_.running();
+    }
+    [[nodiscard]] static auto strategy_layout(layout wanted) noexcept {
+        using offset = typename arena_type::strategy_type::offset_type;
+        return layout_for<typename arena_type::strategy_type>{static_cast<offset>(wanted.size),
+                                                              static_cast<offset>(wanted.align)};
+    }
+    void free_after(const block_type& held, detail::queue_set queues, detail::epoch until) noexcept {
+        access::strategy(arena_).give_back({until, queues});
+        arena_.deallocate(held);
+    }
+    void settle() noexcept { access::strategy(arena_).settle(clock_.known(clock::host_row).data()); }
+    error_type note(error_type error) noexcept { return error_ = error; }
+
+    template <class Handed>
+    [[nodiscard]] block_type allocate_for(layout wanted, queue_id queue, Handed&& handed) noexcept {
+        if (!is_row(queue)) [[unlikely]]
+            return {};
+        const block_type given = held_with(wanted, queue, 0);
+        if (given) [[likely]]
+            return given;
+        return allocate_pending(wanted, queue, handed);
+    }
+    /// Allocates from the regions that are held now. `waitable` are the queues that the request may wait for.
+    [[nodiscard]] ALLOT_INLINE block_type held_with(layout wanted, queue_id queue,
+                                                    detail::queue_set waitable) noexcept {
+        access::strategy(arena_).ask(clock_.known(queue.index).data(), waitable);
+        return access::allocate_held(arena_, wanted);
+    }
+    template <class Handed>
+    [[nodiscard, gnu::noinline]] block_type allocate_pending(layout wanted, queue_id queue, Handed& handed) noexcept {
+        if (poll())
+            if (const block_type given = held_with(wanted, queue, 0)) return given;
+        const detail::queue_set waitable = clock_.waitable();
+        block_type given{};
+        if constexpr (waits == wait_policy::never) cover_all(queue);
+        else if (!Options.grow_first) given = held_with(wanted, queue, waitable);
+        if (!given) {
+            access::strategy(arena_).ask(clock_.known(queue.index).data(), 0);
+            given = arena_.allocate(wanted);
+        }
+        if (!given && waits != wait_policy::never && Options.grow_first) given = held_with(wanted, queue, waitable);
+        if (!given || access::strategy(arena_).taken_queues() == 0) return given;
+        if (wait_for_taken(queue, handed)) return given;
+        arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
+        return {};
+    }
+    /// Makes the queue wait for the uses of the bytes that were taken. On failure, gives these uses back.
+    template <class Handed>
+    [[nodiscard]] bool wait_for_taken(queue_id queue, Handed&& handed) noexcept {
+        auto& strategy = access::strategy(arena_);
+        if (note(wait_for_all(queue.index, handed)) == error_type{}) return true;
+        detail::pending_use rest{0, strategy.taken_queues()};
+        detail::for_each_queue(rest.queues, [&](unsigned column) {
+            if (strategy.taken(column) > rest.epoch) rest.epoch = strategy.taken(column);
+        });
+        strategy.give_back(rest);
+        return false;
+    }
+    template <class Handed = typename clock::no_hand>
+    [[nodiscard]] error_type wait_for_all(unsigned row, Handed&& handed = {}) noexcept {
+        const auto& strategy = arena_.strategy();
+        error_type error{};
+        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
+            if (column == clock::host_uses || error != error_type{}) return;
+            error = clock_.wait(row, column, strategy.taken(column), handed);
+        });
+        return error;
+    }
+    /// Records a point on each queue with a pending use, so that `poll` learns when it is done.
+    void cover_all(queue_id queue) noexcept {
+        auto& strategy = access::strategy(arena_);
+        strategy.collect(clock_.known(queue.index).data());
+        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
+            if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
+                note(error);
+        });
+    }
+
+    clock clock_;
+    arena_type arena_;
+    error_type error_{};
+};
+
+}  // namespace v1
+}  // namespace allot

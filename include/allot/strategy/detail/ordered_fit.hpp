@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSL-1.0
+// ordered_fit: best_fit over holes that remember the pending uses of their bytes, for `ordered`.
+//
+//     request of queue 0     │ block │ queue 0 │ queue 1 │    free    │ block │
+//                                     └── 1 ──┘           └─── 1 ────┘           1: done for queue 0, taken first
+//                                     └──────────── 2 ───────────────┘           2: behind a wait for queue 1
+//
+// Internal. A request has the knowledge of its queue: for each queue, the epoch up to which its work is done before work
+// of the requesting queue runs. The search prefers the smallest bin that has suitable bytes without a wait. Only if no
+// bin has such bytes, it takes bytes behind a wait for one of the queues that `ask` permits. Of the places in a hole, it
+// takes one that waits for the fewest queues. `taken` then returns the points to wait for.
+//
+// Records are never in band, because pending work may still write the bytes of a hole.
+//
+// Complexity: O(1) if the newest hole of the request's size is free without a wait. Otherwise a search visits the holes
+// that may be too small or need a wait, at most `probes`. `settle` and `collect` visit all holes.
+// Memory: that of best_fit with a side table, and pending_nodes.hpp.
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/strategy/best_fit.hpp>
+#include <allot/strategy/detail/pending_nodes.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Selects pending_nodes as the node store of a best_fit.
+template <unsigned Queues>
+struct pending_records {};
+
+template <best_fit_options Options, std::unsigned_integral Offset, unsigned Queues>
+struct best_fit_nodes<Options, Offset, pending_records<Queues>> {
+    using type = pending_nodes<Offset, Options.records, static_cast<Offset>(Options.granule), Queues>;
+};
+
+/// best_fit whose requests name a queue.
+template <best_fit_options Options, std::unsigned_integral Offset, unsigned Queues>
+class ordered_fit : public best_fit<Options, Offset, pending_records<Queues>> {
+    static_assert(Options.store == node_store::side_table);
+    using base = best_fit<Options, Offset, pending_records<Queues>>;
+    using typename base::bin, typename base::bins;
+    using typename base::node, typename base::sizes, typename base::places, typename base::holes_type;
+    using place = typename holes_type::place;
+    static constexpr node none = base::none;
+    static constexpr Offset nowhere = places::nowhere;
+    using base::holes_;
+
+public:
+    using typename base::allocation_type, typename base::extent_type, typename base::layout_type;
+
+    // ── the queue of the following calls ─────────────────────────────────────────────────────────────────────────
+
+    /// Sets the knowledge and the queues that following requests may wait for. `known` must outlive these requests.
+    ALLOT_INLINE constexpr void ask(const epoch* known, queue_set waitable) noexcept {
+        known_ = known;
+        waitable_ = waitable;
+        holes_.nodes.clear_taken(known);
+    }
+    /// Sets the use that is pending for bytes that are freed by following calls.
+    ALLOT_INLINE constexpr void give_back(pending_use last) noexcept { holes_.nodes.given_back = last; }
+    /// Returns the queues on which the blocks since `ask` must wait.
+    [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return holes_.nodes.taken_queues(); }
+    /// Returns the epoch on a queue of `taken_queues` for which these blocks must wait.
+    [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return holes_.nodes.taken(queue); }
+
+    /// Adds queues that use a live block.
+    constexpr void use(allocation_type allocation, queue_set queues) noexcept {
+        holes_.nodes.note(holes_.nodes.find(allocation)).queues |= queues;
+    }
+    /// Forgets pending uses that are known to be done. O(holes).
+    constexpr void settle(const epoch* known) noexcept {
+        for_each_free([&](node hole) { holes_.nodes.settle(hole, known); });
+    }
+    /// Takes the uses of all holes that are not in `known`, for `taken`. The holes keep them. O(holes).
+    constexpr void collect(const epoch* known) noexcept {
+        holes_.nodes.clear_taken(known);
+        for_each_free([&](node hole) {
+            holes_.nodes.for_each_segment(hole, [&](Offset, Offset, const pending_use& use) {
+                holes_.nodes.take(use);
+                return true;
+            });
+        });
+    }
+    /// Returns true if `allocate(wanted)` would find suitable bytes with these settings. O(holes).
+    [[nodiscard]] constexpr bool has_place(layout_type wanted, const epoch* known, queue_set waitable) const noexcept {
+        const Offset need = sizes::of_node(wanted.size);
+        return need != 0 && is_alignment(wanted.align) && find(wanted, need, {known, waitable}).hole != none;
+    }
+
+    // ── the interface of a strategy ──────────────────────────────────────────────────────────────────────────────
+
+    /// Allocates a block, without a wait if possible.
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
+        const Offset need = sizes::of_node(wanted.size);
+        if (need == 0 || !is_alignment(wanted.align)) return {};
+        // Fast path: the newest hole of exactly this size, free without a wait.
+        if (const bin own = holes_type::bin_of(need); bins::is_exact(own) && sizes::is_anywhere(wanted)) {
+            const node hole = holes_.bins.head(own);
+            if (hole != none && is_free(holes_.nodes.note(hole))) {
+                holes_.pop(own, hole);
+                holes_.nodes.mark_used(hole, need);
+                return holes_.allocation_of_node(hole, wanted.size);
+            }
+        }
+        return allocate_searched(wanted, need);
+    }
+    /// Frees a block. Its bytes are pending until the work of `give_back` and of the block's queues is done.
+    constexpr void deallocate(allocation_type allocation) noexcept {
+        pending_use& note = holes_.nodes.note(holes_.nodes.find(allocation));
+        const queue_set users = note.queues;
+        note = holes_.nodes.given_back;
+        note.queues |= users;
+        base::deallocate(allocation);
+    }
+    /// Resizes a block in place. The bytes above must be free, or behind a wait that `ask` permits.
+    constexpr bool resize(allocation_type allocation, Offset size) noexcept {
+        const node held = holes_.nodes.find(allocation), above = holes_.nodes.hole_after(held);
+        const Offset need = sizes::of_node(size), had = holes_.nodes.size(held);
+        if (above != none && need > had) {
+            const Offset low = holes_.nodes.offset(above), end = static_cast<Offset>(low + (need - had));
+            if (need - had > holes_.nodes.size(above) || waits_in(above, low, end, {known_, waitable_}) < 0)
+                return false;
+        }
+        return holes_.nodes.room_for_segment() && base::resize(allocation, size);
+    }
+    /// Removes an inserted extent. Returns false and changes nothing if a block is allocated in it or a use is pending.
+    constexpr bool remove(extent_type inserted) noexcept {
+        const extent_type usable = sizes::usable_of(inserted);
+        const node hole = usable ? holes_.hole_of(usable) : none;
+        return hole != none && !is_pending(hole) && base::remove(inserted);
+    }
+    /// Moves the end of the inserted extent. Returns false and changes nothing if the bytes are not free.
+    constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
+        if (size < inserted.size) {
+            const extent_type had = sizes::usable_of(inserted);
+            if (!had || !holes_.nodes.knows_end()) return false;
+            if (const node hole = holes_.nodes.last_hole(had); hole != none && is_pending(hole)) return false;
+        }
+        return base::resize_extent(inserted, size);
+    }
+    /// Returns the size with which the extent ends with its last block or its last pending use.
+    [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept {
+        const extent_type had = sizes::usable_of(inserted);
+        const node hole = had && holes_.nodes.knows_end() ? holes_.nodes.last_hole(had) : none;
+        return hole != none && is_pending(hole) ? inserted.size : base::least_size(inserted);
+    }
+    /// Returns the smallest size of the extent with which a request fits at its end without a wait.
+    [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
+        const extent_type had = sizes::usable_of(inserted);
+        const Offset need = sizes::of_node(wanted.size);
+        if (!had || need == 0 || !is_alignment(wanted.align) || !holes_.nodes.knows_end()) return 0;
+        Offset low = had.end();
+        if (const node hole = holes_.nodes.last_hole(had); hole != none) {
+            bool was_free = false;
+            holes_.nodes.for_each_segment(hole, [&](Offset from, Offset, const pending_use& use) {
+                if (is_permitted(use, {known_, 0}) && !was_free) low = from;
+                was_free = is_permitted(use, {known_, 0});
+                if (!was_free) low = had.end();
+                return true;
+            });
+        }
+        return sizes::up_to(inserted, places::lowest(low, wanted.align), need);
+    }
+    using base::size_for;
+
+private:
+    /// The queue of a search.
+    struct asker {
+        const epoch* known;
+        queue_set waitable;
+    };
+
+    [[nodiscard]] ALLOT_INLINE constexpr bool is_free(const pending_use& use) const noexcept {
+        return use.next == no_record && use.unknown(known_) == 0;
+    }
+    [[nodiscard]] static constexpr bool is_permitted(const pending_use& use, asker by) noexcept {
+        return (use.unknown(by.known) & ~by.waitable) == 0;
+    }
+    /// Returns true if a byte of a hole has a pending use. Call `settle` first.
+    [[nodiscard]] constexpr bool is_pending(node hole) const noexcept {
+        bool pending = false;
+        holes_.nodes.for_each_segment(hole, [&](Offset, Offset, const pending_use& use) {
+            pending = pending || use.queues != 0;
+            return !pending;
+        });
+        return pending;
+    }
+    template <class Function>
+    constexpr void for_each_free(Function f) const noexcept {
+        for (bin b = holes_.bins.next(0); b != bins::count; b = holes_.bins.after(b))
+            for (node hole = holes_.bins.head(b); hole != none; hole = holes_.nodes.next(hole)) f(hole);
+    }
+
+    // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[gnu::noinline]] constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
+        place found = find(wanted, need, {known_, 0});
+        if (found.hole == none && waitable_ != 0) found = find(wanted, need, {known_, waitable_});
+        return holes_.give(found, need, wanted.size);
+    }
+    /// Returns the best place of the smallest bin that has one.
+    [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by) const noexcept {
+        std::size_t left = Options.probes;
+        for (bin b = holes_.bins.next(holes_type::bin_of(need)); b != bins::count; b = holes_.bins.after(b)) {
+            place best;
+            int least = 0;
+            unsigned candidates = Options.candidates;
+            for (node hole = holes_.bins.head(b); hole != none && candidates != 0; hole = holes_.nodes.next(hole)) {
+                if (left-- == 0) return best;
+                const spot found = spot_in(hole, wanted, need, by);
+                if (found.at == nowhere) continue;
+                --candidates;
+                if (best.hole == none || found.waits < least || (found.waits == least && found.at < best.at)) {
+                    best = {hole, b, found.at};
+                    least = found.waits;
+                }
+            }
+            if (best.hole != none) return best;
+        }
+        return {};
+    }
+    /// A position in a hole, and the number of queues that it waits for.
+    struct spot {
+        Offset at = nowhere;
+        int waits = 0;
+    };
+    /// Returns the position in a hole that waits for the fewest queues; the lowest of these, or the highest for a large
+    /// block.
+    [[nodiscard]] constexpr spot spot_in(node hole, layout_type wanted, Offset need, asker by) const noexcept {
+        const Offset start = holes_.nodes.offset(hole), size = holes_.nodes.size(hole);
+        if (size < need) return {};
+        const bool large = sizes::is_large(wanted.size);
+        const auto last = static_cast<Offset>(start + (size - need));
+        spot best;
+        holes_.nodes.for_each_segment(hole, [&](Offset low, Offset high, const pending_use& use) {
+            if (!is_permitted(use, by)) return true;
+            // The lowest position from the start of this segment; for a large block, the highest up to its end.
+            Offset at = nowhere;
+            if (!large) at = places::lowest(low, wanted.align);
+            else if (high - start >= need) at = places::highest(start, static_cast<Offset>(high - need), wanted.align);
+            if (at > last) return true;
+            const int waits = waits_in(hole, at, static_cast<Offset>(at + need), by);
+            if (waits < 0) return true;
+            if (best.at == nowhere || waits < best.waits || (waits == best.waits && large)) best = {at, waits};
+            return by.waitable != 0 || large;
+        });
+        return best;
+    }
+    /// Returns the number of queues that bytes of a hole wait for; -1 if a wait is not permitted.
+    [[nodiscard]] constexpr int waits_in(node hole, Offset low, Offset end, asker by) const noexcept {
+        queue_set rest = 0;
+        holes_.nodes.for_each_segment(hole, [&](Offset from, Offset to, const pending_use& use) {
+            if (from < end && to > low) rest |= use.unknown(by.known);
+            return to < end;
+        });
+        return (rest & ~by.waitable) != 0 ? -1 : std::popcount(rest);
+    }
+
+    const epoch* known_ = nullptr;
+    queue_set waitable_ = 0;
+};
+
+}  // namespace detail
+
+/// Selects the bounds of an ordered_fit in an arena, as for best_fit.
+template <best_fit_options Options, class Offset, unsigned Queues, memory_traits Where>
+struct strategy_in<detail::ordered_fit<Options, Offset, Queues>, Where> {
+    /// The strategy with the selected options.
+    using type = detail::ordered_fit<detail::best_fit_options_in<Options, Where>(), Offset, Queues>;
+};
+
+}  // namespace v1
+}  // namespace allot

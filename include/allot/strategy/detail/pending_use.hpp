@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// pending_use: the work after which freed bytes can be reused, for `ordered`.
+//
+//     epochs     │    1    │    2    │    3    │           an epoch ends when a point is recorded on any queue
+//     queue 0    ──free────●───────────free───►            {queues 0, epoch 1}: done when the point ● passes
+//     queue 1    ────────────────free──●──────►            {queues 1, epoch 2}: done when the point ● passes
+//
+// Internal. Queues are numbered. One counter of epochs serves all queues. A pending use names queues and an epoch: the
+// work that was submitted to these queues before the end of that epoch. A point on a queue covers the uses of that queue
+// whose epoch is at most the point's. Knowledge is one epoch for each queue: the uses up to it are done.
+//
+// Complexity: O(queues named).
+// Memory: 16 bytes.
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/core/target.hpp>
+#include <allot/strategy/detail/record_table.hpp>
+
+#include <array>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// A number of an epoch. 0 precedes all work.
+using epoch = std::uint64_t;
+/// The epoch that follows all work.
+inline constexpr epoch end_of_time = std::numeric_limits<epoch>::max();
+
+/// A set of queues: bit `n` stands for queue `n`.
+using queue_set = std::uint32_t;
+
+/// One epoch for each of the queues.
+template <unsigned Queues>
+using epochs = std::array<epoch, Queues>;
+
+/// Calls `f(queue)` for each queue of a set.
+template <class Function>
+ALLOT_INLINE constexpr void for_each_queue(queue_set set, Function f) noexcept {
+    for (; set != 0; set &= set - 1) f(static_cast<unsigned>(std::countr_zero(set)));
+}
+
+/// The work after which bytes can be reused. `next` links the pending uses of one hole.
+struct pending_use {
+    detail::epoch epoch = 0;
+    queue_set queues = 0;
+    record_index next = no_record;
+
+    /// Returns the queues whose work is not known to be done. `known` points to one epoch for each queue.
+    [[nodiscard]] ALLOT_INLINE constexpr queue_set unknown(const detail::epoch* known) const noexcept {
+        queue_set rest = 0;
+        for_each_queue(queues, [&](unsigned queue) {
+            if (epoch > known[queue]) rest |= queue_set{1} << queue;
+        });
+        return rest;
+    }
+    /// Adds the uses of `other`.
+    constexpr void join(const pending_use& other) noexcept {
+        queues |= other.queues;
+        if (other.queues != 0 && other.epoch > epoch) epoch = other.epoch;
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
