@@ -29,6 +29,7 @@ REFUSALS = {
     "out_of_records": "the side table has no free record",
     "over_limit": "the request exceeds a limit of this allocator",
     "device_refused": "the device refused to give memory",
+    "pending": "the bytes that fit are free only after work that is not yet done",
 }
 
 

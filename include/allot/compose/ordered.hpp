@@ -20,7 +20,7 @@
 //   - at once, if the work is known to be done, or the requesting queue already waits for it;
 //   - behind a wait, which `ordered` inserts or hands out (`wait_policy`).
 // A request prefers bytes without a wait. It is never refused while a wait would serve it, except with
-// `wait_policy::never`. Adjacent holes join, whatever work they wait for. A block waits only for the uses of its own bytes.
+// `wait_policy::never`. Adjacent holes join, also if they wait for different work. A block waits only for the uses of its own bytes.
 //
 // A free records no point. A point is recorded when another queue first needs bytes of this queue. It covers all earlier
 // frees of the queue.

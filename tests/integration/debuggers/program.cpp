@@ -447,7 +447,7 @@ int main() {
     print_plan("static_plan", static_plan);
     print_plan("plan", plan);
     damage();
-    for (int i = 0; i <= static_cast<int>(allot::refusal::device_refused); ++i)
+    for (int i = 0; i <= static_cast<int>(allot::refusal::pending); ++i)
         std::printf("refusal text %s\n", to_string(static_cast<allot::refusal>(i)));
     std::fflush(stdout);
     for (const unsigned char value : {0xA5, 0xFF, 0x00, 0x01}) {

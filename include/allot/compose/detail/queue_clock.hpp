@@ -190,7 +190,7 @@ private:
         point_type point{};
     };
 
-    /// Returns the earliest point of a queue that covers its uses up to `until`. Records one if there is none.
+    /// Returns the earliest point of a queue that covers its uses up to `until`. Records one if no point does.
     [[nodiscard]] error_type point_for(unsigned at, epoch until, recorded*& found) noexcept {
         queue& of = queues_[at];
         for (unsigned i = 0; i != of.count; ++i)

@@ -199,7 +199,7 @@ private:
         at->next = no_record;
         return rest;
     }
-    /// `cut_after` for a block in use, which may have joined the hole above: takes what remains of that hole.
+    /// `cut_after` for a block in use, which may have joined the hole above: takes the rest of that hole.
     [[nodiscard]] constexpr pending_use cut_used(node of, Offset border) noexcept {
         pending_use& own = note(of);
         const bool in_block = own.next == no_record || segments_[own.next].start > border;
