@@ -1,6 +1,8 @@
 # Runs PROGRAM on oclgrind and fails when the program does, or when oclgrind found an error in a kernel: its log says so.
 file(REMOVE ${LOG})
-execute_process(COMMAND ${OCLGRIND} --log ${LOG} ${PROGRAM} RESULT_VARIABLE result)
+message("skipped: events_test.cpp, because oclgrind executes one queue at a time and waits forever for a user event")
+execute_process(COMMAND ${OCLGRIND} --log ${LOG} ${PROGRAM} --source-file-exclude=*/events_test.cpp
+                RESULT_VARIABLE result)
 if(NOT EXISTS ${LOG})
     message(FATAL_ERROR "oclgrind wrote no log")
 endif()

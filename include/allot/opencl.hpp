@@ -3,6 +3,7 @@
 #pragma once
 
 #include <allot/opencl/buffer.hpp>
+#include <allot/opencl/events.hpp>
 #include <allot/opencl/image.hpp>
 #include <allot/opencl/image_view.hpp>
 #include <allot/opencl/imported.hpp>

@@ -23,6 +23,10 @@ struct _cl_mem {
 struct _cl_context {};
 struct _cl_device_id {};
 struct _cl_command_queue {};
+struct _cl_event {
+    unsigned references = 1;
+    cl_int status = CL_COMPLETE;
+};
 
 namespace {
 
@@ -30,6 +34,7 @@ struct state {
     fake::rules rules;
     fake::journal journal;
     std::vector<std::unique_ptr<_cl_mem>> all;  // also released ones: a handle stays valid
+    std::vector<std::unique_ptr<_cl_event>> all_events;
 };
 state& now() {
     static state one;
@@ -66,6 +71,11 @@ std::size_t pixel_of(const cl_image_format& format) {
     }
 }
 
+bool is_usable(cl_event of) {
+    if (of == nullptr) return false;
+    if (of->references == 0) violation("an event was used after its destruction");
+    return of->references != 0;
+}
 bool is_usable(cl_mem of) {
     if (of == nullptr) return false;
     for (cl_mem each = of; each != nullptr; each = each->parent) {
@@ -116,8 +126,43 @@ cl_int clRetainContext(cl_context) { return CL_SUCCESS; }
 cl_int clReleaseContext(cl_context) { return CL_SUCCESS; }
 cl_int clRetainCommandQueue(cl_command_queue) { return CL_SUCCESS; }
 cl_int clReleaseCommandQueue(cl_command_queue) { return CL_SUCCESS; }
-cl_int clRetainEvent(cl_event) { return CL_SUCCESS; }
-cl_int clReleaseEvent(cl_event) { return CL_SUCCESS; }
+cl_int clRetainEvent(cl_event of) {
+    if (!is_usable(of)) return CL_INVALID_EVENT;
+    ++of->references;
+    return CL_SUCCESS;
+}
+cl_int clReleaseEvent(cl_event of) {
+    if (!is_usable(of)) return CL_INVALID_EVENT;
+    if (--of->references == 0) --now().journal.events;
+    return CL_SUCCESS;
+}
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, const cl_event*, cl_event* made) {
+    if (now().rules.refuse_marker != CL_SUCCESS) return now().rules.refuse_marker;
+    now().all_events.push_back(std::make_unique<_cl_event>());
+    ++now().journal.events;
+    *made = now().all_events.back().get();
+    (*made)->status = now().rules.status_of_markers;
+    return CL_SUCCESS;
+}
+cl_int clEnqueueBarrierWithWaitList(cl_command_queue, cl_uint count, const cl_event* after, cl_event*) {
+    if (now().rules.refuse_barrier != CL_SUCCESS) return now().rules.refuse_barrier;
+    for (cl_uint i = 0; i != count; ++i) {
+        if (!is_usable(after[i])) return CL_INVALID_EVENT_WAIT_LIST;
+    }
+    ++now().journal.barriers;
+    return CL_SUCCESS;
+}
+cl_int clFlush(cl_command_queue) { return now().rules.refuse_flush; }
+cl_int clWaitForEvents(cl_uint, const cl_event* of) {
+    if (!is_usable(*of)) return CL_INVALID_EVENT;
+    ++now().journal.waits;
+    return (*of)->status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+}
+cl_int clGetEventInfo(cl_event of, cl_event_info what, size_t room, void* to, size_t*) {
+    if (now().rules.refuse_event_info != CL_SUCCESS) return now().rules.refuse_event_info;
+    if (!is_usable(of)) return CL_INVALID_EVENT;
+    return what == CL_EVENT_COMMAND_EXECUTION_STATUS ? answer(room, to, of->status) : CL_INVALID_VALUE;
+}
 
 cl_int clGetDeviceInfo(cl_device_id, cl_device_info what, size_t room, void* to, size_t* size) {
     const fake::rules& rules = now().rules;

@@ -22,6 +22,11 @@ struct rules {
     std::size_t most_bytes = 1 << 24;       // of one buffer
     cl_int refuse_image_over = CL_SUCCESS;  // the error for an image over a buffer
     cl_int refuse_sub_buffer = CL_SUCCESS;  // the error for a sub-buffer
+    cl_int refuse_marker = CL_SUCCESS;      // the errors of calls about events
+    cl_int refuse_flush = CL_SUCCESS;
+    cl_int refuse_barrier = CL_SUCCESS;
+    cl_int refuse_event_info = CL_SUCCESS;
+    cl_int status_of_markers = CL_COMPLETE;  // the status of the events of markers
     std::size_t buffers_left = ~std::size_t{0};
 };
 
@@ -33,6 +38,8 @@ struct journal {
     std::size_t refused_over = 0;         // rejected for their pitch, size or base
     std::size_t transfers = 0;            // of buffers, to and from the host
     std::size_t maps = 0, waits = 0;
+    std::size_t events = 0;  // live ones
+    std::size_t barriers = 0;
 };
 
 /// The current limits and record; `start` resets them.
