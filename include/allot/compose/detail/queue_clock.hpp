@@ -50,9 +50,9 @@ public:
     /// Adds a queue. Returns its number; `Options.queues` if there is no room.
     [[nodiscard]] unsigned attach(queue_type queue) noexcept {
         for (unsigned at = 0; at != Options.queues; ++at) {
-            if (queues_[at].state != state::free) continue;
+            if (queues_[at].state != stage::free) continue;
             queues_[at].native = queue;
-            queues_[at].state = state::attached;
+            queues_[at].state = stage::attached;
             known_[at] = known_[host_row];
             for (row_type& row : known_) row[at] = now_;  // the uses of an earlier queue with this number are done
             ++now_;
@@ -66,18 +66,18 @@ public:
         recorded* last = nullptr;
         if (const error_type error = record(queue, last); error != error_type{}) return error;
         last->epoch = end_of_time;
-        queues_[queue].state = state::leaving;
+        queues_[queue].state = stage::leaving;
         return {};
     }
     [[nodiscard]] bool is_attached(unsigned queue) const noexcept {
-        return queue < Options.queues && queues_[queue].state == state::attached;
+        return queue < Options.queues && queues_[queue].state == stage::attached;
     }
     [[nodiscard]] queue_type native(unsigned queue) const noexcept { return queues_[queue].native; }
     /// Returns all queues whose work may still run.
     [[nodiscard]] queue_set running() const noexcept {
         queue_set set = 0;
         for (unsigned at = 0; at != Options.queues; ++at)
-            if (queues_[at].state != state::free) set |= queue_set{1} << at;
+            if (queues_[at].state != stage::free) set |= queue_set{1} << at;
         return set;
     }
 
@@ -156,7 +156,7 @@ public:
     void forget_all() noexcept {
         for (queue& of : queues_) {
             while (of.count != 0) timeline.release(of.points[--of.count].point);
-            if (of.state == state::leaving) of.state = state::free;
+            if (of.state == stage::leaving) of.state = stage::free;
         }
         while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
         host_count_ = 0;
@@ -164,7 +164,7 @@ public:
         for (row_type& row : known_) row.fill(now_);
         ++now_;
         for (unsigned at = 0; at != Options.queues; ++at) {
-            if (queues_[at].state == state::free)
+            if (queues_[at].state == stage::free)
                 for (row_type& row : known_) row[at] = end_of_time;
             else if (timeline.in_order(queues_[at].native)) known_[at][at] = end_of_time;
         }
@@ -172,7 +172,7 @@ public:
     }
 
 private:
-    enum class state : unsigned char { free, attached, leaving };
+    enum class stage : unsigned char { free, attached, leaving };
 
     struct recorded {
         detail::epoch epoch = 0;
@@ -181,7 +181,7 @@ private:
     };
     struct queue {
         queue_type native{};
-        enum state state = state::free;
+        stage state = stage::free;
         unsigned count = 0;
         recorded points[Options.points];  // in the order of their epochs
     };
@@ -228,7 +228,7 @@ private:
         for (row_type& row : known_) learn(row, at, of.points[0]);
         timeline.release(of.points[0].point);
         for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
-        if (--of.count == 0 && of.state == state::leaving) of.state = state::free;
+        if (--of.count == 0 && of.state == stage::leaving) of.state = stage::free;
     }
     bool pass_external() noexcept {
         unsigned left = 0;
