@@ -225,13 +225,18 @@ error free_now(void* address, error wrong, Allowed&& allowed) {
     return gpu::success;
 }
 
+/// When a copy looks for its bytes: when it is enqueued, or when it executes, in the order of its stream.
+enum class moment { enqueue, execution };
+
 /// A host pointer to bytes to copy: of the host, or of an allocation.
-std::byte* copy_side(const void* address, std::size_t size) {
+std::byte* copy_side(const void* address, std::size_t size, moment when = moment::enqueue) {
     const std::uintptr_t at = number(address);
     if (at < number(here().front) || at >= number(here().front) + address_bytes)
         return static_cast<std::byte*>(const_cast<void*>(address));
     const allocation* const found = holder(at, size);
-    return found != nullptr && found->held ? kernel_side(at) : nullptr;
+    if (found == nullptr) return nullptr;
+    const bool in_order = when == moment::execution && found->kind == kind::async;
+    return (in_order ? found->there : found->held) ? kernel_side(at) : nullptr;
 }
 
 event_state* state_of(event point) {
@@ -295,6 +300,7 @@ void lose_devices(error reason) { here().fault = reason; }
 void refuse_next_event_call(error reason) { here().event_refusal = reason; }
 event_calls calls() { return here().calls; }
 std::size_t events() { return here().events.size(); }
+void enqueue(stream order, std::function<void()> work) { stream_of(order).push(std::move(work)); }
 
 std::size_t live() {
     std::size_t count = 0;
@@ -502,8 +508,8 @@ error memcpy_async(void* to, const void* from, std::size_t size, stream order) {
     if (here().refusal != gpu::success) return std::exchange(here().refusal, gpu::success);
     if (copy_side(to, size) == nullptr || copy_side(from, size) == nullptr) return gpu::invalid_value;
     stream_of(order).push([to, from, size] {
-        std::byte* const target = copy_side(to, size);
-        const std::byte* const source = copy_side(from, size);
+        std::byte* const target = copy_side(to, size, moment::execution);
+        const std::byte* const source = copy_side(from, size, moment::execution);
         if (target == nullptr || source == nullptr) here().fault = gpu::illegal_address;
         else std::memmove(target, source, size);
     });

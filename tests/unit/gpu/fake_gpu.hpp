@@ -65,6 +65,9 @@ struct event_calls {
 
 /// Returns the number of events that exist.
 [[nodiscard]] std::size_t events();
+/// Enqueues work that uses no memory of the machine.
+void enqueue(stream order, std::function<void()> work);
+
 /// Returns the number of allocations that are not freed.
 [[nodiscard]] std::size_t live();
 /// Returns the number of invalid frees.
