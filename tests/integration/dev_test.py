@@ -26,6 +26,8 @@ class Dev(unittest.TestCase):
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
         self.script("examples/apps/malloc_recorder/convert.py", ECHO)
         self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
+        for script in ("pack.py", "run.py"):
+            self.script(f"benchmarks/gpu/{script}", ECHO)
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
@@ -90,6 +92,11 @@ class Dev(unittest.TestCase):
             (["docs", "--nonsense"], "./dev docs accepts --check or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),
+            (["gpu", "--nonsense"], "unknown option --nonsense"),
+            (["gpu", "a.csv"], "only --pack takes traces"),
+            (["gpu", "--wheels"], "--wheels needs a folder"),
+            (["gpu", "--pack", "--out", "x"], "--pack takes only traces"),
+            (["gpu", "--pack", "--rehearse"], "--rehearse and --pack exclude each other"),
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
             (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
         ]:
@@ -183,6 +190,16 @@ class Dev(unittest.TestCase):
         self.script("docs/site/build.py", ECHO)
         self.assertEqual(self.dev("docs").stdout, "build.py build/site\n")
         self.assertEqual(self.dev("docs", "--check").stdout, "build.py build/site --check\n")
+
+    def test_a_gpu_or_a_rehearsal(self):
+        here = self.elsewhere
+        self.script("bin/nvcc", ECHO)
+        self.script("bin/dpkg-query", "#!/bin/bash\nexit 1\n")
+        self.assertIn("installing", self.dev("gpu", "--rehearse").stdout)  # and on hardware, nothing is installed:
+        self.assertEqual(self.dev("gpu", "--wheels", "w", "--out=o").stdout, f"run.py --wheels {here}/w --out {here}/o\n")
+        self.script("bin/dpkg-query", "#!/bin/bash\nprintf installed\n")
+        self.assertEqual(self.dev("gpu", "--rehearse", "--out", "o").stdout, f"run.py --out {here}/o --rehearse\n")
+        self.assertEqual(self.dev("gpu", "--pack", "some.trace").stdout, f"pack.py build/gpu-carry {here}/some.trace\n")
 
     def test_programs_inside_tvm_are_chosen_by_name(self):
         for name in ("bindings/tvm/programs/offsets.py", "tests/integration/tvm/storage_test.py"):

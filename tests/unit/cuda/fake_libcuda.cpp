@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 #include <vector>
 
 /// A primary context is represented by its device.
@@ -63,6 +64,10 @@ struct machine {
     std::size_t next_byte = 0;
     std::size_t wrong_calls = 0;
     refusal calls, unmaps;
+
+    machine() {
+        for (int i = 0; i != most_devices; ++i) contexts[i].device = i;
+    }
 };
 
 machine& here() {
@@ -190,6 +195,10 @@ std::size_t reserved() {
     std::size_t sum = 0;
     for (const auto& [address, size] : here().ranges) sum += size;
     return sum;
+}
+
+bool is_reserved(const void* address) {
+    return ::is_reserved(static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(address)), 1);
 }
 
 }  // namespace fake_libcuda
@@ -382,5 +391,25 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr address, size_t size) {
         next += part;
     });
     return done ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+    *count = here().settings.devices;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+    static constexpr std::string_view told = "fake driver";
+    name[told.copy(name, static_cast<std::size_t>(size) - 1)] = 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemGetInfo_v2(size_t* left, size_t* total) {
+    if (current.empty()) return wrong(CUDA_ERROR_INVALID_CONTEXT);
+    *total = here().settings.memory;
+    *left = *total - fake_libcuda::in_use(current.back()->device);
+    return CUDA_SUCCESS;
 }
 }

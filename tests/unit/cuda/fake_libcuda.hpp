@@ -51,5 +51,7 @@ void launch(int device, CUdeviceptr address, std::size_t size, unsigned char val
 [[nodiscard]] std::size_t in_use(int device);
 /// Returns the bytes of reserved addresses.
 [[nodiscard]] std::size_t reserved();
+/// Returns true if the address is reserved.
+[[nodiscard]] bool is_reserved(const void* address);
 
 }  // namespace fake_libcuda

@@ -3,9 +3,11 @@
 #include <allot/allot.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/memory_resource.hpp>
+#include <allot/cuda/nvtx.hpp>
 #include <allot/cuda/virtual_memory.hpp>
 
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -40,9 +42,27 @@ bool writes_apart(Arena&& memory, cudaStream_t stream) {
     return seen == expected || failed("bytes");
 }
 
+/// Two blocks with a gap of `block_bytes` that NVTX describes to tools. A kernel fills the first one and, if `past` is not
+/// 0, as many bytes behind it. They are inside the region, so only a tool that knows the blocks reports them.
+bool writes_described(cudaStream_t stream, std::size_t past) {
+    using memory = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
+    allot::cuda::nvtx<memory> described{memory{allot::cuda::device_memory{0}, whole}};
+    const auto first = described.allocate({block_bytes, 256});
+    const auto gap = described.allocate({block_bytes, 256});
+    const auto last = described.allocate({block_bytes, 256});
+    if (!first || !gap || !last) return failed("allocate with NVTX");
+    described.deallocate(gap);
+    fill<<<1, 64, 0, stream>>>(static_cast<unsigned char*>(first.address), first.size + past, 1);
+    const bool ran = cudaStreamSynchronize(stream) == cudaSuccess;
+    described.deallocate(first);
+    described.deallocate(last);
+    return ran || failed("a kernel with NVTX");
+}
+
 }  // namespace
 
-int main() {
+// kernels [past-a-block]: with the argument, the program does only that, for compute-sanitizer --nvtx yes to report it.
+int main(int count, char** arguments) {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0) {
@@ -55,6 +75,9 @@ int main() {
     using outside = allot::best_fit<beside>;
     cudaStream_t stream = nullptr;
     bool good = cudaStreamCreate(&stream) == cudaSuccess;
+    if (count == 2 && std::string_view{arguments[1]} == "past-a-block")
+        return good && writes_described(stream, block_bytes) ? 0 : 1;
+    good = good && writes_described(stream, 0);
     good = good && writes_apart(allot::arena<cuda::device_memory, outside>{cuda::device_memory{0}, whole}, stream);
     good =
         good && writes_apart(allot::arena<cuda::device_memory, allot::bump<>>{cuda::device_memory{0}, whole}, stream);

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Writes the results of run.py: report.json, report.md with tables, and verified.md with the entry of docs/verified.md."""
+
+import json
+import re
+
+
+def json_lines(text):
+    """Returns the objects of all lines that are JSON."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("{"):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                pass
+    return found
+
+
+def table(head, rows):
+    """Returns the lines of a table. All columns after the first one are aligned to the right."""
+    lines = [f"| {' | '.join(head)} |", f"|---|{'--:|' * (len(head) - 1)}"]
+    return lines + [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows] + [""]
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def nanoseconds(rows, names):
+    """A table with a row for each allocator, and a column for each size and for each trace and number of streams."""
+    pairs = unique(row["bytes"] for row in rows if row.get("measured") == "pair")
+    replays = unique((row["trace"], row["streams"]) for row in rows if row.get("measured") == "trace")
+
+    def cell(name, **wanted):
+        found = [row["ns"] for row in rows if row["allocator"] == name and wanted.items() <= row.items()]
+        return "" if not found else "failed" if found[0] == 0 else f"{found[0]:.0f}"
+
+    head = ["ns", *(f"pair, {size} B" for size in pairs), *(f"{trace}, {count} stream{'s'[:count - 1]}" for trace, count in replays)]
+    return table(head, [[name, *(cell(name, measured="pair", bytes=size) for size in pairs),
+                         *(cell(name, measured="trace", trace=trace, streams=count) for trace, count in replays)]
+                        for name in names])
+
+
+def memory(rows, names):
+    """A table of the bytes that were held from the driver, divided by the peak of live bytes."""
+    replays = unique((row["trace"], row["streams"]) for row in rows if row.get("measured") == "memory")
+
+    def cell(name, trace, count):
+        for row in rows:
+            if (row["allocator"], row.get("measured"), row.get("trace"), row.get("streams")) == (name, "memory", trace, count):
+                if row.get("failed"):
+                    return "failed"
+                wrong = f"**{row['overwritten']} overwritten** " if row.get("overwritten") else ""
+                return wrong + (f"{row['reserved'] / row['peak']:.3f}" if row["reserved"] else "")
+        return ""
+
+    return table(["held from the driver over peak", *(f"{trace}, {count} stream{'s'[:count - 1]}" for trace, count in replays)],
+                 [[name, *(cell(name, *each) for each in replays)] for name in names])
+
+
+def trained(rows):
+    mib = 1 << 20
+    return table(["training", "transformer, ms a step", "convolutions, ms a step", "peak, MiB", "losses"],
+                 [[row["allocator"].rsplit("/", 1)[-1], row["transformer"]["step_ms"], row["convolutions"]["step_ms"],
+                   f"{row['convolutions']['peak'] / mib:.0f}", f"{row['transformer']['loss']}, {row['convolutions']['loss']}"]
+                  for row in rows])
+
+
+def steps_of(steps):
+    return table(["step", "result", "s", ""], [[step["name"], step["status"], step["seconds"], step["detail"].replace("|", "/")]
+                                               for step in steps])
+
+
+def summary(results):
+    """The facts that a row of docs/verified.md states."""
+    about = results["machine"]
+    count = {status: sum(step["status"] == status for step in results["steps"])
+             for status in ("passed", "failed", "stopped", "skipped", "not started")}
+    cases = sum(int(number) for step in results["steps"] if step["name"].startswith("test_")
+                for number in re.findall(r"test cases:\s*\d+ \|\s*(\d+) passed", step["output"]))
+    digests = {}
+    for row in results["demo"]:
+        digests.setdefault(row.get("network"), set()).add(row.get("digest"))
+    same = sum(len(each) == 1 for each in digests.values())
+    said = ", ".join(f"{number} {status}" for status, number in count.items() if number)
+    return {"device": about["gpu"], "tools": f"nvcc {about['nvcc'] or 'absent'}, g++ {about['compiler']}, PyTorch {about['torch'] or 'absent'}",
+            "result": f"steps: {said}; {cases} test cases passed; networks with equal digests: {same} of {len(digests)}"}
+
+
+def verified(results):
+    about, told = results["machine"], summary(results)
+    return [f"| {about['date']} | {told['device']}, {told['tools']} | `./dev gpu` at {about['commit'] or 'an unknown commit'} | {told['result']} |"]
+
+
+def write(out, results):
+    rows = [row for row in results["benchmarks"] if "measured" in row]
+    names = unique(row["allocator"] for row in rows)
+    about = results["machine"]
+    lines = [f"# allot on {about['gpu']}", ""]
+    if about["rehearsal"]:
+        lines += ["A rehearsal with fakes. The numbers state nothing about a GPU.", ""]
+    lines += [f"{key}: {value}  " for key, value in about.items()] + [""]
+    lines += steps_of(results["steps"])
+    if rows:
+        lines += nanoseconds(rows, names) + memory(rows, names)
+    errors = [row for row in results["benchmarks"] if "error" in row]
+    lines += [f"{row['allocator']} is not measured: {row['error']}  " for row in errors] + [""]
+    if results["training"]:
+        lines += trained(results["training"])
+    kept = dict(results, steps=[{key: value for key, value in step.items() if key != "output"} for step in results["steps"]])
+    (out / "report.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    (out / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (out / "verified.md").write_text("\n".join(verified(results)) + "\n", encoding="utf-8")
+    print("\n".join(lines[2:]))
+    print("the entry for docs/verified.md:\n" + "\n".join(verified(results)))

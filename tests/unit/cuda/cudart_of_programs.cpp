@@ -1,0 +1,78 @@
+// The part of the fake runtime that only whole programs need: a machine that is started when the library is loaded, names
+// and versions, the default pool, work of the host in a stream, and copies from memory of the fake driver. The file of
+// the other functions is compiled with the name fake_memcpy_async for cudaMemcpyAsync.
+#undef cudaMemcpyAsync
+#include "fake_libcuda.hpp"
+#include "../gpu/fake_gpu.hpp"
+
+#include <allot/cuda/virtual_memory.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace {
+
+struct started {
+    started() { fake_gpu::start({.memory = std::size_t{384} << 20}); }
+} on_loading;
+
+/// Calls a function of the driver with the context of the first device.
+template <class Call>
+void with_context(Call&& call) {
+    const allot::cuda::driver_functions driver;
+    const allot::cuda::current_context first{driver, 0};
+    if (first.error() != CUDA_SUCCESS || call() != CUDA_SUCCESS) std::abort();
+}
+
+CUdeviceptr number(const void* address) { return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(address)); }
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t fake_memcpy_async(void* to, const void* from, size_t size, cudaMemcpyKind kind, cudaStream_t stream);
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind, cudaStream_t stream) {
+    if (!fake_libcuda::is_reserved(from)) return fake_memcpy_async(to, from, size, kind, stream);
+    fake_gpu::enqueue(stream, [=] { with_context([=] { return cuMemcpyDtoH_v2(to, number(from), size); }); });
+    return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
+    const auto byte = static_cast<unsigned char>(value);
+    if (fake_libcuda::is_reserved(to)) {
+        fake_gpu::enqueue(stream, [=] { with_context([=] { return cuMemsetD8_v2(number(to), byte, size); }); });
+    } else {
+        fake_gpu::launch(stream, to, size, [=](std::byte* bytes) { std::memset(bytes, byte, size); });
+    }
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    fake_gpu::enqueue(stream, [=] { function(data); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* about, int) {
+    static constexpr std::string_view told = "fake runtime";
+    *about = {};
+    told.copy(about->name, sizeof about->name - 1);
+    return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+const char* cudaGetErrorString(cudaError_t) { return "an error of the fake runtime"; }
+
+// The pool itself is part of the fake: it keeps no statistics.
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+    *pool = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
+    *static_cast<std::uint64_t*>(value) = 0;
+    return cudaSuccess;
+}
+}
