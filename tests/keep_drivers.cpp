@@ -4,3 +4,7 @@
 // here, so its pointers stay where the sanitizer looks for them, and every other leak of the program is still reported
 // (device/vulkan_leaks_test.cpp).
 extern "C" int dlclose(void*) { return 0; }
+
+// Asked by the leak sanitizer. The validation layer does not free what it keeps about the synchronization of submitted
+// commands.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libVkLayer_khronos_validation.so\n"; }

@@ -9,4 +9,5 @@
 #include <allot/vulkan/logical_device.hpp>
 #include <allot/vulkan/memory.hpp>
 #include <allot/vulkan/tensor.hpp>
+#include <allot/vulkan/timeline_semaphores.hpp>
 #include <allot/vulkan/unique_resource.hpp>

@@ -587,6 +587,7 @@ private:
                     law(free >= wanted.size && !fitting, "fragmented: enough bytes are free, but not contiguous");
                 break;
             case refusal::not_free: law(false, "not_free is a reason of allocate_at only"); break;
+            case refusal::pending: law(false, "pending is a reason of ordered only"); break;
             case refusal::out_of_records:
                 // A block takes up to two records, a region two more.
                 law(records_left(spaces) < (c_.grows && !fitting ? records_to_grow(spaces) : 2),

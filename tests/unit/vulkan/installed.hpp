@@ -1,5 +1,5 @@
 // The installed Vulkan: the first physical device of version 1.1 with a compute queue. If the validation layer is
-// installed, it checks every call. A test on it has the form
+// installed, it checks every call, and the synchronization of commands. A test on it has the form
 //
 //     TEST_CASE_FIXTURE(tests::validated, "…") { … gpu … }
 //
@@ -43,6 +43,7 @@ public:
     VkQueue queue = VK_NULL_HANDLE;
     std::uint32_t family = 0;
     bool can_import = false;            // VK_EXT_external_memory_host
+    bool has_timelines = false;         // VK_KHR_timeline_semaphore, enabled
     bool listens = false;               // the validation layer is installed
     std::vector<std::string> messages;  // its messages
 
@@ -59,6 +60,15 @@ public:
             VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
         messenger.pfnUserCallback = &listen;
         messenger.pUserData = this;
+        // The layer reads from the environment whether it also checks the order of submissions.
+        ::setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
+        const VkValidationFeatureEnableEXT synchronization =
+            VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+        VkValidationFeaturesEXT more{};
+        more.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+        more.enabledValidationFeatureCount = 1;
+        more.pEnabledValidationFeatures = &synchronization;
+        messenger.pNext = &more;
         const char* const layer = "VK_LAYER_KHRONOS_validation";
         const char* const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         listens = has_validation_layer();
@@ -75,6 +85,7 @@ public:
         if (listens) {
             const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
                 ::vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
+            messenger.pNext = nullptr;
             create(instance, &messenger, nullptr, &messenger_);
         }
         std::uint32_t count = 0;
@@ -115,7 +126,8 @@ private:
                                                  VkDebugUtilsMessageTypeFlagsEXT,
                                                  const VkDebugUtilsMessengerCallbackDataEXT* said, void* to) {
         const std::string text = said->pMessage;
-        if (text.find("VUID-") != std::string::npos) static_cast<vulkan_installation*>(to)->messages.push_back(text);
+        if (text.find("VUID-") != std::string::npos || text.find("SYNC-") != std::string::npos)
+            static_cast<vulkan_installation*>(to)->messages.push_back(text);
         return VK_FALSE;
     }
     [[nodiscard]] bool open(VkPhysicalDevice candidate) {
@@ -138,8 +150,14 @@ private:
                 return std::strcmp(each.extensionName, name) == 0;
             });
         };
-        const char* const import = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
-        can_import = has(import);
+        std::vector<const char*> enabled;
+        can_import = has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+        if (can_import) enabled.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+        has_timelines = has(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);  // the feature is then mandatory
+        if (has_timelines) enabled.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+        VkPhysicalDeviceTimelineSemaphoreFeatures timelines{};
+        timelines.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+        timelines.timelineSemaphore = VK_TRUE;
         const float priority = 1;
         VkDeviceQueueCreateInfo one{};
         one.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -150,8 +168,9 @@ private:
         wanted.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
         wanted.queueCreateInfoCount = 1;
         wanted.pQueueCreateInfos = &one;
-        wanted.enabledExtensionCount = can_import ? 1 : 0;
-        wanted.ppEnabledExtensionNames = &import;
+        if (has_timelines) wanted.pNext = &timelines;
+        wanted.enabledExtensionCount = static_cast<std::uint32_t>(enabled.size());
+        wanted.ppEnabledExtensionNames = enabled.data();
         if (::vkCreateDevice(candidate, &wanted, nullptr, &device) != VK_SUCCESS) return false;
         physical = candidate;
         ::vkGetDeviceQueue(device, family, 0, &queue);
