@@ -94,7 +94,7 @@ public:
     bool poll() noexcept {
         bool learned = false;
         for (unsigned at = 0; at != Options.queues; ++at) {
-            queue& of = queues_[at];
+            queue_state& of = queues_[at];
             while (of.count != 0) {
                 const point_state now = timeline.state(of.points[0].point);
                 if (now == point_state::failed) failed_ |= queue_set{1} << at;
@@ -154,7 +154,7 @@ public:
 
     /// Releases all points, and treats all uses as done.
     void forget_all() noexcept {
-        for (queue& of : queues_) {
+        for (queue_state& of : queues_) {
             while (of.count != 0) timeline.release(of.points[--of.count].point);
             if (of.state == stage::leaving) of.state = stage::free;
         }
@@ -179,7 +179,7 @@ private:
         point_type point{};
         row_type knows{};
     };
-    struct queue {
+    struct queue_state {
         queue_type native{};
         stage state = stage::free;
         unsigned count = 0;
@@ -192,7 +192,7 @@ private:
 
     /// Returns the earliest point of a queue that covers its uses up to `until`. Records one if no point does.
     [[nodiscard]] error_type point_for(unsigned at, epoch until, recorded*& found) noexcept {
-        queue& of = queues_[at];
+        queue_state& of = queues_[at];
         for (unsigned i = 0; i != of.count; ++i)
             if (of.points[i].epoch >= until) {
                 found = &of.points[i];
@@ -201,7 +201,7 @@ private:
         return record(at, found);
     }
     [[nodiscard]] error_type record(unsigned at, recorded*& fresh) noexcept {
-        queue& of = queues_[at];
+        queue_state& of = queues_[at];
         if (of.count == Options.points) {  // the next point covers the work before the oldest one
             if (const error_type error = timeline.record(of.native, of.points[0].point); error != error_type{})
                 return error;
@@ -224,7 +224,7 @@ private:
     }
     /// Learns that the oldest point of a queue passed.
     void pass(unsigned at) noexcept {
-        queue& of = queues_[at];
+        queue_state& of = queues_[at];
         for (row_type& row : known_) learn(row, at, of.points[0]);
         timeline.release(of.points[0].point);
         for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
@@ -278,7 +278,7 @@ private:
         return {};
     }
 
-    queue queues_[Options.queues];
+    queue_state queues_[Options.queues];
     row_type known_[Options.queues + 1];
     epoch now_ = 1;
     queue_set failed_ = 0;  // queues with a point that the driver cannot answer for
