@@ -4,6 +4,7 @@
 
 #include "subjects.hpp"
 
+#include <allot/compose/per_thread.hpp>
 #include <allot/inspect/trace.hpp>
 
 namespace laws {
@@ -165,6 +166,57 @@ struct in_block_cache {
     }
     static void refine(contract& c) {
         c.exact = c.claims = c.resizes = false;
+        c.gives_back = true;
+    }
+};
+
+/// The cache of a thread. Sizes and alignments are rounded up, and a request that fails frees the kept blocks.
+template <class A>
+class cache_of_a_thread {
+    static constexpr allot::per_thread_options options{
+        .smallest = 8, .largest = 4096, .align = 8, .bytes = 9000, .batch = 4};
+    using shared_type = allot::per_thread<A, allot::spin_lock, options>;
+    using cache_type = allot::thread_cache<shared_type>;
+    std::unique_ptr<shared_type> shared_;
+    std::unique_ptr<cache_type> cache_;
+
+public:
+    using address_model = typename cache_type::address_model;
+    using block_type = typename cache_type::block_type;
+    static constexpr bool host_accessible = cache_type::host_accessible;
+    static constexpr allot::offset_use offsets = cache_type::offsets;
+    static constexpr allot::dl_device_type dl_device = cache_type::dl_device;
+    static constexpr reclaim reclaims = cache_type::reclaims;
+
+    explicit cache_of_a_thread(A&& inner)
+        : shared_{std::make_unique<shared_type>(std::forward<A>(inner))},
+          cache_{std::make_unique<cache_type>(*shared_)} {}
+
+    [[nodiscard]] block_type allocate(layout wanted) noexcept { return cache_->allocate(wanted); }
+    void deallocate(block_type held) noexcept { cache_->deallocate(held); }
+    [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
+        requires allot::resizable_allocator<cache_type>
+    {
+        return cache_->resize(held, size);
+    }
+    [[nodiscard]] std::size_t capacity(block_type held) const noexcept { return cache_->capacity(held); }
+    [[nodiscard]] bool owns(block_type held) const noexcept { return cache_->owns(held); }
+    [[nodiscard]] std::size_t size() const noexcept { return cache_->size(); }
+    [[nodiscard]] allot::diagnosis diagnose(layout wanted) noexcept { return cache_->diagnose(wanted); }
+    std::size_t trim() noexcept
+        requires allot::trimmable_allocator<cache_type>
+    {
+        return cache_->trim();
+    }
+};
+struct in_per_thread {
+    static constexpr bool predicts = false;  // whether a block takes the bytes that its strategy states
+    template <class A>
+    static auto around(A&& inner) {
+        return cache_of_a_thread<A>{std::forward<A>(inner)};
+    }
+    static void refine(contract& c) {
+        c.exact = c.claims = c.resizes = c.resets = c.marks = false;
         c.gives_back = true;
     }
 };

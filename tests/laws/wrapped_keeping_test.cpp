@@ -52,3 +52,7 @@ TEST_CASE("laws: block_cache around arenas") {
     laws::judge(laws::any_order<laws::in_block_cache>, laws::few);
     laws::judge(laws::inaccessible<laws::in_block_cache>, laws::few);
 }
+TEST_CASE("laws: per_thread around arenas") {
+    laws::judge(laws::any_order<laws::in_per_thread>, laws::few);
+    laws::judge(laws::inaccessible<laws::in_per_thread>, laws::few);
+}

@@ -36,6 +36,7 @@
 
 #include <allot/compose/detail/forwarding.hpp>
 #include <allot/compose/detail/kept_blocks.hpp>
+#include <allot/compose/detail/size_lists.hpp>
 #include <allot/core/options.hpp>
 
 namespace allot {
@@ -67,11 +68,11 @@ class block_cache : public detail::forwarding<Allocator> {
     static_assert(allocator_type::reclaims == reclaim::any || allocator_type::reclaims == reclaim::never,
                   "allot: block_cache frees blocks in another order than the program, which stack and ring do not "
                   "support: use best_fit, pool, bump or naive");
-    static_assert(is_alignment(Options.smallest) && is_alignment(Options.largest) && is_alignment(Options.steps) &&
-                      is_alignment(Options.align) && Options.steps <= Options.smallest &&
-                      Options.smallest <= Options.largest,
+    static constexpr detail::size_lists_shape shape{Options.smallest, Options.largest, Options.steps, Options.align};
+    static_assert(shape.is_valid(),
                   "allot: the members smallest, largest, steps and align of block_cache_options must be powers of two, "
                   "with steps <= smallest <= largest");
+    using sizes = detail::size_lists<shape>;
 
 public:
     using base::base;
@@ -88,25 +89,25 @@ public:
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!wanted.is_valid()) return {};
         if (wanted.size <= Options.largest) {
-            detail::kept_list& list = lists_[list_of(wanted.size)];
+            detail::kept_list& list = lists_[sizes::list_of(wanted.size)];
             if (!list.is_empty() && suits(kept_.front(list), wanted.align)) {
                 const block_type again = kept_.pop_front(list);
                 bytes_.value -= again.size;
-                return with_size(again, wanted.size);
+                return detail::with_size(again, wanted.size);
             }
         }
-        const layout rounded = round_up(wanted);
+        const layout rounded = sizes::round_up(wanted);
         block_type given = inner_.allocate(rounded);
         if (!given && flush()) given = inner_.allocate(rounded);
-        return given ? with_size(given, wanted.size) : given;
+        return given ? detail::with_size(given, wanted.size) : given;
     }
     /// Keeps an unchanged block, or deallocates it in the allocator. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        const block_type whole = whole_block(held);
+        const block_type whole = sizes::whole_block(held);
         if (!this->is_freeable(whole)) return;
         if (held.size > Options.largest || whole.size > Options.bytes - bytes_.value || !kept_.room())
             return inner_.deallocate(whole);
-        kept_.push_front(lists_[list_of(held.size)], whole);
+        kept_.push_front(lists_[sizes::list_of(held.size)], whole);
         bytes_.value += whole.size;
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
@@ -114,13 +115,13 @@ public:
         requires resizable_allocator<allocator_type>
     {
         if (!held || size == 0) return false;
-        block_type whole = whole_block(held);
-        if (const std::size_t rounded = round_up(size); rounded == whole.size) {
+        block_type whole = sizes::whole_block(held);
+        if (const std::size_t rounded = sizes::round_up(size); rounded == whole.size) {
             if (!this->is_freeable(whole)) return false;
         } else if (!inner_.resize(whole, rounded)) {
             return false;
         }
-        held = with_size(whole, size);
+        held = detail::with_size(whole, size);
         return true;
     }
     /// Frees all kept blocks, then releases memory without live blocks. Returns the number of released bytes.
@@ -173,41 +174,41 @@ public:
     [[nodiscard]] std::size_t capacity(block_type held) const noexcept
         requires measuring_allocator<allocator_type>
     {
-        return inner_.capacity(whole_block(held));
+        return inner_.capacity(sizes::whole_block(held));
     }
     /// Returns true if the block is in the allocator's memory, live or not.
     [[nodiscard]] bool owns(block_type held) const noexcept
         requires owning<allocator_type>
     {
-        return inner_.owns(whole_block(held));
+        return inner_.owns(sizes::whole_block(held));
     }
     /// Returns whether this block is live or kept. Misuse is reported. Only for a hardened allocator.
     [[nodiscard]] bool check(block_type held) const noexcept
         requires requires(const allocator_type& of) { of.check(held); }
     {
-        return inner_.check(whole_block(held));
+        return inner_.check(sizes::whole_block(held));
     }
     /// Returns true if exactly this block is live and not kept. Reports nothing. Only for a hardened allocator.
     [[nodiscard]] bool is_live(block_type held) const noexcept
         requires requires(const allocator_type& of) { of.is_live(held); }
     {
         if (held && held.size <= Options.largest) {
-            const detail::kept_list& list = lists_[list_of(held.size)];
+            const detail::kept_list& list = lists_[sizes::list_of(held.size)];
             if (!list.is_empty() && kept_.front(list).address == held.address) return false;  // the newest of its size
         }
-        return inner_.is_live(whole_block(held)) && !kept_.contains(held.address);
+        return inner_.is_live(sizes::whole_block(held)) && !kept_.contains(held.address);
     }
     /// Returns the reason for which `allocate` would fail. Frees all kept blocks if it would fail with them.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
         if (wanted.size <= Options.largest) {
-            const detail::kept_list& list = lists_[list_of(wanted.size)];
+            const detail::kept_list& list = lists_[sizes::list_of(wanted.size)];
             if (!list.is_empty() && suits(kept_.front(list), wanted.align)) return {};
         }
-        const layout rounded = round_up(wanted);
+        const layout rounded = sizes::round_up(wanted);
         diagnosis found = inner_.diagnose(rounded);
         if (found.reason != refusal::none && flush()) found = inner_.diagnose(rounded);
-        found.largest_hole = usable(static_cast<std::size_t>(found.largest_hole));
+        found.largest_hole = sizes::usable(inner_, static_cast<std::size_t>(found.largest_hole));
         return found;
     }
     /// Calls `f(address, size)` for every hole, without the bytes that the sizes of the lists leave over.
@@ -218,7 +219,7 @@ public:
         inner_.for_each_hole([&](const auto& address, std::size_t size) {
             const std::size_t skipped = size > Options.largest ? 0 : unaligned_bytes(address);
             if (size <= skipped) return;
-            if (const std::size_t rounded = round_down(size - skipped); rounded != 0)
+            if (const std::size_t rounded = sizes::round_down(size - skipped); rounded != 0)
                 f(base::address_model::locate(address, skipped), rounded);
         });
     }
@@ -234,67 +235,19 @@ public:
     }
 
     /// Returns the layout that `allocate` asks of the allocator: with the size of its list.
-    [[nodiscard]] friend layout inner_request(block_cache&, layout wanted) noexcept { return round_up(wanted); }
+    [[nodiscard]] friend layout inner_request(block_cache&, layout wanted) noexcept { return sizes::round_up(wanted); }
 
 private:
-    static constexpr unsigned first_power = static_cast<unsigned>(std::bit_width(Options.smallest) - 1);
-    static constexpr unsigned last_power = static_cast<unsigned>(std::bit_width(Options.largest) - 1);
-    static constexpr unsigned step_bits = static_cast<unsigned>(std::bit_width(Options.steps) - 1);
-    static constexpr std::size_t lists = (last_power - first_power) * Options.steps + 1;
-
-    /// Returns the distance of the lists around a size, which must be larger than `smallest`.
-    [[nodiscard]] static constexpr unsigned power_below(std::size_t size) noexcept {
-        return static_cast<unsigned>(std::bit_width(size - 1) - 1);
-    }
-    /// Returns the size of the list of a size, or the size itself if it has no list.
-    [[nodiscard]] static constexpr std::size_t round_up(std::size_t size) noexcept {
-        if (size > Options.largest) return size;
-        if (size <= Options.smallest) return Options.smallest;
-        return align_up(size, std::size_t{1} << (power_below(size) - step_bits));
-    }
-    [[nodiscard]] static constexpr layout round_up(layout wanted) noexcept {
-        if (wanted.size > Options.largest) return wanted;
-        return {round_up(wanted.size), wanted.align < Options.align ? Options.align : wanted.align};
-    }
-    /// Returns the size of the largest list up to a size, or 0. Larger sizes without a list are unchanged.
-    [[nodiscard]] static constexpr std::size_t round_down(std::size_t size) noexcept {
-        if (size > Options.largest) return size;
-        if (size < Options.smallest) return 0;
-        return align_down(size, std::size_t{1} << (static_cast<unsigned>(std::bit_width(size) - 1) - step_bits));
-    }
     /// Returns the number of bytes in front of the first address that has the alignment of the lists.
     template <class Address>
     [[nodiscard]] static std::size_t unaligned_bytes(const Address& address) noexcept {
         return align_up(base::address_model::position(address), Options.align) - base::address_model::position(address);
     }
-    /// Returns the size that one request can get from a hole, whose address is not known.
-    [[nodiscard]] std::size_t usable(std::size_t hole) noexcept {
-        std::size_t size = round_down(hole);
-        while (size != 0 && size <= Options.largest && inner_.diagnose({size, Options.align}).reason != refusal::none)
-            size = round_down(size - 1);
-        return size;
-    }
-    /// Returns the number of the list of a size. Precondition: it has one.
-    [[nodiscard]] static constexpr std::size_t list_of(std::size_t size) noexcept {
-        if (size <= Options.smallest) return 0;
-        const unsigned power = power_below(size);
-        const std::size_t step = (size - 1 - (std::size_t{1} << power)) >> (power - step_bits);
-        return (power - first_power) * Options.steps + step + 1;
-    }
-    static_assert(list_of(Options.largest) == lists - 1);
-
     [[nodiscard]] static bool suits([[maybe_unused]] const block_type& kept, std::size_t align) noexcept {
         if (align <= Options.align) return true;
         using model = typename base::address_model;
         if constexpr (requires { requires model::absolute; }) return model::position(kept.address) % align == 0;
         else return false;
-    }
-    [[nodiscard]] static block_type with_size(block_type of, std::size_t size) noexcept {
-        of.size = size;
-        return of;
-    }
-    [[nodiscard]] static block_type whole_block(const block_type& held) noexcept {
-        return held ? with_size(held, round_up(held.size)) : held;
     }
     void forget() noexcept {
         keep_if([](const block_type&) { return false; });
@@ -325,7 +278,7 @@ private:
     }
 
     detail::kept_blocks<block_type, Options.blocks> kept_;
-    detail::kept_list lists_[lists];
+    detail::kept_list lists_[sizes::count];
     detail::moved_value<std::size_t> bytes_;
 };
 

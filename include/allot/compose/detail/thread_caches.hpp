@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+// thread_caches: an allocator behind a lock, the caches of the threads that share it, and the lists through which the
+// caches exchange batches.
+//
+// Internal. The owner of a cache is inside it while it uses it (claimable.hpp). Locks are acquired in this order: the one
+// of the list of caches, a cache, the one of the allocator. So a thread that has the list of caches may wait for the
+// owner of a cache, and an owner inside its cache may lock the allocator.
+//
+// Thread safety: threads may call all functions concurrently. A cache in an argument must be the caller's own, entered.
+#pragma once
+
+#include <allot/compose/detail/claimable.hpp>
+#include <allot/compose/detail/size_lists.hpp>
+#include <allot/compose/detail/thread_stock.hpp>
+#include <allot/compose/detail/transfer_lists.hpp>
+#include <allot/compose/synchronized.hpp>
+
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+template <class Lock>
+class held_lock {
+public:
+    explicit held_lock(Lock& one) noexcept : lock_{one} { lock_.lock(); }
+    held_lock(const held_lock&) = delete;
+    held_lock& operator=(const held_lock&) = delete;
+    ~held_lock() { lock_.unlock(); }
+
+private:
+    Lock& lock_;
+};
+
+template <class Allocator, class Lock, class Barrier, size_lists_shape Shape, std::size_t Batch, std::size_t Bytes>
+class thread_caches {
+    using allocator_type = std::remove_reference_t<Allocator>;
+    using block_type = block_of<Allocator>;
+
+public:
+    using sizes = size_lists<Shape>;
+
+    /// A kept block without its size, which that of the list implies.
+    struct item {
+        decltype(block_type::address) address{};
+        [[no_unique_address]] decltype(block_type::metadata) metadata{};
+    };
+
+private:
+    using stock_type = thread_stock<item, sizes, Batch, Bytes>;
+    using transfers_type = transfer_lists<item, transfer_shape{.lists = sizes::count, .slots = 6, .batch = Batch}>;
+
+    // On a microcontroller there is one core, and no cache line moves.
+    static constexpr std::size_t apart = is_microcontroller ? alignof(std::max_align_t) : 64;
+
+public:
+    /// A cache, which is in the list from `add` to `remove`.
+    struct alignas(apart) cache {
+        claimable<Barrier, standard_atomics> exclusion;
+        stock_type stock;
+        std::size_t hand = 0;  // the next list that gives up room
+        cache* next = nullptr;
+        cache* previous = nullptr;
+    };
+
+    thread_caches() noexcept
+        requires std::default_initializable<Allocator>
+    = default;
+    explicit thread_caches(Allocator&& allocator) noexcept : inner_{std::forward<Allocator>(allocator)} {}
+    thread_caches(const thread_caches&) = delete;
+    thread_caches& operator=(const thread_caches&) = delete;
+    ~thread_caches() { free_transfers(); }
+
+    /// Calls `use` with the allocator under the lock.
+    template <class Use>
+    auto alone(Use&& use) noexcept(noexcept(use(std::declval<allocator_type&>()))) {
+        const held_lock<Lock> lock{lock_};
+        return use(static_cast<allocator_type&>(inner_));
+    }
+    template <class Use>
+    auto alone(Use&& use) const noexcept {
+        const held_lock<Lock> lock{lock_};
+        return use(static_cast<const allocator_type&>(inner_));
+    }
+
+    [[nodiscard]] static block_type block_from(const item& kept, std::size_t size) noexcept {
+        return {kept.address, size, kept.metadata};
+    }
+
+    void add(cache& fresh) noexcept {
+        const held_lock registered{list_lock_};
+        fresh.next = first_;
+        if (first_ != nullptr) first_->previous = &fresh;
+        first_ = &fresh;
+    }
+    void remove(cache& old) noexcept {
+        const held_lock registered{list_lock_};
+        free_all(old.stock);
+        (old.previous == nullptr ? first_ : old.previous->next) = old.next;
+        if (old.next != nullptr) old.next->previous = old.previous;
+        if (first_ == nullptr) free_transfers();
+    }
+
+    /// Frees the blocks of all caches and of the transfer lists. Returns true if there was one. The caller must not be
+    /// inside a cache.
+    bool flush() noexcept {
+        const held_lock registered{list_lock_};
+        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.claim();
+        bool any = false;
+        if (Barrier::heavy()) {
+            for (cache* each = first_; each != nullptr; each = each->next) {
+                each->exclusion.wait();
+                any |= free_all(each->stock);
+            }
+        }
+        any |= free_transfers();
+        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.unclaim();
+        return any;
+    }
+
+    /// Frees the blocks of a cache. Returns true if there was one.
+    bool free_all(cache& of) noexcept { return free_all(of.stock); }
+    /// Keeps a block whose list is full: makes room, or frees the block.
+    [[gnu::noinline]] void keep_elsewhere(cache& in, std::size_t list, const item& freed) noexcept {
+        if (!make_room(in, list) || !in.stock.push(list, freed)) free_items(list, &freed, 1);
+    }
+    /// Fills an empty list, and returns a block of its size.
+    [[gnu::noinline]] block_type refill(cache& in, std::size_t list) noexcept {
+        stock_type& stock = in.stock;
+        stock.raise(list);
+        item last;
+        if (stock.limit(list) >= stock_type::batch_of(list)) {
+            stock.added(list, take(list, stock.items(list)));
+            if (stock.pop(list, last)) return block_from(last, sizes::size_of(list));
+        }
+        const layout each{sizes::size_of(list), Shape.align};
+        const std::size_t more = stock.limit(list) / 2;
+        return alone([&](auto& inner) {
+            const block_type first = inner.allocate(each);
+            for (std::size_t i = 0; first && i != more; ++i) {
+                const block_type next = inner.allocate(each);
+                if (!next || !stock.push(list, {next.address, next.metadata})) break;
+            }
+            return first;
+        });
+    }
+
+private:
+    /// Makes room for one item in a list that is full. Returns false if the list keeps none.
+    bool make_room(cache& in, std::size_t list) noexcept {
+        stock_type& stock = in.stock;
+        for (std::size_t i = 0; !stock.raise(list); ++i) {
+            if (const std::size_t count = stock.count(list); count != 0) {
+                give(stock, list, count < stock_type::batch_of(list) ? (count + 1) / 2 : stock_type::batch_of(list));
+                return true;
+            }
+            if (i == sizes::count) return false;
+            const std::size_t other = in.hand++ % sizes::count, keeps = stock.limit(other) / 2;
+            if (stock.count(other) > keeps) give_all(stock, other, stock.count(other) - keeps);
+            stock.lower(other);
+        }
+        return true;
+    }
+    void free_items(std::size_t list, const item* from, std::size_t count) noexcept {
+        alone([&](auto& inner) {
+            for (std::size_t i = 0; i != count; ++i) inner.deallocate(block_from(from[i], sizes::size_of(list)));
+        });
+    }
+    bool free_all(stock_type& stock) noexcept {
+        bool any = false;
+        for (std::size_t list = 0; list != sizes::count; ++list) {
+            const std::size_t count = stock.count(list);
+            if (count == 0) continue;
+            free_items(list, stock.items(list), count);
+            stock.removed(list, count);
+            any = true;
+        }
+        return any;
+    }
+    bool free_transfers() noexcept {
+        bool any = false;
+        item batch[Batch];
+        for (std::size_t list = 0; list != sizes::count; ++list)
+            while (const std::size_t count = take(list, batch)) {
+                free_items(list, batch, count);
+                any = true;
+            }
+        return any;
+    }
+
+    /// Takes a batch from the transfer lists. Returns the number of items.
+    std::size_t take(std::size_t list, item* to) noexcept {
+        const std::size_t count = transfers_.take(list, to);
+        if (count != 0) transferred_.fetch_sub(count * sizes::size_of(list), std::memory_order_relaxed);
+        return count;
+    }
+    /// Moves the oldest items of a list to the transfer lists, or to the allocator.
+    void give(stock_type& stock, std::size_t list, std::size_t count) noexcept {
+        const std::size_t bytes = count * sizes::size_of(list);
+        const bool room = transferred_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= Bytes;
+        if (!room || !transfers_.put(list, stock.items(list), count)) {
+            transferred_.fetch_sub(bytes, std::memory_order_relaxed);
+            free_items(list, stock.items(list), count);
+        }
+        stock.removed(list, count);
+    }
+    void give_all(stock_type& stock, std::size_t list, std::size_t count) noexcept {
+        for (std::size_t part; count != 0; count -= part) {
+            part = count < stock_type::batch_of(list) ? count : stock_type::batch_of(list);
+            give(stock, list, part);
+        }
+    }
+
+    Allocator inner_;
+    [[no_unique_address]] mutable Lock lock_{};
+    spin_lock list_lock_;
+    cache* first_ = nullptr;
+    std::atomic<std::size_t> transferred_{0};  // bytes in the transfer lists
+    transfers_type transfers_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

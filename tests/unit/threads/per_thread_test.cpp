@@ -1,0 +1,248 @@
+// per_thread with several threads, which pass blocks to each other, end, are canceled, and fork.
+// per_thread_model.cpp covers all interleavings of few calls.
+#include <allot/allot.hpp>
+#include <allot/compose/per_thread.hpp>
+
+#include <doctest/doctest.h>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace allot::literals;
+
+constexpr allot::per_thread_options small{.smallest = 32, .largest = 2048, .align = 16, .bytes = 8192, .batch = 8};
+
+// The host may use these blocks as memory, but the strategy keeps its records elsewhere.
+using in_band = allot::arena<allot::host::heap, allot::best_fit<>>;
+using beside =
+    allot::arena<allot::host::heap, allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>>;
+template <class Arena, class Lock = allot::spin_lock>
+using shared = allot::per_thread<allot::counted<Arena>, Lock, small>;
+
+/// A barrier that the system does not support.
+struct no_barrier {
+    static void light() noexcept {}
+    [[nodiscard]] static bool heavy() noexcept { return false; }
+};
+
+/// Blocks that threads pass to each other.
+template <class Block>
+class exchange {
+public:
+    /// Adds a block, and returns another one, or an empty one if there are few.
+    Block swap(const Block& held, std::size_t which) {
+        const std::lock_guard alone{lock_};
+        held_.push_back(held);
+        if (held_.size() < 50) return {};
+        std::swap(held_[which % held_.size()], held_.back());
+        return pop();
+    }
+    Block pop() {
+        const Block last = held_.back();
+        held_.pop_back();
+        return last;
+    }
+    [[nodiscard]] bool is_empty() const { return held_.empty(); }
+
+private:
+    std::mutex lock_;
+    std::vector<Block> held_;
+};
+
+/// Every byte of a block is its size, so that two owners of a byte see each other. The thread sanitizer reports owners
+/// without an order.
+template <class Block>
+void fill(const Block& held) {
+    std::memset(held.address, static_cast<int>(held.size % 251), held.size);
+}
+template <class Block>
+[[nodiscard]] bool is_filled(const Block& held) {
+    const auto* const bytes = static_cast<const unsigned char*>(held.address);
+    for (std::size_t i = 0; i != held.size; ++i)
+        if (bytes[i] != held.size % 251) return false;
+    return true;
+}
+
+/// Runs `threads` threads with a cache each that allocate, exchange and free blocks. Returns whether all were intact.
+template <class Shared>
+bool exchange_blocks(Shared& memory, int threads, int steps) {
+    exchange<typename Shared::block_type> between;
+    std::atomic<bool> wrong = false;
+    {
+        std::vector<std::jthread> running;
+        for (int i = 0; i != threads; ++i)
+            running.emplace_back([&, i] {
+                std::minstd_rand random{static_cast<unsigned>(i) + 1};
+                allot::thread_cache mine{memory};
+                for (int step = 0; step != steps; ++step) {
+                    const std::size_t size = 1 + random() % (random() % 16 == 0 ? 3000 : 300);
+                    const auto fresh = mine.allocate({.size = size});
+                    if (!fresh) continue;
+                    fill(fresh);
+                    const auto other = between.swap(fresh, random());
+                    if (!other) continue;
+                    if (!is_filled(other)) wrong = true;
+                    mine.deallocate(other);
+                }
+            });
+    }
+    allot::thread_cache rest{memory};
+    while (!between.is_empty()) {
+        const auto held = between.pop();
+        if (!is_filled(held)) wrong = true;
+        rest.deallocate(held);
+    }
+    return !wrong;
+}
+
+template <class Shared>
+[[nodiscard]] std::size_t take_all(Shared& memory, std::size_t size) {
+    std::size_t count = 0;
+    while (memory.allocate({.size = size})) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("per_thread: threads exchange blocks, and all memory is free at the end", Memory, shared<in_band>,
+                   shared<beside>, shared<in_band, std::mutex>) {
+    Memory memory{typename Memory::inner_type{{{}, 1_MiB}}};
+    CHECK(exchange_blocks(memory, 4, 3'000));
+    memory.flush();
+    CHECK(memory.statistics().count == 0);
+}
+
+TEST_CASE("per_thread: threads that use up the memory free the caches of the others") {
+    using memory_type = shared<in_band>;
+    memory_type memory{memory_type::inner_type{{{}, 8_KiB}}};
+    std::atomic<bool> wrong = false;
+    std::atomic<std::size_t> refused = 0;
+    {
+        std::vector<std::jthread> running;
+        for (unsigned i = 0; i != 3; ++i)
+            running.emplace_back([&, i] {
+                std::minstd_rand random{i + 1};
+                allot::thread_cache mine{memory};
+                std::vector<memory_type::block_type> held;
+                for (int step = 0; step != 2'000; ++step) {
+                    const auto fresh = mine.allocate({.size = 1 + random() % 1500});
+                    if (fresh) {
+                        fill(fresh);
+                        held.push_back(fresh);
+                    }
+                    refused += !fresh;
+                    if (held.empty() || (fresh && held.size() < 8)) continue;
+                    std::swap(held[random() % held.size()], held.back());
+                    if (!is_filled(held.back())) wrong = true;
+                    mine.deallocate(held.back());
+                    held.pop_back();
+                }
+                for (const auto& each : held) mine.deallocate(each);
+            });
+    }
+    CHECK_FALSE(wrong);
+    CHECK(refused > 0);
+    CHECK(memory.statistics().count == 0);
+}
+
+TEST_CASE("per_thread: a thread gets memory that another one keeps while it is idle") {
+    using memory_type = shared<in_band>;
+    memory_type memory{memory_type::inner_type{{{}, 16_KiB}}};
+    std::atomic<int> turn = 0;
+    std::jthread other{[&] {
+        allot::thread_cache mine{memory};
+        memory_type::block_type held[6];
+        for (auto& each : held) each = mine.allocate({.size = 1000});
+        for (const auto& each : held) mine.deallocate(each);
+        turn = 1;
+        while (turn != 2) std::this_thread::yield();
+        for (auto& each : held) each = mine.allocate({.size = 500});
+        for (const auto& each : held) mine.deallocate(each);
+    }};
+    while (turn != 1) std::this_thread::yield();
+    CHECK(memory.statistics().count != 0);
+    {
+        allot::thread_cache mine{memory};
+        const auto large = mine.allocate({.size = 15'000});
+        CHECK(large);
+        mine.deallocate(large);
+    }
+    turn = 2;
+    other.join();
+    CHECK(memory.statistics().count == 0);
+}
+
+TEST_CASE("per_thread: without a barrier of the process, other caches keep their blocks") {
+    using memory_type = allot::per_thread<allot::counted<in_band>, allot::spin_lock, small, no_barrier>;
+    memory_type memory{memory_type::inner_type{{{}, 16_KiB}}};
+    allot::thread_cache idle{memory};
+    idle.deallocate(idle.allocate({.size = 1000}));
+    const std::size_t kept = memory.statistics().count;
+    CHECK(kept != 0);
+    allot::thread_cache mine{memory};
+    CHECK_FALSE(mine.allocate({.size = 15'900}));
+    CHECK(memory.statistics().count == kept);
+    idle.flush();
+    CHECK(mine.allocate({.size = 15'900}));
+}
+
+TEST_CASE("per_thread: a canceled thread gives back its blocks") {
+    using memory_type = shared<in_band>;
+    struct state {
+        memory_type memory{memory_type::inner_type{{{}, 1_MiB}}};
+        std::atomic<bool> ready = false;
+    } all;
+    pthread_t thread;
+    REQUIRE(::pthread_create(
+                &thread, nullptr,
+                [](void* argument) -> void* {
+                    auto& of = *static_cast<state*>(argument);
+                    allot::thread_cache mine{of.memory};
+                    mine.deallocate(mine.allocate({.size = 100}));
+                    of.ready = true;
+                    while (true) ::pthread_testcancel();  // not in a call, where the thread sanitizer loses the order
+                },
+                &all) == 0);
+    while (!all.ready) std::this_thread::yield();
+    CHECK(all.memory.statistics().count != 0);
+    REQUIRE(::pthread_cancel(thread) == 0);
+    REQUIRE(::pthread_join(thread, nullptr) == 0);
+    CHECK(all.memory.statistics().count == 0);
+}
+
+TEST_CASE("per_thread: the child of a fork frees the caches of threads that it does not have") {
+    using memory_type = shared<in_band>;
+    memory_type memory{memory_type::inner_type{{{}, 64_KiB}}}, twin{memory_type::inner_type{{{}, 64_KiB}}};
+    const std::size_t all = take_all(twin, 1000);
+    CHECK(all > 50);
+    std::atomic<int> turn = 0;
+    std::jthread other{[&] {
+        allot::thread_cache mine{memory};
+        mine.deallocate(mine.allocate({.size = 1000}));
+        turn = 1;
+        while (turn != 2) std::this_thread::yield();
+    }};
+    while (turn != 1) std::this_thread::yield();
+    CHECK(memory.statistics().count != 0);
+    std::fflush(nullptr);  // a child must not print the same text again
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) ::_exit(take_all(memory, 1000) == all ? 0 : 1);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    turn = 2;
+}
