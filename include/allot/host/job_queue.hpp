@@ -50,6 +50,16 @@ enum class job_error : unsigned char {
     too_many_points,  ///< Jobs of the queue already wait for 16 points that have not passed.
 };
 
+/// Returns a human-readable description of the result.
+[[nodiscard]] constexpr const char* to_string(job_error reason) noexcept {
+    switch (reason) {
+        case job_error::none: return "no error";
+        case job_error::failed: return "the jobs before the point never complete";
+        case job_error::too_many_points: return "jobs of the queue already wait for 16 points that have not passed";
+    }
+    return "unknown";
+}
+
 /// A number of completed jobs that a counter reaches.
 struct job_point {
     const std::atomic<std::uint64_t>* counter = nullptr;  ///< The counter, or null.

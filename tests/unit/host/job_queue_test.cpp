@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -94,6 +95,12 @@ TEST_CASE("job_queue: at most 16 pending points are waited for, and passed ones 
     CHECK_FALSE(queue.ready(job));
     others[16].complete(1);
     CHECK(queue.start(job));
+}
+
+TEST_CASE("job_queue: each result has a text") {
+    CHECK(std::string_view{to_string(job_error::none)} == "no error");
+    CHECK(std::string_view{to_string(job_error::failed)}.find("never complete") != std::string_view::npos);
+    CHECK(std::string_view{to_string(job_error::too_many_points)}.find("16 points") != std::string_view::npos);
 }
 
 TEST_CASE("job_queue: a counter of another library is a point") {
