@@ -27,7 +27,7 @@
 // library is a counter that only grows, and a value of it (`adopt`). The top bit of a counter means failure.
 //
 // Complexity: O(1); `start`, `ready` and `wait` are linear in the points that the jobs of the queue wait for.
-// Memory: about 450 bytes for each queue. Jobs of a queue wait for at most 16 points that have not passed; `wait` fails
+// Memory: about 450 bytes for each queue. Jobs of a queue wait for at most 16 pending points; `wait` fails
 // for more.
 // Thread safety: any thread may use a queue. One thread at a time uses a point.
 #pragma once
@@ -47,7 +47,7 @@ namespace host {
 enum class job_error : unsigned char {
     none,             ///< Success.
     failed,           ///< The jobs before the point never complete.
-    too_many_points,  ///< Jobs of the queue already wait for 16 points that have not passed.
+    too_many_points,  ///< Jobs of the queue already wait for 16 pending points.
 };
 
 /// Returns a human-readable description of the result.
@@ -55,7 +55,7 @@ enum class job_error : unsigned char {
     switch (reason) {
         case job_error::none: return "no error";
         case job_error::failed: return "the jobs before the point never complete";
-        case job_error::too_many_points: return "jobs of the queue already wait for 16 points that have not passed";
+        case job_error::too_many_points: return "jobs of the queue already wait for 16 pending points";
     }
     return "unknown";
 }

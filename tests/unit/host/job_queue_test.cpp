@@ -100,7 +100,7 @@ TEST_CASE("job_queue: at most 16 pending points are waited for, and passed ones 
 TEST_CASE("job_queue: each result has a text") {
     CHECK(std::string_view{to_string(job_error::none)} == "no error");
     CHECK(std::string_view{to_string(job_error::failed)}.find("never complete") != std::string_view::npos);
-    CHECK(std::string_view{to_string(job_error::too_many_points)}.find("16 points") != std::string_view::npos);
+    CHECK(std::string_view{to_string(job_error::too_many_points)}.find("16 pending points") != std::string_view::npos);
 }
 
 TEST_CASE("job_queue: a counter of another library is a point") {
