@@ -117,7 +117,7 @@ public:
     /// Removes a queue, before the driver's queue is destroyed. Bytes that its work still uses remain pending until that
     /// work is done. On failure, the queue remains attached.
     [[nodiscard]] error_type detach(queue_id queue) noexcept {
-        if (!clock_.is_attached(queue.index)) return {};
+        if (clock_.attached(queue.index) == 0) return {};
         return note(clock_.detach(queue.index));
     }
 
@@ -176,12 +176,15 @@ public:
     [[nodiscard]] bool resize(block_type& held, std::size_t size, queue_id queue) noexcept
         requires(waits != wait_policy::hand_out)
     {
-        if (!is_row(queue)) return false;
+        if (!clock_.is_row(queue.index)) return false;
         auto& strategy = access::strategy(arena_);
         const block_type before = held;
-        strategy.give_back({clock_.now(), users(queue)});
-        strategy.ask(clock_.known(queue.index).data(), waits == wait_policy::insert ? clock_.waitable() : 0);
-        if (!arena_.resize(held, size)) return false;
+        strategy.give_back(clock_.now(), users(queue));
+        strategy.ask(clock_.known(queue.index));
+        strategy.permit(waits == wait_policy::insert ? clock_.waitable() : 0);
+        const bool resized = arena_.resize(held, size);
+        strategy.forbid();
+        if (!resized) return false;
         if (strategy.taken_queues() == 0 || wait_for_taken(queue, typename clock::no_hand{})) return true;
         static_cast<void>(arena_.resize(held, before.size));
         return false;
@@ -196,7 +199,7 @@ public:
     /// Blocks the calling thread until the work with all freed blocks is done, except for uses by the host.
     error_type synchronize() noexcept {
         poll();
-        access::strategy(arena_).collect(clock_.known(clock::host_row).data());
+        access::strategy(arena_).collect(clock_.known(clock::host_row));
         const error_type error = wait_for_all(clock::host_row);
         settle();
         return error;
@@ -214,10 +217,10 @@ public:
         diagnosis answer = arena_.diagnose(wanted);
         if (answer.reason != refusal::none) return answer;
         if (error_ != error_type{}) return {refusal::device_refused, answer.largest_hole, static_cast<long>(error_)};
-        if (!is_row(queue)) return {refusal::over_limit, answer.largest_hole};
+        if (!clock_.is_row(queue.index)) return {refusal::over_limit, answer.largest_hole};
         const detail::queue_set waitable = waits == wait_policy::never ? 0 : clock_.waitable();
         if (arena_.strategy().diagnose(strategy_layout(wanted)).reason == refusal::none &&
-            !arena_.strategy().has_place(strategy_layout(wanted), clock_.known(queue.index).data(), waitable))
+            !arena_.strategy().has_place(strategy_layout(wanted), clock_.known(queue.index), waitable))
             answer.reason = refusal::pending;
         return answer;
     }
@@ -242,14 +245,11 @@ public:
     [[nodiscard]] Timeline& timeline() noexcept { return clock_.timeline; }
 
 private:
-    [[nodiscard]] static bool is_host(queue_id queue) noexcept { return queue.index == clock::host_row; }
-    [[nodiscard]] bool is_row(queue_id queue) const noexcept {
-        return is_host(queue) || clock_.is_attached(queue.index);
-    }
     /// Returns the queues that may use a block which is freed on `queue`: all, if it is not attached.
-    [[nodiscard]] detail::queue_set users(queue_id queue) const noexcept {
-        if (is_host(queue)) return 0;
-        return clock_.is_attached(queue.index) ? detail::queue_set{1} << queue.index : clock_.running();
+    [[nodiscard]] ALLOT_INLINE detail::queue_set users(queue_id queue) const noexcept {
+        if (const detail::queue_set one = clock_.attached(queue.index); one != 0) [[likely]]
+            return one;
+        return queue == host ? 0 : clock_.running();
     }
     [[nodiscard]] static auto strategy_layout(layout wanted) noexcept {
         using offset = typename arena_type::strategy_type::offset_type;
@@ -257,40 +257,46 @@ private:
                                                               static_cast<offset>(wanted.align)};
     }
     void free_after(const block_type& held, detail::queue_set queues, detail::epoch until) noexcept {
-        access::strategy(arena_).give_back({until, queues});
+        access::strategy(arena_).give_back(until, queues);
         arena_.deallocate(held);
     }
-    void settle() noexcept { access::strategy(arena_).settle(clock_.known(clock::host_row).data()); }
+    void settle() noexcept { access::strategy(arena_).settle(clock_.known(clock::host_row).until.data()); }
     error_type note(error_type error) noexcept { return error_ = error; }
 
     template <class Handed>
     [[nodiscard]] block_type allocate_for(layout wanted, queue_id queue, Handed&& handed) noexcept {
-        if (!is_row(queue)) [[unlikely]]
+        if (!clock_.is_row(queue.index)) [[unlikely]]
             return {};
-        const block_type given = held_with(wanted, queue, 0);
+        access::strategy(arena_).ask(clock_.known(queue.index));
+        const block_type given = access::allocate_held(
+            arena_, wanted, [](auto& strategy, auto asked) { return strategy.allocate_own(asked); });
         if (given) [[likely]]
             return given;
-        return allocate_pending(wanted, queue, handed);
+        return allocate_searched(wanted, queue, handed);
     }
-    /// Allocates from the regions that are held now. `waitable` are the queues that the request may wait for.
-    [[nodiscard]] ALLOT_INLINE block_type held_with(layout wanted, queue_id queue,
-                                                    detail::queue_set waitable) noexcept {
-        access::strategy(arena_).ask(clock_.known(queue.index).data(), waitable);
-        return access::allocate_held(arena_, wanted);
+    /// Allocates from the regions that are held now.
+    [[nodiscard]] block_type allocate_held(layout wanted) noexcept {
+        return access::allocate_held(arena_, wanted,
+                                     [](auto& strategy, auto asked) { return strategy.allocate(asked); });
+    }
+    /// Allocates from the regions that are held now, behind a wait for one of the queues if no other bytes fit.
+    [[nodiscard]] block_type held_behind(layout wanted, detail::queue_set waitable) noexcept {
+        access::strategy(arena_).permit(waitable);
+        const block_type given = allocate_held(wanted);
+        access::strategy(arena_).forbid();
+        return given;
     }
     template <class Handed>
-    [[nodiscard, gnu::noinline]] block_type allocate_pending(layout wanted, queue_id queue, Handed& handed) noexcept {
+    [[nodiscard, gnu::noinline]] block_type allocate_searched(layout wanted, queue_id queue, Handed& handed) noexcept {
+        if (const block_type given = allocate_held(wanted)) return given;
         if (poll())
-            if (const block_type given = held_with(wanted, queue, 0)) return given;
+            if (const block_type given = allocate_held(wanted)) return given;
         const detail::queue_set waitable = clock_.waitable();
         block_type given{};
         if constexpr (waits == wait_policy::never) cover_all(queue);
-        else if (!Options.grow_first) given = held_with(wanted, queue, waitable);
-        if (!given) {
-            access::strategy(arena_).ask(clock_.known(queue.index).data(), 0);
-            given = arena_.allocate(wanted);
-        }
-        if (!given && waits != wait_policy::never && Options.grow_first) given = held_with(wanted, queue, waitable);
+        else if (!Options.grow_first) given = held_behind(wanted, waitable);
+        if (!given) given = arena_.allocate(wanted);
+        if (!given && waits != wait_policy::never && Options.grow_first) given = held_behind(wanted, waitable);
         if (!given || access::strategy(arena_).taken_queues() == 0) return given;
         if (wait_for_taken(queue, handed)) return given;
         arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
@@ -305,7 +311,7 @@ private:
         detail::for_each_queue(rest.queues, [&](unsigned column) {
             if (strategy.taken(column) > rest.epoch) rest.epoch = strategy.taken(column);
         });
-        strategy.give_back(rest);
+        strategy.give_back(rest.epoch, rest.queues);
         return false;
     }
     template <class Handed = typename clock::no_hand>
@@ -321,7 +327,7 @@ private:
     /// Records a point on each queue with a pending use, so that `poll` learns when it is done.
     void cover_all(queue_id queue) noexcept {
         auto& strategy = access::strategy(arena_);
-        strategy.collect(clock_.known(queue.index).data());
+        strategy.collect(clock_.known(queue.index));
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
                 note(error);

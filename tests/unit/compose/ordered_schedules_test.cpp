@@ -15,12 +15,12 @@
 
 namespace {
 
-constexpr std::size_t size = 7;
+constexpr std::size_t unit = 16, size = 7;  // the memory has 7 granules
 
 template <allot::ordered_options Options>
 class program {
 public:
-    using memory_type = allot::ordered<allot::arena<allot::host::static_storage<size>, allot::best_fit<>>,
+    using memory_type = allot::ordered<allot::arena<allot::host::static_storage<size * unit>, allot::best_fit<>>,
                                        simulated::timeline, Options>;
     using block = typename memory_type::block_type;
 
@@ -39,19 +39,19 @@ public:
         const unsigned before = calls_of_driver(), recorded = device_.records;
         block given;
         if constexpr (Options.waits == allot::wait_policy::hand_out)
-            given = memory_.allocate({bytes, 1}, ids_[queue], [&](const simulated::timeline::point_type& point) {
+            given = memory_.allocate({bytes * unit, 1}, ids_[queue], [&](const simulated::timeline::point_type& point) {
                 ++device_.waits;
                 simulated::join(device_.before[queue], point.after);
             });
-        else given = memory_.allocate({bytes, 1}, ids_[queue]);
+        else given = memory_.allocate({bytes * unit, 1}, ids_[queue]);
         if (device_.records > recorded + ids_.size()) ++late;
         if (own && (!given || calls_of_driver() != before)) ++late;
         if constexpr (Options.waits == allot::wait_policy::never) {
             // A first request records the points. When these have passed, the next one is served.
-            if (!given && done) given = memory_.allocate({bytes, 1}, ids_[queue]);
+            if (!given && done) given = memory_.allocate({bytes * unit, 1}, ids_[queue]);
             if (!given && done && !once_pending_) {
                 device_.run_all();
-                given = memory_.allocate({bytes, 1}, ids_[queue]);
+                given = memory_.allocate({bytes * unit, 1}, ids_[queue]);
                 if (!given) ++refused;
             }
         } else if (fits != static_cast<bool>(given)) {
@@ -91,7 +91,7 @@ public:
     /// Allocates for the host, which uses the bytes at once, and frees them.
     void use_on_host(std::size_t bytes) {
         if constexpr (Options.waits != allot::wait_policy::hand_out) {
-            const block given = memory_.allocate({bytes, 1}, memory_type::host);
+            const block given = memory_.allocate({bytes * unit, 1}, memory_type::host);
             if (!given) return;
             if (!uses_.are_done(device_, offset_of(given), bytes)) ++races;
             memory_.deallocate(given, memory_type::host);
@@ -101,7 +101,7 @@ public:
         if constexpr (Options.waits != allot::wait_policy::hand_out) {
             const auto oldest = of(queue);
             if (oldest == live_.end()) return;
-            if (memory_.resize(oldest->held, bytes, ids_[queue])) use(*oldest, queue);
+            if (memory_.resize(oldest->held, bytes * unit, ids_[queue])) use(*oldest, queue);
         }
     }
     void run(unsigned queue) { device_.run(queue); }
@@ -118,14 +118,15 @@ private:
     }
     [[nodiscard]] std::size_t offset_of(const block& held) const {
         return static_cast<std::size_t>(static_cast<std::byte*>(held.address) -
-                                        static_cast<std::byte*>(memory_.arena().regions()[0].base));
+                                        static_cast<std::byte*>(memory_.arena().regions()[0].base)) /
+               unit;
     }
     [[nodiscard]] auto of(unsigned queue) {
         return std::find_if(live_.begin(), live_.end(), [&](const owned& one) { return one.queue == queue; });
     }
     void use(const owned& one, unsigned queue) {
         const unsigned command = device_.submit(queue);
-        if (!uses_.use(device_, queue, command, offset_of(one.held), one.held.size, one.number)) ++races;
+        if (!uses_.use(device_, queue, command, offset_of(one.held), one.held.size / unit, one.number)) ++races;
     }
     /// Returns true if `bytes` adjacent bytes are not live and satisfy a condition.
     template <class Condition>
@@ -134,7 +135,7 @@ private:
         for (std::size_t at = 0; at != size; ++at) {
             const bool is_live = std::any_of(live_.begin(), live_.end(), [&](const owned& one) {
                 const std::size_t from = offset_of(one.held);
-                return at >= from && at < from + one.held.size;
+                return at >= from && at < from + one.held.size / unit;
             });
             run = is_live || !condition(at) ? 0 : run + 1;
             if (run == bytes) return true;

@@ -57,9 +57,14 @@ public:
         return given;
     }
 
-    /// Allocates from the regions that are held now.
-    [[nodiscard]] allocation allocate_held(layout wanted) noexcept {
-        return is_honoured(wanted.align) ? ask(wanted) : allocation{};
+    /// Allocates from the regions that are held now, by `from(strategy, layout)`.
+    template <class From>
+    [[nodiscard]] ALLOT_INLINE allocation allocate_held(layout wanted, From from) noexcept {
+        if (!is_honoured(wanted.align)) return {};
+        if constexpr (sizeof(offset) < sizeof(std::size_t)) {
+            if (wanted.size > space_type::last_offset) return {};
+        }
+        return from(strategy_, layout_for<Strategy>{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
     /// Returns the block of a fresh allocation.

@@ -17,10 +17,10 @@ struct arena_access {
     [[nodiscard]] ALLOT_INLINE static auto& strategy(Arena& of) noexcept {
         return of.regions_.strategy();
     }
-    /// Allocates from the regions that are held now.
-    template <class Arena>
-    [[nodiscard]] ALLOT_INLINE static auto allocate_held(Arena& of, layout wanted) noexcept {
-        return of.admit(of.regions_.allocate_held(wanted));
+    /// Allocates from the regions that are held now, by `from(strategy, layout)`.
+    template <class Arena, class From>
+    [[nodiscard]] ALLOT_INLINE static auto allocate_held(Arena& of, layout wanted, From from) noexcept {
+        return of.admit(of.regions_.allocate_held(wanted, from));
     }
     /// Returns the strategy's allocation of a block.
     template <class Arena>

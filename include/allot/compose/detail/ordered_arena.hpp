@@ -11,19 +11,24 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The strategy that knows pending uses and allocates as `Strategy` does.
-template <class Strategy, unsigned Columns>
+/// The strategy that knows pending uses and allocates as `Strategy` does in memory of the device.
+template <class Device, class Strategy, unsigned Columns>
 struct ordered_strategy {
     static_assert(!sizeof(Strategy), "allot: ordered divides its memory by best_fit: use arena<Device, best_fit<>>");
 };
-template <best_fit_options Options, class Offset, class Memory, unsigned Columns>
-struct ordered_strategy<best_fit<Options, Offset, Memory>, Columns> {
+template <class Device, best_fit_options Options, class Offset, class Memory, unsigned Columns>
+struct ordered_strategy<Device, best_fit<Options, Offset, Memory>, Columns> {
     static_assert(Options.store != node_store::in_band,
                   "allot: ordered keeps its records in a side table, because work of a queue may still write freed "
                   "bytes: leave out node_store::in_band");
+    /// Without a granule, blocks have the least alignment of the device, so that a gap between two blocks does not divide
+    /// a hole. The granule is at most 256 bytes.
     static consteval best_fit_options in_side_table() {
         best_fit_options options = Options;
         options.store = node_store::side_table;
+        if (options.granule == 1) options.granule = Device::min_align < 256 ? Device::min_align : 256;
+        if (options.granule > options.largest_extent) options.granule = 1;
+        if (std::numeric_limits<Offset>::max() < 256 * options.granule) options.granule = 1;
         return options;
     }
     using type = ordered_fit<in_side_table(), Offset, Columns>;
@@ -33,8 +38,7 @@ struct ordered_strategy<best_fit<Options, Offset, Memory>, Columns> {
 template <class Arena, unsigned Columns>
 struct ordered_arena {
     static_assert(!sizeof(Arena),
-                  "allot: the first argument of ordered is an arena: ordered<arena<Device, best_fit<>>, "
-                  "Timeline>");
+                  "allot: the first argument of ordered is an arena: ordered<arena<Device, best_fit<>>, Timeline>");
 };
 template <class Device, class Strategy, class Growth, arena_options Options, class OnMisuse, unsigned Columns>
 struct ordered_arena<arena<Device, Strategy, Growth, Options, OnMisuse>, Columns> {
@@ -43,8 +47,8 @@ struct ordered_arena<arena<Device, Strategy, Growth, Options, OnMisuse>, Columns
         options.annotate = false;
         return options;
     }
-    using type =
-        arena<Device, typename ordered_strategy<Strategy, Columns>::type, Growth, without_annotations(), OnMisuse>;
+    using type = arena<Device, typename ordered_strategy<Device, Strategy, Columns>::type, Growth,
+                       without_annotations(), OnMisuse>;
 };
 
 }  // namespace detail

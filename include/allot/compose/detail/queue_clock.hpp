@@ -37,12 +37,12 @@ public:
     static constexpr unsigned external = Options.queues;       // the column of external points
     static constexpr unsigned host_uses = Options.queues + 1;  // the column of uses by the host
     static constexpr unsigned columns = Options.queues + 2;
-    using row_type = epochs<columns>;
+    using row_type = knowledge<columns>;
 
     Timeline timeline;
 
     explicit queue_clock(Timeline from) noexcept : timeline{std::move(from)} {
-        for (row_type& row : known_) row.fill(end_of_time);
+        for (row_type& row : known_) row.until.fill(end_of_time);
     }
 
     // ── queues ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -53,10 +53,14 @@ public:
             if (queues_[at].state != stage::free) continue;
             queues_[at].native = queue;
             queues_[at].state = stage::attached;
+            attached_ |= queue_set{1} << at;
+            const queue_set own = timeline.in_order(queue) ? queue_set{1} << at : 0;
             known_[at] = known_[host_row];
-            for (row_type& row : known_) row[at] = now_;  // the uses of an earlier queue with this number are done
+            known_[at].own = own;
+            for (row_type& row : known_)
+                row.until[at] = now_;  // the uses of an earlier queue with this number are done
             ++now_;
-            if (timeline.in_order(queue)) known_[at][at] = end_of_time;
+            if (known_[at].own != 0) known_[at].until[at] = end_of_time;
             return at;
         }
         return Options.queues;
@@ -67,14 +71,19 @@ public:
         if (const error_type error = record(queue, last); error != error_type{}) return error;
         last->epoch = end_of_time;
         queues_[queue].state = stage::leaving;
+        attached_ &= ~(queue_set{1} << queue);
         return {};
     }
-    [[nodiscard]] bool is_attached(unsigned queue) const noexcept {
-        return queue < Options.queues && queues_[queue].state == stage::attached;
+    /// Returns the set of one queue if it is attached, otherwise an empty set.
+    [[nodiscard]] ALLOT_INLINE queue_set attached(unsigned queue) const noexcept {
+        return attached_ & queue_set{1} << (queue % 32);
     }
-    [[nodiscard]] queue_type native(unsigned queue) const noexcept { return queues_[queue].native; }
+    /// Returns true if requests of a row are possible.
+    [[nodiscard]] ALLOT_INLINE bool is_row(unsigned row) const noexcept {
+        return ((attached_ | queue_set{1} << host_row) >> (row % 32) & 1U) != 0;
+    }
     /// Returns all queues whose work may still run.
-    [[nodiscard]] queue_set running() const noexcept {
+    [[nodiscard, gnu::cold]] queue_set running() const noexcept {
         queue_set set = 0;
         for (unsigned at = 0; at != Options.queues; ++at)
             if (queues_[at].state != stage::free) set |= queue_set{1} << at;
@@ -86,7 +95,7 @@ public:
     /// The epoch of uses that are pending from now on.
     [[nodiscard]] epoch now() const noexcept { return now_; }
     /// Returns the knowledge of a row.
-    [[nodiscard]] const row_type& known(unsigned row) const noexcept { return known_[row]; }
+    [[nodiscard]] const row_type& known(unsigned row) const noexcept { return known_[row % 32]; }
     /// Returns the columns that a request can wait for.
     [[nodiscard]] queue_set waitable() const noexcept { return (running() & ~failed_) | queue_set{1} << external; }
 
@@ -148,7 +157,7 @@ public:
         if (at == host_count_) return false;
         for (--host_count_; at != host_count_; ++at) host_uses_[at] = host_uses_[at + 1];
         const epoch until = host_count_ == 0 ? end_of_time : host_uses_[0] - 1;
-        for (row_type& row : known_) row[host_uses] = until;
+        for (row_type& row : known_) row.until[host_uses] = until;
         return true;
     }
 
@@ -161,14 +170,14 @@ public:
         while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
         host_count_ = 0;
         failed_ = 0;
-        for (row_type& row : known_) row.fill(now_);
+        for (row_type& row : known_) row.until.fill(now_);
         ++now_;
         for (unsigned at = 0; at != Options.queues; ++at) {
             if (queues_[at].state == stage::free)
-                for (row_type& row : known_) row[at] = end_of_time;
-            else if (timeline.in_order(queues_[at].native)) known_[at][at] = end_of_time;
+                for (row_type& row : known_) row.until[at] = end_of_time;
+            else if (known_[at].own != 0) known_[at].until[at] = end_of_time;
         }
-        for (row_type& row : known_) row[external] = row[host_uses] = end_of_time;
+        for (row_type& row : known_) row.until[external] = row.until[host_uses] = end_of_time;
     }
 
 private:
@@ -177,7 +186,7 @@ private:
     struct recorded {
         detail::epoch epoch = 0;
         point_type point{};
-        row_type knows{};
+        epochs<columns> knows{};
     };
     struct queue_state {
         queue_type native{};
@@ -213,14 +222,14 @@ private:
         }
         fresh = &of.points[of.count - 1];
         fresh->epoch = now_;
-        for (unsigned i = 0; i != columns; ++i) fresh->knows[i] = std::min(known_[at][i], now_);
+        for (unsigned i = 0; i != columns; ++i) fresh->knows[i] = std::min(known_[at].until[i], now_);
         ++now_;
         return {};
     }
     /// Adds what is known after a point on queue `column`.
     static void learn(row_type& row, unsigned column, const recorded& point) noexcept {
-        for (unsigned i = 0; i != columns; ++i) row[i] = std::max(row[i], point.knows[i]);
-        row[column] = std::max(row[column], point.epoch);
+        for (unsigned i = 0; i != columns; ++i) row.until[i] = std::max(row.until[i], point.knows[i]);
+        row.until[column] = std::max(row.until[column], point.epoch);
     }
     /// Learns that the oldest point of a queue passed.
     void pass(unsigned at) noexcept {
@@ -239,7 +248,7 @@ private:
         }
         if (left == std::exchange(external_count_, left)) return false;
         const epoch until = left == 0 ? end_of_time : externals_[0].epoch - 1;
-        for (row_type& row : known_) row[external] = std::max(row[external], until);
+        for (row_type& row : known_) row.until[external] = std::max(row.until[external], until);
         return true;
     }
     [[nodiscard]] unsigned place_of(epoch use) const noexcept {
@@ -249,7 +258,7 @@ private:
     }
     /// Starts a use in a column whose uses end in any order.
     [[nodiscard]] epoch begin(unsigned column) noexcept {
-        for (row_type& row : known_) row[column] = std::min(row[column], now_ - 1);
+        for (row_type& row : known_) row.until[column] = std::min(row.until[column], now_ - 1);
         return now_++;
     }
 
@@ -264,22 +273,23 @@ private:
     }
     [[nodiscard]] error_type wait_for_itself(unsigned row) noexcept {
         if (const error_type error = timeline.barrier(queues_[row].native); error != error_type{}) return error;
-        known_[row][row] = now_++;
+        known_[row].until[row] = now_++;
         return {};
     }
     template <class Handed>
     [[nodiscard]] error_type wait_external(unsigned row, epoch until, Handed& handed) noexcept {
         for (unsigned i = 0; i != external_count_ && externals_[i].epoch <= until; ++i) {
-            if (externals_[i].epoch <= known_[row][external]) continue;
+            if (externals_[i].epoch <= known_[row].until[external]) continue;
             if (const error_type error = wait_for(row, externals_[i].point, handed); error != error_type{})
                 return error;
         }
-        known_[row][external] = std::max(known_[row][external], until);
+        known_[row].until[external] = std::max(known_[row].until[external], until);
         return {};
     }
 
     queue_state queues_[Options.queues];
     row_type known_[Options.queues + 1];
+    queue_set attached_ = 0;
     epoch now_ = 1;
     queue_set failed_ = 0;  // queues with a point that the driver cannot answer for
     external_point externals_[Options.external];

@@ -7,7 +7,7 @@
 //
 // Internal. A request has the knowledge of its queue: for each queue, the epoch up to which its work is done before work
 // of the requesting queue runs. The search prefers the smallest bin that has suitable bytes without a wait. Only if no
-// bin has such bytes, it takes bytes behind a wait for one of the queues that `ask` permits. Of the places in a hole, it
+// bin has such bytes, it takes bytes behind a wait for one of the queues that `permit` names. Of the places in a hole, it
 // takes one that waits for the fewest queues. `taken` then returns the points to wait for.
 //
 // Records are never in band, because pending work may still write the bytes of a hole.
@@ -51,15 +51,21 @@ public:
 
     // ── the queue of the following calls ─────────────────────────────────────────────────────────────────────────
 
-    /// Sets the knowledge and the queues that following requests may wait for. `known` must outlive these requests.
-    ALLOT_INLINE constexpr void ask(const epoch* known, queue_set waitable) noexcept {
-        known_ = known;
+    /// Sets the queue of the following requests by its knowledge, which must outlive them.
+    ALLOT_INLINE constexpr void ask(const knowledge<Queues>& by) noexcept { holes_.nodes.by = &by; }
+    /// Lets the following requests wait for these queues.
+    constexpr void permit(queue_set waitable) noexcept {
         waitable_ = waitable;
-        holes_.nodes.clear_taken(known);
+        holes_.nodes.clear_taken();
     }
+    /// Lets the following requests wait for no queue.
+    constexpr void forbid() noexcept { waitable_ = 0; }
     /// Sets the use that is pending for bytes that are freed by following calls.
-    ALLOT_INLINE constexpr void give_back(pending_use last) noexcept { holes_.nodes.given_back = last; }
-    /// Returns the queues on which the blocks since `ask` must wait.
+    ALLOT_INLINE constexpr void give_back(epoch until, queue_set queues) noexcept {
+        holes_.nodes.given_back.epoch = until;
+        holes_.nodes.given_back.queues = queues;
+    }
+    /// Returns the queues on which blocks since `permit` must wait.
     [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return holes_.nodes.taken_queues(); }
     /// Returns the epoch on a queue of `taken_queues` for which these blocks must wait.
     [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return holes_.nodes.taken(queue); }
@@ -72,9 +78,10 @@ public:
     constexpr void settle(const epoch* known) noexcept {
         for_each_free([&](node hole) { holes_.nodes.settle(hole, known); });
     }
-    /// Takes the uses of all holes that are not in `known`, for `taken`. The holes keep them. O(holes).
-    constexpr void collect(const epoch* known) noexcept {
-        holes_.nodes.clear_taken(known);
+    /// Takes the uses of all holes that are not known to `by`, for `taken`. The holes keep them. O(holes).
+    constexpr void collect(const knowledge<Queues>& by) noexcept {
+        ask(by);
+        holes_.nodes.clear_taken();
         for_each_free([&](node hole) {
             holes_.nodes.for_each_segment(hole, [&](Offset, Offset, const pending_use& use) {
                 holes_.nodes.take(use);
@@ -83,43 +90,54 @@ public:
         });
     }
     /// Returns true if `allocate(wanted)` would find suitable bytes with these settings. O(holes).
-    [[nodiscard]] constexpr bool has_place(layout_type wanted, const epoch* known, queue_set waitable) const noexcept {
+    [[nodiscard]] constexpr bool has_place(layout_type wanted, const knowledge<Queues>& by,
+                                           queue_set waitable) const noexcept {
         const Offset need = sizes::of_node(wanted.size);
-        return need != 0 && is_alignment(wanted.align) && find(wanted, need, {known, waitable}).hole != none;
+        return need != 0 && is_alignment(wanted.align) && find(wanted, need, {&by, waitable}).hole != none;
     }
 
     // ── the interface of a strategy ──────────────────────────────────────────────────────────────────────────────
 
+    /// Allocates a block as best_fit does, if only this queue used the bytes. Otherwise returns an empty allocation.
+    ALLOT_INLINE constexpr allocation_type allocate_own(layout_type wanted) noexcept {
+        const Offset need = sizes::of_node(wanted.size);
+        if (need == 0 || !is_alignment(wanted.align) || !sizes::is_anywhere(wanted)) return {};
+        const bin own = holes_type::bin_of(need);
+        if (bins::is_exact(own) && holes_.bins.head(own) != none) {
+            const node hole = holes_.bins.head(own);
+            if (!is_own(hole, *holes_.nodes.by)) return {};
+            holes_.pop(own, hole);
+            holes_.nodes.mark_used(hole, need);
+            return holes_.allocation_of_node(hole, wanted.size);
+        }
+        const bin from = holes_.bins.next(own);
+        if (from == bins::count) return {};
+        const node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
+        if (hole == none || !is_own(hole, *holes_.nodes.by)) return {};
+        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, wanted.size);
+    }
     /// Allocates a block, without a wait if possible.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
         const Offset need = sizes::of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
-        // Fast path: the newest hole of exactly this size, free without a wait.
-        if (const bin own = holes_type::bin_of(need); bins::is_exact(own) && sizes::is_anywhere(wanted)) {
-            const node hole = holes_.bins.head(own);
-            if (hole != none && is_free(holes_.nodes.note(hole))) {
-                holes_.pop(own, hole);
-                holes_.nodes.mark_used(hole, need);
-                return holes_.allocation_of_node(hole, wanted.size);
-            }
-        }
-        return allocate_searched(wanted, need);
+        place found = find(wanted, need, {holes_.nodes.by, 0});
+        if (found.hole == none && waitable_ != 0) found = find(wanted, need, {holes_.nodes.by, waitable_});
+        return holes_.give(found, need, wanted.size);
     }
     /// Frees a block. Its bytes are pending until the work of `give_back` and of the block's queues is done.
     constexpr void deallocate(allocation_type allocation) noexcept {
         pending_use& note = holes_.nodes.note(holes_.nodes.find(allocation));
-        const queue_set users = note.queues;
-        note = holes_.nodes.given_back;
-        note.queues |= users;
+        note.epoch = holes_.nodes.given_back.epoch;
+        note.queues |= holes_.nodes.given_back.queues;
         base::deallocate(allocation);
     }
-    /// Resizes a block in place. The bytes above must be free, or behind a wait that `ask` permits.
+    /// Resizes a block in place. The bytes above must be free, or behind a wait that `permit` names.
     constexpr bool resize(allocation_type allocation, Offset size) noexcept {
         const node held = holes_.nodes.find(allocation), above = holes_.nodes.hole_after(held);
         const Offset need = sizes::of_node(size), had = holes_.nodes.size(held);
         if (above != none && need > had) {
             const Offset low = holes_.nodes.offset(above), end = static_cast<Offset>(low + (need - had));
-            if (need - had > holes_.nodes.size(above) || waits_in(above, low, end, {known_, waitable_}) < 0)
+            if (need - had > holes_.nodes.size(above) || waits_in(above, low, end, {holes_.nodes.by, waitable_}) < 0)
                 return false;
         }
         return holes_.nodes.room_for_segment() && base::resize(allocation, size);
@@ -154,8 +172,8 @@ public:
         if (const node hole = holes_.nodes.last_hole(had); hole != none) {
             bool was_free = false;
             holes_.nodes.for_each_segment(hole, [&](Offset from, Offset, const pending_use& use) {
-                if (is_permitted(use, {known_, 0}) && !was_free) low = from;
-                was_free = is_permitted(use, {known_, 0});
+                if (is_permitted(use, {holes_.nodes.by, 0}) && !was_free) low = from;
+                was_free = is_permitted(use, {holes_.nodes.by, 0});
                 if (!was_free) low = had.end();
                 return true;
             });
@@ -167,15 +185,17 @@ public:
 private:
     /// The queue of a search.
     struct asker {
-        const epoch* known;
+        const knowledge<Queues>* known;
         queue_set waitable;
     };
 
-    [[nodiscard]] ALLOT_INLINE constexpr bool is_free(const pending_use& use) const noexcept {
-        return use.next == no_record && use.unknown(known_) == 0;
+    /// Returns true if a hole has one segment, which only the requesting queue may still use.
+    [[nodiscard]] ALLOT_INLINE constexpr bool is_own(node hole, const knowledge<Queues>& by) const noexcept {
+        const pending_use& use = holes_.nodes.note(hole);
+        return use.next == no_record && (use.queues & ~by.own) == 0;
     }
     [[nodiscard]] static constexpr bool is_permitted(const pending_use& use, asker by) noexcept {
-        return (use.unknown(by.known) & ~by.waitable) == 0;
+        return (use.unknown(by.known->until.data()) & ~by.waitable) == 0;
     }
     /// Returns true if a byte of a hole has a pending use. Call `settle` first.
     [[nodiscard]] constexpr bool is_pending(node hole) const noexcept {
@@ -194,31 +214,38 @@ private:
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[gnu::noinline]] constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
-        place found = find(wanted, need, {known_, 0});
-        if (found.hole == none && waitable_ != 0) found = find(wanted, need, {known_, waitable_});
-        return holes_.give(found, need, wanted.size);
-    }
-    /// Returns the best place of the smallest bin that has one.
+    /// Returns the best place, in the order of best_fit: the first holes of the smallest bin, then the bins whose holes are
+    /// all large enough, then all holes of the bins between.
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by) const noexcept {
+        const bin first = holes_.bins.next(holes_type::bin_of(need));
+        const Offset enough = sizes::is_anywhere(wanted) ? need : places::enough(need, wanted.align);
+        const bin large = holes_type::bin_of(enough), sure = bins::is_exact(large) ? large : large + 1;
         std::size_t left = Options.probes;
-        for (bin b = holes_.bins.next(holes_type::bin_of(need)); b != bins::count; b = holes_.bins.after(b)) {
-            place best;
-            int least = 0;
-            unsigned candidates = Options.candidates;
-            for (node hole = holes_.bins.head(b); hole != none && candidates != 0; hole = holes_.nodes.next(hole)) {
-                if (left-- == 0) return best;
-                const spot found = spot_in(hole, wanted, need, by);
-                if (found.at == nowhere) continue;
-                --candidates;
-                if (best.hole == none || found.waits < least || (found.waits == least && found.at < best.at)) {
-                    best = {hole, b, found.at};
-                    least = found.waits;
-                }
-            }
-            if (best.hole != none) return best;
+        if (first == bins::count) return {};
+        std::size_t few = Options.candidates < left ? Options.candidates : left;
+        place found = best_in(first, wanted, need, by, few);
+        for (bin b = sure; found.hole == none && b < bins::count && (b = holes_.bins.next(b)) != bins::count; ++b)
+            found = best_in(b, wanted, need, by, left);
+        for (bin b = first; found.hole == none && b < sure && b != bins::count; b = holes_.bins.after(b))
+            found = best_in(b, wanted, need, by, left);
+        return found;
+    }
+    /// Returns the best of the first places in a bin. Visits at most `left` holes.
+    [[nodiscard]] constexpr place best_in(bin b, layout_type wanted, Offset need, asker by,
+                                          std::size_t& left) const noexcept {
+        place best;
+        int least = 0;
+        unsigned candidates = Options.candidates;
+        for (node hole = holes_.bins.head(b); hole != none && candidates != 0; hole = holes_.nodes.next(hole)) {
+            if (left-- == 0) return left = 0, best;
+            const spot found = spot_in(hole, wanted, need, by);
+            if (found.at == nowhere) continue;
+            --candidates;
+            if (best.hole != none && (found.waits > least || (found.waits == least && found.at > best.at))) continue;
+            best = {hole, b, found.at};
+            least = found.waits;
         }
-        return {};
+        return best;
     }
     /// A position in a hole, and the number of queues that it waits for.
     struct spot {
@@ -231,6 +258,10 @@ private:
         const Offset start = holes_.nodes.offset(hole), size = holes_.nodes.size(hole);
         if (size < need) return {};
         const bool large = sizes::is_large(wanted.size);
+        if (!large && is_own(hole, *by.known)) {
+            const Offset at = places::lowest(start, wanted.align);
+            return {at > start + (size - need) ? nowhere : at, 0};
+        }
         const auto last = static_cast<Offset>(start + (size - need));
         spot best;
         holes_.nodes.for_each_segment(hole, [&](Offset low, Offset high, const pending_use& use) {
@@ -251,13 +282,12 @@ private:
     [[nodiscard]] constexpr int waits_in(node hole, Offset low, Offset end, asker by) const noexcept {
         queue_set rest = 0;
         holes_.nodes.for_each_segment(hole, [&](Offset from, Offset to, const pending_use& use) {
-            if (from < end && to > low) rest |= use.unknown(by.known);
+            if (from < end && to > low) rest |= use.unknown(by.known->until.data());
             return to < end;
         });
         return (rest & ~by.waitable) != 0 ? -1 : std::popcount(rest);
     }
 
-    const epoch* known_ = nullptr;
     queue_set waitable_ = 0;
 };
 

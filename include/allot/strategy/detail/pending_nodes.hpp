@@ -64,18 +64,20 @@ public:
 
     // ── taken uses ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Starts to accumulate the uses that are not in `known`.
-    ALLOT_INLINE constexpr void clear_taken(const epoch* known) noexcept {
-        known_ = known;
-        taken_queues_ = 0;
-    }
+    /// The knowledge of the queue that allocates.
+    const knowledge<Queues>* by = &nothing;
+    /// Starts to accumulate the uses that are not in this knowledge.
+    constexpr void clear_taken() noexcept { taken_queues_ = 0; }
     /// The queues whose uses were taken since `clear_taken`.
     [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return taken_queues_; }
     /// The latest epoch that was taken from a queue of `taken_queues`.
     [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return taken_[queue]; }
     /// Adds a pending use to the taken ones.
-    constexpr void take(const pending_use& use) noexcept {
-        for_each_queue(use.unknown(known_), [&](unsigned queue) {
+    ALLOT_INLINE constexpr void take(const pending_use& use) noexcept {
+        if ((use.queues & ~by->own) != 0) take_unowned(use);
+    }
+    [[gnu::noinline]] constexpr void take_unowned(const pending_use& use) noexcept {
+        for_each_queue(use.unknown(by->until.data()), [&](unsigned queue) {
             const queue_set bit = queue_set{1} << queue;
             if ((taken_queues_ & bit) == 0 || taken_[queue] < use.epoch) taken_[queue] = use.epoch;
             taken_queues_ |= bit;
@@ -128,10 +130,11 @@ public:
     /// Marks a node as used, and takes the pending uses of its bytes.
     ALLOT_INLINE constexpr void mark_used(node of, Offset bytes) noexcept {
         pending_use& own = note(of);
-        if (own.next != no_record) take_after(own);
+        if (own.next != no_record) [[unlikely]]
+            take_after(own);
         if (!is_used(of)) {
             take(own);
-            own = {};
+            own.queues = 0;
         }
         base::mark_used(of, bytes);
     }
@@ -232,8 +235,9 @@ private:
         }
     }
 
+    static constexpr knowledge<Queues> nothing{};
+
     record_table<segment, Capacity> segments_;
-    const epoch* known_ = nullptr;  // the knowledge of the queue that allocates
     queue_set taken_queues_ = 0;
     epochs<Queues> taken_{};
 };

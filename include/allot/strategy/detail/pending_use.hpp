@@ -36,6 +36,13 @@ using queue_set = std::uint32_t;
 template <unsigned Queues>
 using epochs = std::array<epoch, Queues>;
 
+/// The knowledge of a queue: for each queue, the epoch up to which its work is done before work of this queue runs.
+template <unsigned Queues>
+struct knowledge {
+    epochs<Queues> until{};
+    queue_set own = 0;  // the queue itself if its work runs in order: its uses are always known
+};
+
 /// Calls `f(queue)` for each queue of a set.
 template <class Function>
 ALLOT_INLINE constexpr void for_each_queue(queue_set set, Function f) noexcept {
