@@ -40,6 +40,7 @@ HEAP = "heap_arena arena{{}, 1_MiB};\n"
 DATA = HEAP + "auto data = *allot::alloc_storage(arena, 8192, 128);\n"
 BUFFERS = "static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};\n"
 PROBLEM = BUFFERS + "const allot::plan_problem problem{.buffers = buffers};\n"
+LIMITS = "const allot::page_cache_limits limits{.bytes = 64};\nstd::vector<std::byte> records;\n"
 GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
     "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
@@ -59,6 +60,11 @@ GIVEN = {
     "inspect/format_error.hpp": "std::vector<std::byte> bytes;\n",
     "inspect/report.hpp": HEAP + "auto& memory = arena;\nallot::layout wanted{4096, 64};\n",
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
+    "page_cache.hpp": "std::vector<std::byte> records;\n",
+    "page_cache/eviction.hpp": LIMITS, "page_cache/page_copies.hpp": LIMITS + "char memory[4096];\n",
+    "page_cache/page_cache.hpp": "allot::page_content prompt[2], contents_of_new_pages[2];\nunsigned rest = 40;\n"
+                                 "auto run_kernels = [](std::span<const unsigned>) {};\n",
+    "page_cache/page_key.hpp": "unsigned tokens[16];\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+// page_sequences: the steps of which the calls of a page cache consist. They join the pages and the tables.
+#pragma once
+
+#include <allot/core/strategy.hpp>
+#include <allot/page_cache/detail/page_audit.hpp>
+#include <allot/page_cache/detail/page_tables.hpp>
+#include <allot/page_cache/page_copies.hpp>
+
+#include <utility>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+template <class Pages, class Eviction, class Copy>
+class page_sequences {
+    static_assert(
+        strategy<Pages> && Pages::reclaims == reclaim::any && !Pages::in_band,
+        "allot: the first parameter of a page_cache is a strategy without records in its memory, whose blocks "
+        "are freed in any order, such as page_pool<4096>");
+    static_assert(Pages::bytes_for(1, {1, 1}) == 1,
+                  "allot: the pages of a page_cache are indices, so its strategy counts in units of 1: use "
+                  "page_pool<4096>, or a page_tree with page = 1");
+    static_assert(page_eviction<Eviction>,
+                  "allot: the second parameter of a page_cache is a policy of eviction, such as lru_eviction");
+    static_assert(page_copier<Copy>,
+                  "allot: page_cache calls its function that copies pages as bool f(page_place from, page_place to) "
+                  "noexcept");
+
+protected:
+    using store_type = page_store<Pages, Eviction>;
+
+    explicit page_sequences(Copy copy) noexcept : copy_{std::move(copy)} {}
+
+    /// Takes the arrays. Returns false if the limits are invalid or the bytes do not suffice.
+    bool open(const page_cache_limits& limits, std::span<std::byte> records) noexcept {
+        const page_shape shape = shape_of(limits);
+        record_memory memory{records};
+        for (std::uint32_t g = 0; g != shape.groups; ++g) groups_[g] = limits.groups[g];
+        if (!store_.open(shape, memory) || !tables_.open(limits, shape.rows, memory)) return false;
+        shape_ = shape;
+        return true;
+    }
+
+    // ── groups and keys ──────────────────────────────────────────────────────────────────────────────────────────────
+    /// Calls `f(row, group)` for each group of a model.
+    template <class Function>
+    void for_each_row(std::uint32_t model, Function f) const {
+        for (std::uint32_t g = shape_.first[model]; g != shape_.first[model + 1]; ++g) f(g - shape_.first[model], g);
+    }
+    [[nodiscard]] std::uint32_t tokens_of_page(std::uint32_t model) const noexcept {
+        return groups_[shape_.first[model]].page_tokens;
+    }
+    [[nodiscard]] std::uint32_t pages_of(const sequence_record& of) const noexcept {
+        const std::uint32_t each = tokens_of_page(of.model);
+        return of.tokens / each + (of.tokens % each != 0 ? 1 : 0);
+    }
+    [[nodiscard]] static page_key root_of(std::uint32_t model, page_key salt) noexcept {
+        return chain_keys({model, 0}, salt);
+    }
+    /// Returns the key of a page of one group. The pages of a prefix have different keys in each group.
+    [[nodiscard]] static page_key key_in(std::uint32_t group, page_key key) noexcept {
+        return {key.high, key.low + group * 0x9E37'79B9'7F4A'7C15U};
+    }
+    [[nodiscard]] static page_key key_without(std::uint32_t group, page_key key) noexcept {
+        return {key.high, key.low - group * 0x9E37'79B9'7F4A'7C15U};
+    }
+
+    // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    /// Returns the number of cached pages from the start of a prompt that suffice to continue it.
+    [[nodiscard]] std::uint32_t match_pages(std::uint32_t model, page_key key,
+                                            std::span<const page_content> contents) const noexcept {
+        std::uint32_t runs[most_groups]{}, pages = 0, usable = 0;
+        for (const page_content& content : contents) {
+            if (pages == tables_.most_pages()) break;
+            key = chain_keys(key, content);
+            ++pages;
+            if (!extend_runs(model, key, content, runs)) break;
+            if (are_usable(model, pages, runs)) usable = pages;
+        }
+        return usable;
+    }
+    /// Updates the number of last pages without a gap in each group. Returns false if a page without window is missing.
+    [[nodiscard]] bool extend_runs(std::uint32_t model, page_key key, const page_content& content,
+                                   std::uint32_t (&runs)[most_groups]) const noexcept {
+        bool present = true;
+        for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
+            const bool found = present && store_.find(key_in(group, key), content.tokens) != no_page;
+            runs[row] = found ? runs[row] + 1 : 0;
+            if (!found && groups_[group].window == 0) present = false;
+        });
+        return present;
+    }
+    [[nodiscard]] bool are_usable(std::uint32_t model, std::uint32_t pages,
+                                  const std::uint32_t (&runs)[most_groups]) const noexcept {
+        bool usable = true;
+        for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
+            const std::uint32_t passed = passed_pages(groups_[group], pages * groups_[group].page_tokens);
+            usable = usable && runs[row] >= pages - passed;
+        });
+        return usable;
+    }
+    /// Enters the first `pages` pages of a prompt, which are cached, into the tables of a new sequence.
+    void hold_pages(std::uint32_t index, std::span<const page_content> contents, std::uint32_t pages) noexcept {
+        sequence_record& of = tables_[index];
+        for (std::uint32_t at = 0; at != pages; ++at) {
+            of.key = chain_keys(of.key, contents[at]);
+            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+                std::uint32_t entry = no_page;
+                if (at >= passed_pages(groups_[group], pages * groups_[group].page_tokens)) {
+                    const std::uint32_t slot = store_.find_key(key_in(group, of.key));
+                    store_.hold(slot);
+                    store_.hit(slot);
+                    entry = store_.index_of(group, slot);
+                }
+                store_shared(tables_.row(index, row)[at], entry);
+            });
+        }
+        of.named = pages;
+    }
+    /// Enters the pages of one sequence into the tables of another one.
+    void share_pages(std::uint32_t from, std::uint32_t to) noexcept {
+        for_each_row(tables_[from].model, [&](std::uint32_t row, std::uint32_t group) {
+            const auto old = tables_.row(from, row), made = tables_.row(to, row);
+            for (std::uint32_t at = 0; at != pages_of(tables_[from]); ++at) {
+                if (old[at] != no_page) store_.hold(store_.slot_of(group, old[at]));
+                store_shared(made[at], old[at]);
+            }
+        });
+    }
+
+    // ── appending and releasing ──────────────────────────────────────────────────────────────────────────────────────
+    /// Takes pages for positions `first` to `last` of all tables. Returns false and takes none on failure.
+    [[nodiscard]] bool take_pages(std::uint32_t index, std::uint32_t first, std::uint32_t last) noexcept {
+        const std::uint32_t model = tables_[index].model;
+        for (std::uint32_t at = first; at != last; ++at) {
+            bool taken = true;
+            for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
+                const std::uint32_t slot = taken ? store_.take(group, [](std::uint32_t) {}) : no_page;
+                taken = slot != no_page;
+                store_shared(tables_.row(index, row)[at], taken ? store_.index_of(group, slot) : no_page);
+            });
+            if (!taken) return drop_pages(index, first, at + 1), false;
+        }
+        return true;
+    }
+    /// Releases positions `first` to `last` of all tables, the last one first.
+    void drop_pages(std::uint32_t index, std::uint32_t first, std::uint32_t last) noexcept {
+        const sequence_record& of = tables_[index];
+        while (last-- != first)
+            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+                const std::uint32_t entry = tables_.row(index, row)[last];
+                if (entry != no_page) store_.drop(store_.slot_of(group, entry), of.priority);
+            });
+    }
+    /// Releases the pages that all windows have passed.
+    void slide_windows(std::uint32_t index) noexcept {
+        const sequence_record& of = tables_[index];
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            const auto entries = tables_.row(index, row);
+            for (std::uint32_t at = passed_pages(groups_[group], of.tokens); at-- != 0 && entries[at] != no_page;) {
+                store_.drop(store_.slot_of(group, entries[at]), of.priority);
+                store_shared(entries[at], no_page);
+            }
+        });
+    }
+    /// Returns whether a sequence must not write its page at a position, because it is used elsewhere or pinned.
+    [[nodiscard]] bool must_copy(std::uint32_t index, std::uint32_t row, std::uint32_t at) const noexcept {
+        const std::uint32_t group = shape_.first[tables_[index].model] + row;
+        const page_record& page = store_[store_.slot_of(group, tables_.row(index, row)[at])];
+        return page.count != 1 || page.pins != 0;
+    }
+    /// Makes the page at a position writable by this sequence alone, by copies if necessary.
+    [[nodiscard]] page_refusal own_page(std::uint32_t index, std::uint32_t at) noexcept {
+        const sequence_record& of = tables_[index];
+        page_refusal refused = page_refusal::none;
+        std::uint32_t made[most_groups];
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            made[row] = no_page;
+            if (refused != page_refusal::none) return;
+            const std::uint32_t entry = tables_.row(index, row)[at];
+            if (must_copy(index, row, at)) refused = copy_page(group, entry, made[row]);
+        });
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            std::uint32_t& entry = tables_.row(index, row)[at];
+            const std::uint32_t slot = store_.slot_of(group, entry);
+            if (refused != page_refusal::none) {
+                if (made[row] != no_page) store_.drop(made[row], of.priority);
+            } else if (made[row] != no_page) {
+                store_.drop(slot, of.priority);
+                store_shared(entry, store_.index_of(group, made[row]));
+            } else if (store_[slot].state == page_state::listed) {
+                store_.disown(slot);
+            }
+        });
+        return refused;
+    }
+    [[nodiscard]] page_refusal copy_page([[maybe_unused]] std::uint32_t group, [[maybe_unused]] std::uint32_t from,
+                                         [[maybe_unused]] std::uint32_t& made) noexcept {
+        if constexpr (std::is_same_v<Copy, no_page_copies>) {
+            return page_refusal::not_copied;
+        } else {
+            made = store_.take(group, [](std::uint32_t) {});
+            if (made == no_page) return page_refusal::out_of_pages;
+            return copy_(place_of(group, from), place_of(group, store_.index_of(group, made)))
+                       ? page_refusal::none
+                       : page_refusal::not_copied;
+        }
+    }
+    [[nodiscard]] page_place place_of(std::uint32_t group, std::uint32_t page) const noexcept {
+        const std::uint64_t bytes = groups_[group].page_bytes;
+        return {.group = group, .page = page, .offset = page * bytes, .bytes = bytes};
+    }
+
+    // ── naming ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    /// Returns false if a page has other contents already, which a sequence that shares it has given.
+    [[nodiscard]] bool agree(std::uint32_t index, std::span<const page_content> contents) const noexcept {
+        const sequence_record& of = tables_[index];
+        page_key key = of.key;
+        bool same = true;
+        for (std::uint32_t i = 0; i != contents.size() && !of.unnamed; ++i) {
+            key = chain_keys(key, contents[i]);
+            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+                const std::uint32_t entry = tables_.row(index, row)[of.named + i];
+                if (entry == no_page) return;
+                const page_record& page = store_[store_.slot_of(group, entry)];
+                same = same && (page.state != page_state::listed || page.key == key_in(group, key));
+            });
+        }
+        return same;
+    }
+    /// Returns false if a page of other tokens has the key of the sequence.
+    [[nodiscard]] bool can_name(const sequence_record& of, const page_content& content) const noexcept {
+        bool possible = true;
+        for_each_row(of.model, [&](std::uint32_t, std::uint32_t group) {
+            const page_key key = key_in(group, of.key);
+            possible = possible && store_.find(key, content.tokens) == store_.find_key(key);
+        });
+        return possible;
+    }
+    /// Lists the pages at a position, or replaces them by cached ones. Returns the number of replaced pages.
+    std::uint32_t name_page(std::uint32_t index, std::uint32_t at, const page_content& content) noexcept {
+        const sequence_record& of = tables_[index];
+        std::uint32_t replaced = 0;
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            const auto entries = tables_.row(index, row);
+            if (entries[at] == no_page) return;
+            const std::uint32_t slot = store_.slot_of(group, entries[at]);
+            if (store_[slot].state == page_state::listed) return;
+            const page_key key = key_in(group, of.key);
+            if (const std::uint32_t same = store_.find_key(key); same != no_page) {
+                store_.hold(same);
+                store_.drop(slot, of.priority);
+                store_shared(entries[at], store_.index_of(group, same));
+                ++replaced;
+                return;
+            }
+            std::uint32_t parent =
+                at == 0 || entries[at - 1] == no_page ? no_page : store_.slot_of(group, entries[at - 1]);
+            if (parent != no_page && store_[parent].state != page_state::listed) parent = no_page;
+            store_.list(slot, key, content.tokens, parent);
+        });
+        return replaced;
+    }
+    /// Reduces the number of named pages. Later pages can have names again only if the key of the last one is known.
+    void forget_names(std::uint32_t index, std::uint32_t pages) noexcept {
+        sequence_record& of = tables_[index];
+        of.named = pages;
+        of.unnamed = pages != 0;
+        of.key = of.root;
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            const std::uint32_t entry = pages == 0 ? no_page : tables_.row(index, row)[pages - 1];
+            if (entry == no_page) return;
+            const page_record& page = store_[store_.slot_of(group, entry)];
+            if (page.state != page_state::listed) return;
+            of.key = key_without(group, page.key);
+            of.unnamed = false;
+        });
+    }
+    /// Calls `f(slot)` for each named page of a sequence that is listed.
+    template <class Function>
+    void for_each_named(std::uint32_t index, Function f) const noexcept {
+        const sequence_record& of = tables_[index];
+        for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+            for (std::uint32_t at = 0; at != of.named; ++at) {
+                const std::uint32_t entry = tables_.row(index, row)[at];
+                if (entry == no_page) continue;
+                const std::uint32_t slot = store_.slot_of(group, entry);
+                if (store_[slot].state == page_state::listed) f(slot);
+            }
+        });
+    }
+
+    /// Checks the pages, and that the tables name each page as often as its count says.
+    [[nodiscard]] page_cache_fault find_fault() noexcept {
+        const page_audit audit{store_, groups_};
+        if (const page_cache_fault fault = audit.find_fault(); fault != page_cache_fault::none) return fault;
+        for_each_entry([this](std::uint32_t slot) { store_.count_reference(slot, -1); });
+        const bool counted = audit.has_no_references();
+        for_each_entry([this](std::uint32_t slot) { store_.count_reference(slot, 1); });
+        return counted ? page_cache_fault::none : page_cache_fault::references;
+    }
+    template <class Function>
+    void for_each_entry(Function f) const noexcept {
+        for (std::uint32_t index = 0; index != tables_.sequences(); ++index) {
+            const sequence_record& of = tables_[index];
+            if (of.generation % 2 == 0) continue;
+            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+                for (std::uint32_t at = 0; at != pages_of(of); ++at)
+                    if (const std::uint32_t entry = tables_.row(index, row)[at]; entry != no_page)
+                        f(store_.slot_of(group, entry));
+            });
+        }
+    }
+
+    page_shape shape_;
+    page_group groups_[most_groups];
+    page_tables tables_;
+    store_type store_;
+    [[no_unique_address]] Copy copy_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,56 @@
+// Random calls on page caches of many shapes: the bytes that tables name are those of contiguous memory.
+#include "played.hpp"
+
+#include <allot/strategy/page_tree.hpp>
+
+namespace {
+
+using namespace tests;
+
+template <class Pages, class Eviction = allot::lru_eviction>
+void play_limits(const allot::page_cache_limits& limits, std::uint32_t models, bool weak = false) {
+    for (unsigned seed = 0; seed != 20; ++seed) {
+        played<allot::page_cache<Pages, Eviction, byte_copier>> with{limits, weak};
+        play(with, seed, 300, models);
+    }
+}
+template <class Eviction = allot::lru_eviction>
+void play_shapes() {
+    constexpr allot::page_group one[] = {{.page_bytes = 12, .page_tokens = 3}};
+    constexpr allot::page_group windows[] = {{.page_bytes = 8, .page_tokens = 4},
+                                             {.page_bytes = 12, .page_tokens = 4, .window = 6},
+                                             {.page_bytes = 20, .page_tokens = 4, .window = 1}};
+    constexpr allot::page_group models[] = {{.page_bytes = 6, .page_tokens = 2},
+                                            {.page_bytes = 4, .page_tokens = 1, .window = 5, .model = 1},
+                                            {.page_bytes = 9, .page_tokens = 3, .model = 2},
+                                            {.page_bytes = 6, .page_tokens = 3, .window = 3, .model = 2}};
+    constexpr allot::page_group windowed[] = {{.page_bytes = 5, .page_tokens = 1, .window = 4}};
+    for (const std::uint64_t pages : {5U, 13U, 40U}) {
+        using pool = allot::page_pool<2048>;
+        play_limits<pool, Eviction>({.bytes = pages * 12, .groups = one, .sequences = 5, .sequence_pages = 20}, 1);
+        play_limits<pool, Eviction>({.bytes = pages * 5, .groups = windowed, .sequences = 4, .sequence_pages = 31}, 1);
+        play_limits<pool, Eviction>({.bytes = pages * 120 / 3, .groups = windows, .sequences = 5, .sequence_pages = 9},
+                                    1);
+        play_limits<pool, Eviction>({.bytes = pages * 36 / 2, .groups = models, .sequences = 5, .sequence_pages = 21},
+                                    3);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("page_cache: tables name the bytes of contiguous memory") { play_shapes(); }
+
+TEST_CASE("page_cache: tables name the bytes of contiguous memory if all hashes are equal") {
+    constexpr allot::page_group one[] = {{.page_bytes = 12, .page_tokens = 3}};
+    for (const std::uint64_t pages : {5U, 17U})
+        play_limits<allot::page_pool<17>>(
+            {.bytes = pages * 12, .groups = one, .sequences = 5, .sequence_pages = 20, .compare_tokens = true}, 1,
+            true);
+}
+
+TEST_CASE("page_cache: tables name the bytes of contiguous memory over a tree of pages") {
+    constexpr allot::page_group two[] = {{.page_bytes = 4, .page_tokens = 2},
+                                         {.page_bytes = 6, .page_tokens = 2, .window = 5}};
+    using tree = allot::page_tree<allot::page_tree_options{.page = 1, .count = 64}, std::uint32_t>;
+    play_limits<tree>({.bytes = 300, .groups = two, .sequences = 5, .sequence_pages = 20}, 1);
+}
