@@ -302,16 +302,13 @@ private:
         arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
         return {};
     }
-    /// Makes the queue wait for the uses of the bytes that were taken. On failure, gives these uses back.
+    /// Makes the queue wait for the uses of the bytes that were taken. On failure, gives these uses back, and one by the
+    /// queue itself: it stands for uses that the queue need not wait for, but other queues must.
     template <class Handed>
     [[nodiscard]] bool wait_for_taken(queue_id queue, Handed&& handed) noexcept {
         auto& strategy = access::strategy(arena_);
         if (note(wait_for_all(queue.index, handed)) == error_type{}) return true;
-        detail::pending_use rest{0, strategy.taken_queues()};
-        detail::for_each_queue(rest.queues, [&](unsigned column) {
-            if (strategy.taken(column) > rest.epoch) rest.epoch = strategy.taken(column);
-        });
-        strategy.give_back(rest.epoch, rest.queues);
+        strategy.give_back(clock_.now(), strategy.taken_queues() | users(queue));
         return false;
     }
     template <class Handed = typename clock::no_hand>
@@ -330,7 +327,7 @@ private:
         strategy.collect(clock_.known(queue.index));
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
-                note(error);
+                error_ = error;
         });
     }
 
