@@ -4,16 +4,16 @@
 //     gpu_benchmark [--scale N] [--operations N] [--peer LIBRARY]... TRACE...
 //     gpu_benchmark --list TRACE          prints the operations of a trace, for benchmarks in other languages
 //
-// A trace is a file or the name of a synthetic trace (synthetic_traces.hpp). `--scale` divides all sizes. `--operations`
-// limits the length. Each result is a line of JSON. Times are those of the calls and of the loop around them, on one
-// thread of the host. The GPU has no work meanwhile. A second run gives it work: a copy of a pattern into each block,
-// late on one stream. It counts the blocks whose pattern was overwritten, and the bytes that were held from the driver.
+// A trace is a file or the name of a synthetic trace (synthetic_traces.hpp). `--scale` divides all sizes, and
+// `--operations` limits the length. Each result is a line of JSON. Times are those of the calls and of the loop around
+// them, on one thread of the host. The GPU has no work meanwhile. A second run gives it work: it fills each block with a
+// pattern, late on one stream, and reads the pattern back before the free. This run counts the bytes that were
+// overwritten, and those that were held from the driver.
 #include "../replay.hpp"
 #include "../trace_files.hpp"
 #include "subjects.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -61,9 +61,10 @@ gpu_trace prepared(const std::string& name, const options& chosen) {
     return made;
 }
 
+/// The streams of all measurements. They outlive the allocators, which know them.
 class gpu_streams {
 public:
-    explicit gpu_streams(std::size_t count) : all_(count) {
+    gpu_streams() {
         for (cudaStream_t& each : all_) check(cudaStreamCreate(&each), "a stream");
     }
     gpu_streams(const gpu_streams&) = delete;
@@ -71,15 +72,23 @@ public:
     ~gpu_streams() {
         for (const cudaStream_t each : all_) static_cast<void>(cudaStreamDestroy(each));
     }
-    /// The stream of a slot: neighbors in time are often on different streams.
-    cudaStream_t of(std::size_t slot) const { return all_[slot % all_.size()]; }
+    cudaStream_t operator[](std::size_t index) const { return all_[index % std::size(all_)]; }
     void synchronize() const {
         for (const cudaStream_t each : all_) check(cudaStreamSynchronize(each), "the work of a stream");
     }
 
 private:
-    std::vector<cudaStream_t> all_;
+    cudaStream_t all_[4] = {};
 };
+
+/// How a trace uses streams. The block of a slot is allocated and freed on the stream of its number.
+struct stream_use {
+    std::size_t count = 1;
+    bool shared = false;  // whether the next stream uses every fourth block, too
+    cudaStream_t of(const gpu_streams& all, std::size_t slot) const { return all[slot % count]; }
+    bool is_shared(std::size_t slot) const { return shared && slot % 4 == 0; }
+};
+constexpr stream_use stream_uses[] = {{1}, {2}, {4}, {4, true}};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -94,9 +103,8 @@ double median(std::vector<double> of) {
 
 /// Returns the nanoseconds of an allocation and a free of one size, on one stream. 0: the memory does not suffice.
 template <class Subject>
-double pair_time(Subject& on, std::size_t bytes) {
-    const gpu_streams streams{1};
-    const cudaStream_t order = streams.of(0);
+double pair_time(Subject& on, const gpu_streams& streams, std::size_t bytes) {
+    const cudaStream_t order = streams[0];
     std::vector<double> rounds;
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t count = 1; rounds.size() < 7 || (seconds_since(start) < 0.05 && rounds.size() < 1000);) {
@@ -114,17 +122,41 @@ double pair_time(Subject& on, std::size_t bytes) {
     return median(rounds);
 }
 
-/// Returns false if the memory does not suffice; all blocks are free then.
+/// Frees a block on its stream, and says if another one has used it.
 template <class Subject>
-bool replay_on(Subject& on, const gpu_trace& of, const gpu_streams& streams,
+void free_block(Subject& on, const typename Subject::block& held, const allot::trace_operation& of,
+                const gpu_streams& streams, stream_use use) {
+    const auto bytes = static_cast<std::size_t>(of.size);
+    if constexpr (Subject::streams) {
+        if (use.is_shared(of.slot)) return on.free(held, bytes, use.of(streams, of.slot), use.of(streams, of.slot + 1));
+    }
+    on.free(held, bytes, use.of(streams, of.slot));
+}
+
+/// Frees the blocks that are live when a request has failed. The pools of some subjects belong to the process.
+template <class Subject>
+void free_all(Subject& on, std::vector<typename Subject::block>& blocks, const gpu_trace& of,
+              const gpu_streams& streams, stream_use use) {
+    for (const allot::trace_operation& each : of.operations) {
+        if (each.action != allot::trace_action::deallocate || !blocks[each.slot]) continue;
+        free_block(on, blocks[each.slot], each, streams, use);
+        blocks[each.slot] = {};
+    }
+    static_cast<void>(cudaGetLastError());
+}
+
+/// Returns false if the memory does not suffice.
+template <class Subject>
+bool replay_on(Subject& on, const gpu_trace& of, const gpu_streams& streams, stream_use use,
                std::vector<typename Subject::block>& blocks) {
     for (const allot::trace_operation& each : of.operations) {
         auto& block = blocks[each.slot];
         if (each.action == allot::trace_action::allocate) {
-            block = on.allocate(static_cast<std::size_t>(each.size), streams.of(each.slot));
-            if (!block) return false;
+            block = on.allocate(static_cast<std::size_t>(each.size), use.of(streams, each.slot));
+            if (!block) return free_all(on, blocks, of, streams, use), false;
         } else {
-            on.free(block, static_cast<std::size_t>(each.size), streams.of(each.slot));
+            free_block(on, block, each, streams, use);
+            block = {};
         }
     }
     return true;
@@ -132,14 +164,13 @@ bool replay_on(Subject& on, const gpu_trace& of, const gpu_streams& streams,
 
 /// Returns the nanoseconds of an operation of a trace, after one run that fills the caches. 0: a request failed.
 template <class Subject>
-double trace_time(Subject& on, const gpu_trace& of, std::size_t count) {
-    const gpu_streams streams{count};
+double trace_time(Subject& on, const gpu_trace& of, const gpu_streams& streams, stream_use use) {
     std::vector<typename Subject::block> blocks(of.slots);
     std::vector<double> rounds;
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t round = 0; round < 2 || (round != 8 && seconds_since(start) < 1); ++round) {
         const auto begin = std::chrono::steady_clock::now();
-        if (!replay_on(on, of, streams, blocks)) return 0;
+        if (!replay_on(on, of, streams, use, blocks)) return 0;
         if (round != 0) rounds.push_back(seconds_since(begin) * 1e9 / static_cast<double>(of.operations.size()));
         streams.synchronize();
     }
@@ -168,40 +199,61 @@ private:
     unsigned char* bytes_ = nullptr;
 };
 
-/// Replays a trace whose blocks are filled by their streams, one of which is late. Returns the blocks that did not keep
+/// Fills the block of each slot with a pattern on its stream, and reads the pattern back before the block is freed.
+class patterns {
+public:
+    explicit patterns(const gpu_trace& of) : tags_(of.slots), seen_{of.operations.size() * 2 + 2} {}
+    void write(void* block, std::size_t bytes, std::size_t slot, cudaStream_t order) {
+        tags_[slot] = static_cast<unsigned char>(++number_ % 251 + 1);
+        check(cudaMemsetAsync(block, tags_[slot], bytes, order), "the pattern");
+    }
+    void read(const void* block, std::size_t bytes, std::size_t slot, cudaStream_t order) {
+        const auto* const first = static_cast<const unsigned char*>(block);
+        for (const unsigned char* const byte : {first, first + bytes - 1}) {
+            check(cudaMemcpyAsync(seen_.at(expected_.size()), byte, 1, cudaMemcpyDeviceToHost, order), "a byte");
+            expected_.push_back(tags_[slot]);
+        }
+    }
+    /// Returns the bytes that did not have the pattern. Precondition: all streams are done.
+    std::size_t wrong() const {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i != expected_.size(); ++i) count += *seen_.at(i) != expected_[i] ? 1 : 0;
+        return count;
+    }
+
+private:
+    std::vector<unsigned char> tags_, expected_;
+    pinned_bytes seen_;
+    std::size_t number_ = 0;
+};
+
+/// Replays a trace whose blocks are filled by their streams, one of which is late. Returns the bytes that did not keep
 /// their pattern, or nothing if a request failed.
 template <class Subject>
-std::optional<std::size_t> overwritten(Subject& on, const gpu_trace& of, std::size_t count) {
-    const gpu_streams streams{count};
+std::optional<std::size_t> overwritten(Subject& on, const gpu_trace& of, const gpu_streams& streams, stream_use use) {
     std::vector<typename Subject::block> blocks(of.slots);
-    std::vector<unsigned char> tags(of.slots);
-    std::vector<std::array<unsigned char, 2>> expected;
-    const pinned_bytes seen{of.operations.size() * 2 + 2};
+    patterns bytes{of};
+    const wait_for_user wait;
     std::size_t number = 0;
     for (const allot::trace_operation& each : of.operations) {
-        const cudaStream_t order = streams.of(each.slot);
+        const cudaStream_t order = use.of(streams, each.slot);
         auto& block = blocks[each.slot];
-        const auto bytes = static_cast<std::size_t>(each.size);
-        if (++number % 512 == 0) check(cudaLaunchHostFunc(streams.of(0), sleep_a_little, nullptr), "a late stream");
+        const auto size = static_cast<std::size_t>(each.size);
+        if (++number % 512 == 0) check(cudaLaunchHostFunc(streams[0], sleep_a_little, nullptr), "a late stream");
         if (each.action == allot::trace_action::allocate) {
-            block = on.allocate(bytes, order);
-            if (!block) return {};
-            tags[each.slot] = static_cast<unsigned char>(number % 251 + 1);
-            check(cudaMemsetAsync(Subject::address(block), tags[each.slot], bytes, order), "the pattern");
-            continue;
+            block = on.allocate(size, order);
+            if (!block) return free_all(on, blocks, of, streams, use), std::nullopt;
+            bytes.write(Subject::address(block), size, each.slot, order);
+            if (use.is_shared(each.slot)) wait(use.of(streams, each.slot + 1), order);
+        } else {
+            bytes.read(Subject::address(block), size, each.slot,
+                       use.of(streams, each.slot + (use.is_shared(each.slot) ? 1 : 0)));
+            free_block(on, block, each, streams, use);
+            block = {};
         }
-        const auto* const held = static_cast<const unsigned char*>(Subject::address(block));
-        const std::size_t index = expected.size() * 2;
-        check(cudaMemcpyAsync(seen.at(index), held, 1, cudaMemcpyDeviceToHost, order), "the first byte");
-        check(cudaMemcpyAsync(seen.at(index + 1), held + bytes - 1, 1, cudaMemcpyDeviceToHost, order), "the last byte");
-        expected.push_back({tags[each.slot], tags[each.slot]});
-        on.free(block, bytes, order);
     }
     streams.synchronize();
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i != expected.size(); ++i)
-        wrong += *seen.at(i * 2) != expected[i][0] || *seen.at(i * 2 + 1) != expected[i][1] ? 1 : 0;
-    return wrong;
+    return bytes.wrong();
 }
 
 // ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,70 +265,88 @@ void print_pair(const char* name, std::size_t bytes, double nanoseconds) {
     std::fflush(stdout);
 }
 
-void print_trace(const char* name, const gpu_trace& of, std::size_t streams, double nanoseconds) {
+std::string text_of(stream_use use) {
+    if (use.count == 1) return "1 stream";
+    return std::to_string(use.count) + " streams" + (use.shared ? ", shared blocks" : "");
+}
+
+void print_trace(const char* name, const gpu_trace& of, stream_use use, double nanoseconds) {
     std::printf(R"({"allocator": "%s", "measured": "trace", "trace": "%s", "operations": %zu, "peak": %zu, )"
-                R"("streams": %zu, "ns": %.1f})"
+                R"("streams": "%s", "ns": %.1f})"
                 "\n",
-                name, of.name.c_str(), of.operations.size(), of.peak, streams, nanoseconds);
+                name, of.name.c_str(), of.operations.size(), of.peak, text_of(use).c_str(), nanoseconds);
     std::fflush(stdout);
 }
 
-void print_memory(const char* name, const gpu_trace& of, std::size_t streams, std::size_t reserved,
+void print_memory(const char* name, const gpu_trace& of, stream_use use, std::size_t reserved,
                   std::optional<std::size_t> wrong) {
-    std::printf(R"({"allocator": "%s", "measured": "memory", "trace": "%s", "streams": %zu, "peak": %zu, )", name,
-                of.name.c_str(), streams, of.peak);
+    std::printf(R"({"allocator": "%s", "measured": "memory", "trace": "%s", "streams": "%s", "peak": %zu, )", name,
+                of.name.c_str(), text_of(use).c_str(), of.peak);
     if (wrong) std::printf("\"reserved\": %zu, \"overwritten\": %zu}\n", reserved, *wrong);
     else std::printf("\"failed\": true}\n");
     std::fflush(stdout);
 }
 
+/// What all allocators are measured with.
+struct setting {
+    std::uint64_t scale = 1;
+    std::vector<gpu_trace> traces{};
+    gpu_streams streams{};
+};
+
 /// Measures one allocator. `make(bytes)` returns a new one with room for that many bytes.
 template <class Make>
-void measure(const std::vector<gpu_trace>& traces, std::uint64_t scale, Make make) {
+void measure(const setting& with, Make make) {
     using subject = typename decltype(make(std::size_t{}))::element_type;
     std::string name;
     {
         const auto on = make(std::size_t{128} << 20);
         name = on->name;
         for (const std::size_t bytes : {std::size_t{512}, std::size_t{1} << 20, std::size_t{64} << 20}) {
-            const std::size_t scaled = std::max<std::size_t>(bytes / scale, 1);
-            print_pair(on->name, scaled, pair_time(*on, scaled));
+            const std::size_t scaled = std::max<std::size_t>(bytes / with.scale, 1);
+            print_pair(on->name, scaled, pair_time(*on, with.streams, scaled));
         }
     }
     if constexpr (std::is_same_v<subject, cuda_malloc>) return;  // waits for the device with each free
-    for (const gpu_trace& each : traces) {
-        for (const std::size_t streams : {1, 2, 4}) {
-            if (streams != 1 && !subject::streams) continue;
+    for (const gpu_trace& each : with.traces) {
+        for (const stream_use use : stream_uses) {
+            if (use.count != 1 && !subject::streams) continue;
             const auto timed = make(each.peak * 2);
-            print_trace(name.c_str(), each, streams, trace_time(*timed, each, streams));
+            print_trace(name.c_str(), each, use, trace_time(*timed, each, with.streams, use));
         }
-        for (const std::size_t streams : {1, 2, 4}) {
-            if (streams != 1 && !subject::streams) continue;
+        for (const stream_use use : stream_uses) {
+            if (use.count != 1 && !subject::streams) continue;
             const auto checked = make(each.peak * 2);
-            const auto wrong = overwritten(*checked, each, streams);
-            print_memory(name.c_str(), each, streams, checked->reserved(), wrong);
+            const auto wrong = overwritten(*checked, each, with.streams, use);
+            print_memory(name.c_str(), each, use, checked->reserved(), wrong);
         }
+    }
+}
+
+/// Calls `measurement`, and prints the reason if the allocator cannot be measured.
+template <class Measurement>
+void attempt(const char* name, Measurement measurement) {
+    try {
+        measurement();
+    } catch (const std::exception& reason) {
+        static_cast<void>(cudaGetLastError());
+        std::string text = reason.what();
+        text.resize(std::min(text.find('\n'), text.size()));
+        std::ranges::replace_if(text, [](char letter) { return letter == '"' || letter == '\\'; }, '\'');
+        std::printf("{\"allocator\": \"%s\", \"error\": \"%s\"}\n", name, text.c_str());
     }
 }
 
 template <class Subject>
-void measure(const std::vector<gpu_trace>& traces, std::uint64_t scale) {
-    try {
-        measure(traces, scale, [](std::size_t bytes) { return std::make_unique<Subject>(bytes); });
-    } catch (const std::exception& reason) {
-        static_cast<void>(cudaGetLastError());
-        std::printf("{\"allocator\": \"%s\", \"error\": \"%s\"}\n", Subject::name, reason.what());
-    }
+void measure(const setting& with) {
+    attempt(Subject::name, [&] { measure(with, [](std::size_t bytes) { return std::make_unique<Subject>(bytes); }); });
 }
 
-void measure_peer(const std::vector<gpu_trace>& traces, std::uint64_t scale, const std::string& path) {
-    try {
+void measure_peer(const setting& with, const std::string& path) {
+    attempt(path.c_str(), [&] {
         const peer_library library{path};
-        measure(traces, scale, [&](std::size_t) { return std::make_unique<peer>(library); });
-    } catch (const std::exception& reason) {
-        static_cast<void>(cudaGetLastError());
-        std::printf("{\"allocator\": \"%s\", \"error\": \"%s\"}\n", path.c_str(), reason.what());
-    }
+        measure(with, [&](std::size_t) { return std::make_unique<peer>(library); });
+    });
 }
 
 void list(const std::string& name, const options& chosen) {
@@ -312,14 +382,16 @@ int run(const options& chosen) {
         return 77;
     }
     check(cudaFree(nullptr), "the context of the device");
-    std::vector<gpu_trace> traces;
-    for (const std::string& each : chosen.traces) traces.push_back(prepared(each, chosen));
-    measure<allot_arena>(traces, chosen.scale);
-    measure<allot_growing>(traces, chosen.scale);
-    measure<allot_indexed>(traces, chosen.scale);
-    measure<cuda_malloc_async>(traces, chosen.scale);
-    for (const std::string& each : chosen.peers) measure_peer(traces, chosen.scale, each);
-    measure<cuda_malloc>(traces, chosen.scale);
+    setting with{.scale = chosen.scale};
+    for (const std::string& each : chosen.traces) with.traces.push_back(prepared(each, chosen));
+    measure<allot_arena>(with);
+    measure<allot_growing>(with);
+    measure<allot_indexed>(with);
+    measure<allot_ordered<allot_arena::arena>>(with);
+    measure<allot_ordered<allot_growing::arena>>(with);
+    measure<cuda_malloc_async>(with);
+    for (const std::string& each : chosen.peers) measure_peer(with, each);
+    measure<cuda_malloc>(with);
     return 0;
 }
 

@@ -52,7 +52,7 @@ def main():
         replay(operations, malloc, slots)
         times.append((time.perf_counter() - start) * 1e9 / len(operations))
     name = f"CuPy {cupy.__version__}, MemoryPool, from Python"
-    same = {"allocator": name, "trace": sys.argv[1], "streams": 1, "peak": peak}
+    same = {"allocator": name, "trace": sys.argv[1], "streams": "1 stream", "peak": peak}
     print(json.dumps(same | {"measured": "trace", "operations": len(operations), "ns": round(times[0] - times[1], 1)}))
     print(json.dumps(same | {"measured": "memory", "reserved": reserved}))
 

@@ -16,8 +16,9 @@ const char* peer_name(void);
 void* peer_allocate(size_t bytes, cudaStream_t order);
 /// Frees memory on the stream of its allocation.
 void peer_free(void* address, size_t bytes, cudaStream_t order);
-/// States that the memory is also used on another stream, before it is freed.
-void peer_used_on(void* address, cudaStream_t other);
+/// States that the memory is also used on another stream, before it is freed. Returns 0 if the allocator has no such
+/// call, so that the stream of the allocation must wait for the other one.
+int peer_used_on(void* address, cudaStream_t other);
 /// Returns all cached memory to the driver and resets the peak.
 void peer_reset(void);
 /// Returns the most bytes that the allocator has held from the driver since the reset.

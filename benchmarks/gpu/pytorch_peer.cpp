@@ -9,13 +9,21 @@
 
 #include <mutex>
 
+namespace c10::cuda::_internal {
+void setHasPrimaryContext(bool (*)(DeviceIndex));  // exported, but no header declares it
+}
+
 namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
 void start() {
     static std::once_flag started;
-    std::call_once(started, [] { caching::init(c10::cuda::device_count()); });
+    std::call_once(started, [] {
+        // Otherwise libtorch_cuda answers this. The benchmark has the context of the only device that it uses.
+        c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
+        caching::init(c10::cuda::device_count());
+    });
 }
 
 }  // namespace
@@ -32,12 +40,13 @@ void* peer_allocate(size_t bytes, cudaStream_t order) {
     }
 }
 void peer_free(void* address, size_t, cudaStream_t) { caching::raw_delete(address); }
-void peer_used_on(void* address, cudaStream_t other) {
+int peer_used_on(void* address, cudaStream_t other) {
     // The allocator finds the block by the address that a DataPtr of its own deleter holds.
     c10::DataPtr view{address, address, caching::get()->raw_deleter(),
                       c10::Device(c10::DeviceType::CUDA, c10::cuda::current_device())};
     caching::recordStream(view, c10::cuda::getStreamFromExternal(other, c10::cuda::current_device()));
     static_cast<void>(view.release_context());
+    return 1;
 }
 void peer_reset() {
     start();

@@ -27,36 +27,38 @@ def unique(values):
     return list(dict.fromkeys(values))
 
 
-def nanoseconds(rows, names):
-    """A table with a row for each allocator, and a column for each size and for each trace and number of streams."""
-    pairs = unique(row["bytes"] for row in rows if row.get("measured") == "pair")
-    replays = unique((row["trace"], row["streams"]) for row in rows if row.get("measured") == "trace")
-
-    def cell(name, **wanted):
-        found = [row["ns"] for row in rows if row["allocator"] == name and wanted.items() <= row.items()]
-        return "" if not found else "failed" if found[0] == 0 else f"{found[0]:.0f}"
-
-    head = ["ns", *(f"pair, {size} B" for size in pairs), *(f"{trace}, {count} stream{'s'[:count - 1]}" for trace, count in replays)]
-    return table(head, [[name, *(cell(name, measured="pair", bytes=size) for size in pairs),
-                         *(cell(name, measured="trace", trace=trace, streams=count) for trace, count in replays)]
-                        for name in names])
+def pairs(rows, names):
+    """A table of the time of an allocation and a free of one size."""
+    sizes = unique(row["bytes"] for row in rows if row["measured"] == "pair")
+    times = {(row["allocator"], row["bytes"]): row["ns"] for row in rows if row["measured"] == "pair"}
+    return table(["ns for an allocation and a free", *(f"{size} B" for size in sizes)],
+                 [[name, *(shown(times.get((name, size))) for size in sizes)] for name in names])
 
 
-def memory(rows, names):
-    """A table of the bytes that were held from the driver, divided by the peak of live bytes."""
-    replays = unique((row["trace"], row["streams"]) for row in rows if row.get("measured") == "memory")
+def shown(nanoseconds):
+    return "" if nanoseconds is None else "failed" if nanoseconds == 0 else f"{nanoseconds:.0f}"
 
-    def cell(name, trace, count):
-        for row in rows:
-            if (row["allocator"], row.get("measured"), row.get("trace"), row.get("streams")) == (name, "memory", trace, count):
-                if row.get("failed"):
-                    return "failed"
-                wrong = f"**{row['overwritten']} overwritten** " if row.get("overwritten") else ""
-                return wrong + (f"{row['reserved'] / row['peak']:.3f}" if row["reserved"] else "")
-        return ""
 
-    return table(["held from the driver over peak", *(f"{trace}, {count} stream{'s'[:count - 1]}" for trace, count in replays)],
-                 [[name, *(cell(name, *each) for each in replays)] for name in names])
+def held(row):
+    """The bytes that were held from the driver, divided by the peak of live bytes."""
+    if row is None or row.get("failed"):
+        return "failed" if row else ""
+    wrong = f"**{row['overwritten']} overwritten** " if row.get("overwritten") else ""
+    return wrong + (f"{row['reserved'] / row['peak']:.3f}" if row["reserved"] else "")
+
+
+def replays(rows, names):
+    """For each trace, a table of the times of an operation, and of the memory, for each use of streams."""
+    lines = []
+    for trace in unique(row["trace"] for row in rows if "trace" in row):
+        mine = [row for row in rows if row.get("trace") == trace]
+        uses = unique(row["streams"] for row in mine)
+        found = {(row["allocator"], row["measured"], row["streams"]): row for row in mine}
+        there = [name for name in names if any(row["allocator"] == name for row in mine)]
+        head = [trace, *(f"ns an operation, {use}" for use in uses), *(f"held over peak, {use}" for use in uses)]
+        lines += table(head, [[name, *(shown((found.get((name, "trace", use)) or {}).get("ns")) for use in uses),
+                               *(held(found.get((name, "memory", use))) for use in uses)] for name in there])
+    return lines
 
 
 def trained(rows):
@@ -103,7 +105,7 @@ def write(out, results):
     lines += [f"{key}: {value}  " for key, value in about.items()] + [""]
     lines += steps_of(results["steps"])
     if rows:
-        lines += nanoseconds(rows, names) + memory(rows, names)
+        lines += pairs(rows, names) + replays(rows, names)
     errors = [row for row in results["benchmarks"] if "error" in row]
     lines += [f"{row['allocator']} is not measured: {row['error']}  " for row in errors] + [""]
     if results["training"]:

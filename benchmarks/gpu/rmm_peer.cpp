@@ -33,7 +33,7 @@ void* peer_allocate(size_t bytes, cudaStream_t order) {
 void peer_free(void* address, size_t bytes, cudaStream_t order) {
     pool->deallocate(cuda::stream_ref{order}, address, bytes, 256);
 }
-void peer_used_on(void*, cudaStream_t) {}  // RMM orders a free by one stream only; the benchmark makes it wait
+int peer_used_on(void*, cudaStream_t) { return 0; }
 void peer_reset() {
     pool.reset();
     pool = std::make_unique<rmm::mr::pool_memory_resource>(upstream, size_t{256});

@@ -130,6 +130,8 @@ def build(run):
     configured = run.step("configure", 60, [
         "cmake", "-S", ROOT, "-B", folder, *ninja, "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1", "-DALLOT_BENCHMARKS=ON", f"-DCMAKE_PREFIX_PATH={run.chosen.carry}"])
+    if "allot::cuda does not exist" in configured["output"]:
+        configured.update(status="failed", detail="CMake finds no CUDA toolkit")
     if configured["status"] != "passed":
         return
     targets = ["gpu_tests", "gpu_benchmark", "network_demo", *(["fake_cudart"] if run.chosen.rehearse else [])]

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // The allocators that gpu_benchmark compares. Each has these members:
 //
-//     name                      a text for the table
-//     streams                   whether several streams can share the allocator
-//     block                     the type of a block; convertible to bool
-//     allocate(bytes, stream)   returns a block for work on the stream
-//     free(block, bytes, stream)
+//     name                              a text for the table
+//     streams                           whether several streams can share the allocator
+//     block                             the type of a block; convertible to bool
+//     allocate(bytes, stream)           returns a block for work on the stream
+//     free(block, bytes, stream)        frees it on that stream
+//     free(block, bytes, stream, user)  the same for a block that work on a second stream has used; if `streams`
 //     address(block)
-//     reserved()                the most bytes that were held from the driver; 0: not known
+//     reserved()                        the most bytes that were held from the driver; 0: not known
 #pragma once
 
 #include "peer.h"
 
 #include <allot/allot.hpp>
+#include <allot/cuda/events.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/virtual_memory.hpp>
 
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace benchmarks {
 
@@ -39,6 +42,26 @@ struct cuda_malloc {
     void free(block held, std::size_t, cudaStream_t) { static_cast<void>(cudaFree(held)); }
     static void* address(block held) { return held; }
     std::size_t reserved() { return 0; }
+};
+
+/// An event with which one stream waits for another one, for allocators that free on a single stream.
+class wait_for_user {
+public:
+    wait_for_user() {
+        if (cudaEventCreateWithFlags(&event_, cudaEventDisableTiming) != cudaSuccess)
+            throw std::runtime_error{"an event cannot be created"};
+    }
+    wait_for_user(const wait_for_user&) = delete;
+    wait_for_user& operator=(const wait_for_user&) = delete;
+    ~wait_for_user() { static_cast<void>(cudaEventDestroy(event_)); }
+    /// Makes later work of `order` start after all work of `user`.
+    void operator()(cudaStream_t order, cudaStream_t user) const {
+        static_cast<void>(cudaEventRecord(event_, user));
+        static_cast<void>(cudaStreamWaitEvent(order, event_, 0));
+    }
+
+private:
+    cudaEvent_t event_ = nullptr;
 };
 
 /// The default pool of the device, which keeps all freed memory.
@@ -61,6 +84,10 @@ public:
         return cudaMallocAsync(&given, bytes, order) == cudaSuccess ? given : nullptr;
     }
     void free(block held, std::size_t, cudaStream_t order) { static_cast<void>(cudaFreeAsync(held, order)); }
+    void free(block held, std::size_t bytes, cudaStream_t order, cudaStream_t user) {
+        wait_(order, user);
+        free(held, bytes, order);
+    }
     static void* address(block held) { return held; }
     std::size_t reserved() {
         std::uint64_t high = 0;
@@ -70,6 +97,7 @@ public:
 
 private:
     cudaMemPool_t pool_ = nullptr;
+    wait_for_user wait_;
 };
 
 /// One region of the size that the caller expects, and no growth.
@@ -115,6 +143,43 @@ struct allot_indexed {
     allot::indexed<allot_growing::arena> memory;
 };
 
+/// An arena in the order of streams.
+template <class Arena>
+class allot_ordered {
+public:
+    static constexpr bool streams = true;
+    static constexpr const char* name = std::is_same_v<Arena, allot_arena::arena>
+                                            ? "allot: ordered<arena<cuda::device_memory, best_fit>, cuda::events>"
+                                            : "allot: ordered, growing in cuda::virtual_memory";
+    using memory_type = allot::ordered<Arena, allot::cuda::events>;
+    using block = typename memory_type::block_type;
+    explicit allot_ordered(std::size_t bytes)
+        requires std::is_same_v<Arena, allot_arena::arena>
+        : memory_{allot::cuda::events{0}, allot::cuda::device_memory{0}, bytes} {}
+    explicit allot_ordered(std::size_t bytes) : memory_{allot::cuda::events{0}, allot::cuda::virtual_memory{bytes}} {}
+    block allocate(std::size_t bytes, cudaStream_t order) {
+        return memory_.allocate({bytes, gpu_align}, queue_of(order));
+    }
+    void free(const block& held, std::size_t, cudaStream_t order) { memory_.deallocate(held, queue_of(order)); }
+    void free(const block& held, std::size_t, cudaStream_t order, cudaStream_t user) {
+        memory_.deallocate(held, {queue_of(order), queue_of(user)});
+    }
+    static void* address(const block& held) { return held.address; }
+    std::size_t reserved() { return std::is_same_v<Arena, allot_arena::arena> ? 0 : memory_.size(); }
+
+private:
+    allot::queue_id queue_of(cudaStream_t order) {
+        for (unsigned i = 0; i != known_; ++i)
+            if (queues_[i] == order) return {i};
+        queues_[known_++] = order;
+        return memory_.attach(order);
+    }
+
+    memory_type memory_;
+    cudaStream_t queues_[8] = {};
+    unsigned known_ = 0;
+};
+
 /// The functions of a shared object (peer.h).
 class peer_library {
 public:
@@ -141,11 +206,16 @@ public:
         : name{from.find("peer_name", &::peer_name)()},
           allocate_{from.find("peer_allocate", &::peer_allocate)},
           free_{from.find("peer_free", &::peer_free)},
+          used_on_{from.find("peer_used_on", &::peer_used_on)},
           reserved_{from.find("peer_reserved", &::peer_reserved)} {
         from.find("peer_reset", &::peer_reset)();
     }
     block allocate(std::size_t bytes, cudaStream_t order) { return allocate_(bytes, order); }
     void free(block held, std::size_t bytes, cudaStream_t order) { free_(held, bytes, order); }
+    void free(block held, std::size_t bytes, cudaStream_t order, cudaStream_t user) {
+        if (!used_on_(held, user)) wait_(order, user);
+        free_(held, bytes, order);
+    }
     static void* address(block held) { return held; }
     std::size_t reserved() { return reserved_(); }
 
@@ -154,7 +224,9 @@ public:
 private:
     decltype(&::peer_allocate) allocate_;
     decltype(&::peer_free) free_;
+    decltype(&::peer_used_on) used_on_;
     decltype(&::peer_reserved) reserved_;
+    wait_for_user wait_;
 };
 
 }  // namespace benchmarks

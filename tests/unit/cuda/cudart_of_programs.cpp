@@ -1,6 +1,6 @@
-// The part of the fake runtime that only whole programs need: a machine that is started when the library is loaded, names
-// and versions, the default pool, work of the host in a stream, and copies from memory of the fake driver. The file of
-// the other functions is compiled with the name fake_memcpy_async for cudaMemcpyAsync.
+// The part of the fake runtime that only whole programs need: a machine that is started when the library is loaded,
+// names and versions, the default pool, work of the host in a stream, and copies from memory of the fake driver. The
+// file of the other functions is compiled with the name fake_memcpy_async for cudaMemcpyAsync.
 #undef cudaMemcpyAsync
 #include "fake_libcuda.hpp"
 #include "../gpu/fake_gpu.hpp"

@@ -35,6 +35,20 @@ TEST_CASE(VENDOR ": a region is valid from acquire to release, in the order of i
     CHECK(fake_gpu::in_use(0) == 0);
 }
 
+TEST_CASE(VENDOR ": a copy from a region executes although the region is released after it") {
+    const tests::machine machine;
+    const two_streams streams;
+    async_memory device{streams.first};
+    const auto region = device.acquire({1000, 256});
+    REQUIRE(region);
+    fake_gpu::launch(streams.first, region->base, 1, [](std::byte* byte) { *byte = std::byte{42}; });
+    unsigned char copied = 0;
+    CHECK(gpu::memcpy_async(&copied, region->base, 1, streams.first) == gpu::success);
+    device.release(*region);
+    CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
+    CHECK(copied == 42);
+}
+
 TEST_CASE(VENDOR ": work after the release, or before the acquire on another stream, is a fault") {
     for (const bool behind : {true, false}) {
         fake_gpu::start();
