@@ -5,7 +5,7 @@
 #include "trace_files.hpp"
 
 #include <allot/allot.hpp>
-#include <allot/compose/per_thread.hpp>
+#include <allot/host/current_processor.hpp>
 
 #include <pthread.h>
 #include <sched.h>
@@ -47,6 +47,22 @@ struct per_thread {
     struct session {
         allot::thread_cache<shared> cache;
         explicit session(per_thread& all) : cache{*all.of} {}
+        block allocate(std::size_t size, std::size_t align) { return cache.allocate({size, align}); }
+        void deallocate(block held) { cache.deallocate(held); }
+        static void* address(block held) { return held.address; }
+    };
+};
+struct per_thread_over_shards {
+    static constexpr const char* name = "per_thread<sharded<best_fit, 4>>";
+    using locked = allot::synchronized<arena, allot::spin_lock>;
+    using shards = allot::sharded<locked, 4, allot::host::current_processor>;
+    using shared = allot::per_thread<shards&, allot::no_lock>;
+    using block = shared::block_type;
+    std::unique_ptr<shards> below = std::make_unique<shards>([](std::size_t) { return locked{arena{{}, memory}}; });
+    std::unique_ptr<shared> of = std::make_unique<shared>(*below);
+    struct session {
+        allot::thread_cache<shared> cache;
+        explicit session(per_thread_over_shards& all) : cache{*all.of} {}
         block allocate(std::size_t size, std::size_t align) { return cache.allocate({size, align}); }
         void deallocate(block held) { cache.deallocate(held); }
         static void* address(block held) { return held.address; }
@@ -202,13 +218,16 @@ struct xmalloc {
             if (id == 0) fill(on, ring[i % places], random);
             if (id == 1 || threads == 1) empty(on, ring[i % places]);
         }
-        return {from, timer::now()};
+        const auto to = timer::now();
+        together.arrive();  // before the end of a thread disturbs the other
+        return {from, to};
     }
 };
 
-/// A recorded program that each thread replays.
+/// A recorded program that each thread replays several times.
 template <class Subject>
 struct replayed {
+    static constexpr std::size_t times = 5;
     const allot::trace& trace;
     meeting together;
     replayed(Subject&, int threads, const allot::trace* of) : trace{*of}, together{threads} {}
@@ -216,12 +235,15 @@ struct replayed {
         std::vector<typename Subject::block> slots(trace.slots);
         together.arrive();
         const auto from = timer::now();
-        for (const auto& each : trace.operations) {
-            if (each.action == allot::trace_action::allocate)
-                slots[each.slot] = new_block(on, each.size, std::size_t{1} << each.align_log2);
-            else if (each.action == allot::trace_action::deallocate) on.deallocate(slots[each.slot]);
-        }
-        return {from, timer::now()};
+        for (std::size_t time = 0; time != times; ++time)
+            for (const auto& each : trace.operations) {
+                if (each.action == allot::trace_action::allocate)
+                    slots[each.slot] = new_block(on, each.size, std::size_t{1} << each.align_log2);
+                else if (each.action == allot::trace_action::deallocate) on.deallocate(slots[each.slot]);
+            }
+        const auto to = timer::now();
+        together.arrive();  // before the end of a thread disturbs the other
+        return {from, to};
     }
 };
 
@@ -298,7 +320,7 @@ void compare_all(const std::vector<int>& processors, const std::vector<std::stri
         for (std::uint32_t slot = 0; slot != trace.slots; ++slot)
             if (live[slot]) rest.push_back({.slot = slot, .action = allot::trace_action::deallocate});
         trace.operations.insert(trace.operations.end(), rest.begin(), rest.end());
-        compare<replayed, Subjects...>(each.c_str(), pairs, 2, processors, pairs > 100'000 ? 12 : 60, &trace);
+        compare<replayed, Subjects...>(each.c_str(), pairs * replayed<glibc>::times, 2, processors, 30, &trace);
     }
 }
 
@@ -316,7 +338,7 @@ int main(int argc, char** argv) {
         std::puts("skipped: needs two processors");
         return 77;
     }
-    compare_all<per_thread, synchronized, glibc
+    compare_all<per_thread, per_thread_over_shards, synchronized, glibc
 #ifdef ALLOT_MIMALLOC
                 ,
                 mimalloc

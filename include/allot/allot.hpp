@@ -32,10 +32,12 @@
 #include <allot/compose/observed.hpp>
 #include <allot/compose/ordered.hpp>
 #include <allot/compose/paged.hpp>
+#include <allot/compose/per_thread.hpp>
 #include <allot/compose/quarantined.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/compose/retrying.hpp>
 #include <allot/compose/segregated.hpp>
+#include <allot/compose/sharded.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/compose/tagged.hpp>
 #include <allot/core/literals.hpp>

@@ -668,6 +668,21 @@ struct in_segregated {
     }
 };
 
+/// Two shards, of which the first one is always the caller's.
+struct in_shards {
+    struct first_processor {
+        [[nodiscard]] std::size_t operator()() const noexcept { return 0; }
+    };
+    template <class A, class B>
+    using type = allot::sharded<allot::synchronized<A&, allot::no_lock>, 2, first_processor>;
+    template <class A>
+    [[nodiscard]] static auto around(A& first, A& second) {
+        return type<A, A>{
+            [&](std::size_t shard) { return allot::synchronized<A&, allot::no_lock>{shard == 0 ? first : second}; }};
+    }
+    [[nodiscard]] static bool is_from_first(const auto& block) { return block.metadata.shard == 0; }
+};
+
 /// A composition of two arenas: the spaces are those of the first arena, then those of the second.
 template <class Composition, class First, class Second>
 class composed_subject final : public subject {

@@ -29,6 +29,8 @@ constexpr row combined_memory[] = {
      make<both<pool<allot::pool_store::in_band, 0>, in_band, in_segregated<allot::when_full::fail>>>, false, false},
     {"segregated: best fit with a side table or the next, best fit",
      make<both<beside_fixed, in_band, in_segregated<allot::when_full::next>>>, false, false},
+    {"sharded: best fit and best fit", make<shards_of<uneven_pages, in_band>>, false, false},
+    {"sharded: best fit with a side table, handles", make<shards_of<even_handles, automatic>>, false, false},
 };
 
 }  // namespace
@@ -40,6 +42,6 @@ TEST_CASE("laws: paged arenas") {
 }
 
 TEST_CASE("laws: combined allocators") {
-    CHECK(std::size(laws::combined_memory) == 4);
+    CHECK(std::size(laws::combined_memory) == 6);
     laws::judge(laws::combined_memory);
 }

@@ -102,6 +102,9 @@ template <class First, class Second, class Composition = in_fallback>
 using both =
     composed_subject<Composition, arena_over<uneven_pages, First, none, plain, 1500>, arena_over<even_pages, Second>>;
 
+template <class Device, class Strategy>
+using shards_of = composed_subject<in_shards, arena_over<Device, Strategy>, arena_over<Device, Strategy>>;
+
 using enum whereabouts;
 inline constexpr auto bitmap = allot::pool_store::bitmap, index_stack = allot::pool_store::index_stack,
                       atomic_bitmap = allot::pool_store::atomic_bitmap;

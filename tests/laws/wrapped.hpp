@@ -4,7 +4,6 @@
 
 #include "subjects.hpp"
 
-#include <allot/compose/per_thread.hpp>
 #include <allot/inspect/trace.hpp>
 
 namespace laws {
@@ -218,6 +217,15 @@ struct in_per_thread {
     static void refine(contract& c) {
         c.exact = c.claims = c.resizes = c.resets = c.marks = false;
         c.gives_back = true;
+    }
+};
+
+/// One shard.
+struct in_one_shard {
+    template <class A>
+    static auto around(A&& inner) {
+        using locked = allot::synchronized<A, allot::no_lock>;
+        return allot::sharded<locked, 1>{[&](std::size_t) { return locked{std::forward<A>(inner)}; }};
     }
 };
 

@@ -56,3 +56,4 @@ TEST_CASE("laws: per_thread around arenas") {
     laws::judge(laws::any_order<laws::in_per_thread>, laws::few);
     laws::judge(laws::inaccessible<laws::in_per_thread>, laws::few);
 }
+TEST_CASE("laws: sharded around arenas") { laws::judge_wrapped<laws::in_one_shard>(); }

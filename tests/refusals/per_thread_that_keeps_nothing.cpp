@@ -1,7 +1,6 @@
 // A cache could not keep one block of the last list.
 // refused: allot: per_thread_options::batch is 1 to 32767, and bytes is at least largest
 #include <allot/allot.hpp>
-#include <allot/compose/per_thread.hpp>
 
 int main() {
 #ifdef MISUSE

@@ -1,6 +1,5 @@
 // per_thread and thread_cache in one thread. tests/unit/threads/per_thread_test.cpp has several threads.
 #include <allot/allot.hpp>
-#include <allot/compose/per_thread.hpp>
 
 #include <doctest/doctest.h>
 

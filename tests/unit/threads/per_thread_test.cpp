@@ -1,7 +1,8 @@
 // per_thread with several threads, which pass blocks to each other, end, are canceled, and fork.
 // per_thread_model.cpp covers all interleavings of few calls.
+#include "exchanged.hpp"
+
 #include <allot/allot.hpp>
-#include <allot/compose/per_thread.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -38,75 +38,7 @@ struct no_barrier {
     [[nodiscard]] static bool heavy() noexcept { return false; }
 };
 
-/// Blocks that threads pass to each other.
-template <class Block>
-class exchange {
-public:
-    /// Adds a block, and returns another one, or an empty one if there are few.
-    Block swap(const Block& held, std::size_t which) {
-        const std::lock_guard alone{lock_};
-        held_.push_back(held);
-        if (held_.size() < 50) return {};
-        std::swap(held_[which % held_.size()], held_.back());
-        return pop();
-    }
-    Block pop() {
-        const Block last = held_.back();
-        held_.pop_back();
-        return last;
-    }
-    [[nodiscard]] bool is_empty() const { return held_.empty(); }
-
-private:
-    std::mutex lock_;
-    std::vector<Block> held_;
-};
-
-/// Every byte of a block is its size, so that two owners of a byte see each other. The thread sanitizer reports owners
-/// without an order.
-template <class Block>
-void fill(const Block& held) {
-    std::memset(held.address, static_cast<int>(held.size % 251), held.size);
-}
-template <class Block>
-[[nodiscard]] bool is_filled(const Block& held) {
-    const auto* const bytes = static_cast<const unsigned char*>(held.address);
-    for (std::size_t i = 0; i != held.size; ++i)
-        if (bytes[i] != held.size % 251) return false;
-    return true;
-}
-
-/// Runs `threads` threads with a cache each that allocate, exchange and free blocks. Returns whether all were intact.
-template <class Shared>
-bool exchange_blocks(Shared& memory, int threads, int steps) {
-    exchange<typename Shared::block_type> between;
-    std::atomic<bool> wrong = false;
-    {
-        std::vector<std::jthread> running;
-        for (int i = 0; i != threads; ++i)
-            running.emplace_back([&, i] {
-                std::minstd_rand random{static_cast<unsigned>(i) + 1};
-                allot::thread_cache mine{memory};
-                for (int step = 0; step != steps; ++step) {
-                    const std::size_t size = 1 + random() % (random() % 16 == 0 ? 3000 : 300);
-                    const auto fresh = mine.allocate({.size = size});
-                    if (!fresh) continue;
-                    fill(fresh);
-                    const auto other = between.swap(fresh, random());
-                    if (!other) continue;
-                    if (!is_filled(other)) wrong = true;
-                    mine.deallocate(other);
-                }
-            });
-    }
-    allot::thread_cache rest{memory};
-    while (!between.is_empty()) {
-        const auto held = between.pop();
-        if (!is_filled(held)) wrong = true;
-        rest.deallocate(held);
-    }
-    return !wrong;
-}
+constexpr auto in_a_cache = [](auto& memory) { return allot::thread_cache{memory}; };
 
 template <class Shared>
 [[nodiscard]] std::size_t take_all(Shared& memory, std::size_t size) {
@@ -120,7 +52,7 @@ template <class Shared>
 TEST_CASE_TEMPLATE("per_thread: threads exchange blocks, and all memory is free at the end", Memory, shared<in_band>,
                    shared<beside>, shared<in_band, std::mutex>) {
     Memory memory{typename Memory::inner_type{{{}, 1_MiB}}};
-    CHECK(exchange_blocks(memory, 4, 3'000));
+    CHECK(exchanged::play(memory, 4, 3'000, in_a_cache));
     memory.flush();
     CHECK(memory.statistics().count == 0);
 }
@@ -140,13 +72,13 @@ TEST_CASE("per_thread: threads that use up the memory free the caches of the oth
                 for (int step = 0; step != 2'000; ++step) {
                     const auto fresh = mine.allocate({.size = 1 + random() % 1500});
                     if (fresh) {
-                        fill(fresh);
+                        exchanged::fill(fresh);
                         held.push_back(fresh);
                     }
                     refused += !fresh;
                     if (held.empty() || (fresh && held.size() < 8)) continue;
                     std::swap(held[random() % held.size()], held.back());
-                    if (!is_filled(held.back())) wrong = true;
+                    if (!exchanged::is_filled(held.back())) wrong = true;
                     mine.deallocate(held.back());
                     held.pop_back();
                 }

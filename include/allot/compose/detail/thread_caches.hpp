@@ -135,7 +135,8 @@ public:
             if (stock.pop(list, last)) return block_from(last, sizes::size_of(list));
         }
         const layout each{sizes::size_of(list), Shape.align};
-        const std::size_t more = stock.limit(list) / 2;
+        const std::size_t limit = stock.limit(list), batch = stock_type::batch_of(list);
+        const std::size_t more = limit == 0 ? 0 : (limit < batch ? limit : batch) - 1;
         return alone([&](auto& inner) {
             const block_type first = inner.allocate(each);
             for (std::size_t i = 0; first && i != more; ++i) {

@@ -27,8 +27,7 @@ class thread_stock {
 public:
     /// Returns the largest number of items that move at once: fewer of the large sizes, so that several sizes have room.
     [[nodiscard]] static constexpr std::size_t batch_of(std::size_t list) noexcept {
-        const std::size_t part = Bytes / 16 / Sizes::size_of(list);
-        return part < 1 ? 1 : part < Batch ? part : Batch;
+        return items_in(Bytes / 16, list);
     }
 
     [[nodiscard]] std::size_t count(std::size_t list) const noexcept { return lists_[list].count; }
@@ -59,11 +58,11 @@ public:
         set(of.count, of.count - count);
     }
 
-    /// Doubles the limit of a list, as far as the bytes permit. Returns false if it stays.
+    /// Doubles the limit of a list, or sets the first one, as far as the bytes permit. Returns false if it stays.
     bool raise(std::size_t list) noexcept {
         state& of = lists_[list];
         const std::size_t size = Sizes::size_of(list), depth = 2 * batch_of(list), now = of.limit;
-        std::size_t to = now == 0 ? 1 : 2 * now;
+        std::size_t to = now == 0 ? items_in(first_bytes, list) : 2 * now;
         if (to > depth) to = depth;
         if (to - now > spare_ / size) to = now + spare_ / size;
         spare_ -= (to - now) * size;
@@ -79,6 +78,12 @@ public:
     }
 
 private:
+    static constexpr std::size_t first_bytes = Bytes / 16 < 2048 ? Bytes / 16 : 2048;  // of a list that is used
+    /// Returns the number of items that take at most these bytes, at least 1 and at most a batch.
+    [[nodiscard]] static constexpr std::size_t items_in(std::size_t bytes, std::size_t list) noexcept {
+        const std::size_t count = bytes / Sizes::size_of(list);
+        return count < 1 ? 1 : count < Batch ? count : Batch;
+    }
     struct state {
         std::uint16_t count = 0, limit = 0;
     };

@@ -17,6 +17,7 @@ namespace detail {
 template <class Allocator>
 consteval bool is_concurrent() {
     if constexpr (requires { typename Allocator::strategy_type; }) return concurrent<typename Allocator::strategy_type>;
+    else if constexpr (requires { Allocator::concurrent; }) return Allocator::concurrent;
     else return requires(Allocator& of) { of.locked([](auto&) {}); };
 }
 
