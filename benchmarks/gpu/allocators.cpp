@@ -168,7 +168,7 @@ double trace_time(Subject& on, const gpu_trace& of, const gpu_streams& streams, 
     std::vector<typename Subject::block> blocks(of.slots);
     std::vector<double> rounds;
     const auto start = std::chrono::steady_clock::now();
-    for (std::size_t round = 0; round < 2 || (round != 8 && seconds_since(start) < 1); ++round) {
+    for (std::size_t round = 0; round < 2 || (round != 8 && seconds_since(start) < 0.3); ++round) {
         const auto begin = std::chrono::steady_clock::now();
         if (!replay_on(on, of, streams, use, blocks)) return 0;
         if (round != 0) rounds.push_back(seconds_since(begin) * 1e9 / static_cast<double>(of.operations.size()));

@@ -5,8 +5,8 @@
     pack.py FOLDER [TRACE...]
 
 FOLDER gets the headers of doctest and of Boost that allot includes, with the files by which CMake finds them, the wheels of
-RMM if `pip` of build/tools can download them, and the traces, decompressed. It exits with 1 if the working tree and the
-folder together exceed 60 MiB.
+RMM if `pip` of build/tools can download them, the traces, decompressed, and the name of the commit. It exits with 1 if the
+working tree and the folder together exceed 60 MiB.
 """
 
 import re
@@ -89,6 +89,8 @@ def main():
     pack_headers(folder)
     pack_wheels(folder)
     pack_traces(folder, sys.argv[2:])
+    head = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    (folder / "commit").write_text(head.stdout, encoding="utf-8")  # the machine may have no repository
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                             capture_output=True, text=True, check=True)
     tree = size_of(ROOT / name for name in listed.stdout.split("\0") if name)

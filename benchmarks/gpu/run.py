@@ -47,6 +47,8 @@ class Run:
         self.out.mkdir(parents=True, exist_ok=True)
         self.log = (self.out / "log.txt").open("w", encoding="utf-8")
         self.environment = dict(os.environ)
+        beside = [os.environ.get("PATH", ""), str(Path(sys.executable).parent), "/usr/local/cuda/bin"]  # CMake, nvcc
+        self.environment["PATH"] = os.pathsep.join(filter(None, beside))
 
     def left(self):
         return self.end - time.monotonic()
@@ -83,7 +85,7 @@ class Run:
         self.log.flush()
         if made["status"] == "stopped":
             return
-        skipped = re.search(r"^skipped: (.*)", made["output"], re.MULTILINE)
+        skipped = re.search(r"^(?:\d+: )?skipped: (.*)", made["output"], re.MULTILINE)  # the number is CTest's
         if process.returncode == SKIPPED or skipped and process.returncode == 0:
             made.update(status="skipped", detail=skipped[1] if skipped else "")
         elif process.returncode not in accepted:
@@ -108,12 +110,13 @@ def first_line(run, command):
 def machine(run):
     """Returns the facts about the machine that a result states."""
     gpu = first_line(run, ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"])
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    carried = run.chosen.carry / "commit"
     return {
         "date": datetime.date.today().isoformat(),
-        "commit": first_line(run, ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]),
+        "commit": first_line(run, ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]) or
+                  (carried.read_text(encoding="utf-8").strip() if carried.exists() else ""),
         "gpu": gpu,
-        "nvcc": re.sub(r"^Build ", "", first_line(run, [nvcc, "--version"])),
+        "nvcc": re.sub(r"^Build ", "", first_line(run, ["nvcc", "--version"])),
         "compiler": first_line(run, ["g++", "-dumpfullversion"]),
         "torch": first_line(run, [sys.executable, "-c", "import torch; print(torch.__version__)"]),
         "processors": os.cpu_count(),
@@ -126,7 +129,7 @@ def build(run):
     folder = run.chosen.build
     if run.chosen.built:
         return
-    ninja = ["-G", "Ninja"] if shutil.which("ninja") else []
+    ninja = ["-G", "Ninja"] if shutil.which("ninja", path=run.environment["PATH"]) else []
     configured = run.step("configure", 60, [
         "cmake", "-S", ROOT, "-B", folder, *ninja, "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1", "-DALLOT_BENCHMARKS=ON", f"-DCMAKE_PREFIX_PATH={run.chosen.carry}"])
@@ -157,7 +160,8 @@ print(root)
 
 
 def peer_command(run, name, includes, libraries, links):
-    cuda = Path(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc").resolve().parent.parent / "include"
+    nvcc = shutil.which("nvcc", path=run.environment["PATH"])
+    cuda = Path(nvcc or "/usr/local/cuda/bin/nvcc").resolve().parent.parent / "include"
     command = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", HERE / f"{name}.cpp", "-o", run.chosen.build / f"lib{name}.so"]
     command += [word for path in [*includes, cuda] for word in ("-isystem", path)]
     for path in libraries:
@@ -207,13 +211,13 @@ def traces(run):
 
 def small(run):
     """The options that shorten the benchmark in a rehearsal."""
-    return ["--scale", "256", "--operations", "600"] if run.chosen.rehearse else ["--operations", "100000"]
+    return ["--scale", "256", "--operations", "600"] if run.chosen.rehearse else ["--operations", "40000"]
 
 
 def benchmark(run):
     program = run.chosen.build / "benchmarks" / "gpu_benchmark"
     peers = [word for path in sorted(run.chosen.build.glob("lib*_peer.so")) for word in ("--peer", path)]
-    step = run.step("allocators, side by side", 90, [program, *small(run), *peers, *traces(run)])
+    step = run.step("allocators, side by side", 120, [program, *small(run), *peers, *traces(run)])
     rows = report.json_lines(step["output"])
     for name in TRACES[:1]:
         listed = subprocess.run([program, "--list", *small(run), name], capture_output=True, text=True, cwd=ROOT,

@@ -79,6 +79,9 @@ public:
             cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all) != cudaSuccess)
             throw std::runtime_error{"the device has no default memory pool"};
     }
+    cuda_malloc_async(const cuda_malloc_async&) = delete;
+    cuda_malloc_async& operator=(const cuda_malloc_async&) = delete;
+    ~cuda_malloc_async() { static_cast<void>(cudaMemPoolTrimTo(pool_, 0)); }
     block allocate(std::size_t bytes, cudaStream_t order) {
         void* given = nullptr;
         return cudaMallocAsync(&given, bytes, order) == cudaSuccess ? given : nullptr;
@@ -120,7 +123,7 @@ struct allot_growing {
     static constexpr bool streams = false;
     using arena =
         allot::arena<allot::cuda::virtual_memory, allot::best_fit<>,
-                     allot::growth::contiguous<allot::growth_options{.step = std::size_t{32} << 20, .regions = 1}>>;
+                     allot::growth::contiguous<allot::growth_options{.step = std::size_t{2} << 20, .regions = 1}>>;
     using block = arena::block_type;
     explicit allot_growing(std::size_t bytes) : memory{allot::cuda::virtual_memory{bytes}} {}
     block allocate(std::size_t bytes, cudaStream_t) { return memory.allocate({bytes, gpu_align}); }

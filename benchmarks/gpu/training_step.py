@@ -5,7 +5,7 @@
     training_step.py [--device cuda|cpu] [--steps N] [--small] ALLOCATOR
 
 ALLOCATOR is `native` (the caching allocator), `expandable` (its expandable segments), `async` (cudaMallocAsync), or the path
-of a shared object with the functions `allot_allocate` and `allot_deallocate` (torch.cuda.memory.CUDAPluggableAllocator).
+of a shared object with the functions `allot_malloc` and `allot_free` (torch.cuda.memory.CUDAPluggableAllocator).
 
 The first model is a transformer. Its sequences have another length in each step, as texts have. The second one is a network
 of convolutions whose images have several sizes. The peak is the memory that the process takes from the driver, without the
@@ -138,7 +138,7 @@ def main():
     if chosen.allocator not in PLAIN:
         if chosen.device != "cuda":
             skip("an allocator of device memory needs a CUDA device")
-        plug = torch.cuda.memory.CUDAPluggableAllocator(chosen.allocator, "allot_allocate", "allot_deallocate")
+        plug = torch.cuda.memory.CUDAPluggableAllocator(chosen.allocator, "allot_malloc", "allot_free")
         torch.cuda.memory.change_current_allocator(plug)
     torch.manual_seed(0)
     if chosen.device == "cuda":
