@@ -35,9 +35,10 @@ struct late_patterns {
 
 /// Plays random operations on `memory`. The driver has the functions
 ///
-///     queues()                        number of queues
+///     count()                         number of queues
 ///     queue(i)                        the driver's handle
-///     launch(i, block, kernel)        submits a kernel: it is called with a pointer to the bytes of the block
+///     launch(i, block, kernel, first) submits a kernel: it is called with a pointer to the bytes of the block. `first` is
+///                                     true for the first kernel of a block
 ///     order(from, to)                 makes later work of a queue start after all work of another one so far
 ///     step(random)                    executes some pending work
 ///     finish()                        executes all pending work
@@ -52,19 +53,23 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
     late_patterns sum;
     std::mt19937 random{seed};
     std::vector<allot::queue_id> ids;
-    for (unsigned i = 0; i != driver.queues(); ++i) ids.push_back(memory.attach(driver.queue(i)));
+    for (unsigned i = 0; i != driver.count(); ++i) ids.push_back(memory.attach(driver.queue(i)));
     std::vector<held_block> live;
     unsigned char values = 0;
     const auto check = [&](const held_block& one, unsigned queue) {
-        driver.launch(queue, one.block, [&sum, size = one.block.size, value = one.value](const std::byte* bytes) {
-            ++sum.checked;
-            sum.wrong += !std::all_of(bytes, bytes + size, [=](std::byte each) { return each == std::byte{value}; });
-        });
+        driver.launch(
+            queue, one.block,
+            [&sum, size = one.block.size, value = one.value](const std::byte* bytes) {
+                ++sum.checked;
+                sum.wrong +=
+                    !std::all_of(bytes, bytes + size, [=](std::byte each) { return each == std::byte{value}; });
+            },
+            false);
     };
     for (unsigned i = 0; i != operations; ++i) {
         driver.disturb(random);
-        const auto queue = static_cast<unsigned>(random() % driver.queues());
-        const auto other = static_cast<unsigned>(random() % driver.queues());
+        const auto queue = static_cast<unsigned>(random() % driver.count());
+        const auto other = static_cast<unsigned>(random() % driver.count());
         const std::size_t chosen = live.empty() ? 0 : random() % live.size();
         switch (random() % 8) {
             case 0:
@@ -77,9 +82,12 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
                 }
                 ++sum.served;
                 live.push_back({given, queue, ++values});
-                driver.launch(queue, given, [size = given.size, value = values](std::byte* bytes) {
-                    std::fill_n(bytes, size, std::byte{value});
-                });
+                driver.launch(
+                    queue, given,
+                    [size = given.size, value = values](std::byte* bytes) {
+                        std::fill_n(bytes, size, std::byte{value});
+                    },
+                    true);
                 break;
             }
             case 3:

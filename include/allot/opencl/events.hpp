@@ -9,7 +9,7 @@
 //
 //     producer ──command──●──command──►      ● the event of a marker
 //                         │
-//     consumer ──command──┴──command──►      ┴ a barrier that waits for it
+//     consumer ──command──┴──command──►      ┴ a barrier behind it
 //
 // When to use: to reuse memory across OpenCL queues of one context, or in an out-of-order queue.
 // When not to use: across contexts. OpenCL has no events between contexts: `wait` fails with CL_INVALID_CONTEXT (-34).
@@ -18,7 +18,8 @@
 //   - clEnqueueMarkerWithWaitList without a list returns an event that completes after all earlier commands of its
 //     queue.
 //   - clEnqueueBarrierWithWaitList without a list makes later commands of the queue wait for all earlier ones. With a
-//     list it makes them wait for the events of the list.
+//     list it makes them wait for the events of the list. In an out-of-order queue, PoCL 3.1 then forgets an earlier
+//     barrier. Therefore `wait` enqueues a marker there, which waits for the event, and a barrier without a list.
 //   - A command of another queue may wait for an event only if the queue of the event is flushed (clFlush). `record`
 //     flushes.
 //   - A query of an event (clGetEventInfo) is no synchronization point: the results of a complete command may be
@@ -28,7 +29,7 @@
 // Points are counted references: `adopt` retains an event, and `release` releases it. A user event can be a point, for
 // example of a part of the program that runs on the host. The owner of an adopted event flushes its queue.
 //
-// Complexity: `record` takes two driver calls, `wait` and `state` two, the other functions one.
+// Complexity: `record` and `state` take two driver calls, `wait` three or four, the other functions one.
 // Memory: no state. A point holds an event.
 // Thread safety: that of the driver. Any thread may use the object and all queues. One thread at a time uses a point.
 #pragma once
@@ -82,7 +83,10 @@ public:
         if (!point) return CL_SUCCESS;
         cl_int status = CL_COMPLETE;
         if (const error_type error = get_status(point, status); error != CL_SUCCESS) return error;
-        return status < 0 ? status : ::clEnqueueBarrierWithWaitList(queue, 1, &point.event, nullptr);
+        if (status < 0) return status;
+        if (in_order(queue)) return ::clEnqueueBarrierWithWaitList(queue, 1, &point.event, nullptr);
+        const error_type error = ::clEnqueueMarkerWithWaitList(queue, 1, &point.event, nullptr);
+        return error == CL_SUCCESS ? barrier(queue) : error;
     }
 
     /// Makes commands that are enqueued later start after all earlier ones. Fails with OpenCL's code.

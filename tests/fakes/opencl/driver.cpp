@@ -136,8 +136,12 @@ cl_int clReleaseEvent(cl_event of) {
     if (--of->references == 0) --now().journal.events;
     return CL_SUCCESS;
 }
-cl_int clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, const cl_event*, cl_event* made) {
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint count, const cl_event* after, cl_event* made) {
     if (now().rules.refuse_marker != CL_SUCCESS) return now().rules.refuse_marker;
+    for (cl_uint i = 0; i != count; ++i) {
+        if (!is_usable(after[i])) return CL_INVALID_EVENT_WAIT_LIST;
+    }
+    if (made == nullptr) return CL_SUCCESS;
     now().all_events.push_back(std::make_unique<_cl_event>());
     ++now().journal.events;
     *made = now().all_events.back().get();
@@ -184,6 +188,7 @@ cl_int clGetCommandQueueInfo(cl_command_queue, cl_command_queue_info what, size_
     switch (what) {
         case CL_QUEUE_CONTEXT: return answer(room, to, cl_context{&the_context});
         case CL_QUEUE_DEVICE: return answer(room, to, cl_device_id{&the_device});
+        case CL_QUEUE_PROPERTIES: return answer(room, to, now().rules.queue_properties);
         default: return CL_INVALID_VALUE;
     }
 }

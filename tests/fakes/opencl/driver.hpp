@@ -22,7 +22,8 @@ struct rules {
     std::size_t most_bytes = 1 << 24;       // of one buffer
     cl_int refuse_image_over = CL_SUCCESS;  // the error for an image over a buffer
     cl_int refuse_sub_buffer = CL_SUCCESS;  // the error for a sub-buffer
-    cl_int refuse_marker = CL_SUCCESS;      // the errors of calls about events
+    cl_command_queue_properties queue_properties = 0;
+    cl_int refuse_marker = CL_SUCCESS;  // the errors of calls about events
     cl_int refuse_flush = CL_SUCCESS;
     cl_int refuse_barrier = CL_SUCCESS;
     cl_int refuse_event_info = CL_SUCCESS;

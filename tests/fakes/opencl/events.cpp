@@ -40,6 +40,10 @@ TEST_CASE("opencl events: a call that fails returns the error and changes no poi
     fake::rule().refuse_barrier = CL_OUT_OF_RESOURCES;
     CHECK(line.wait(queue(), point) == CL_OUT_OF_RESOURCES);
     CHECK(line.barrier(queue()) == CL_OUT_OF_RESOURCES);
+    fake::rule().queue_properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    CHECK(line.wait(queue(), point) == CL_OUT_OF_RESOURCES);
+    fake::rule().refuse_marker = CL_OUT_OF_HOST_MEMORY;
+    CHECK(line.wait(queue(), point) == CL_OUT_OF_HOST_MEMORY);
     fake::rule().refuse_event_info = CL_OUT_OF_HOST_MEMORY;
     CHECK(line.wait(queue(), point) == CL_OUT_OF_HOST_MEMORY);
     CHECK(line.state(point) == point_state::failed);

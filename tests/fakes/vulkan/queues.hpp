@@ -26,6 +26,7 @@ struct pending_batch {
     std::vector<operation> waits{};
     std::function<void()> commands{};
     std::vector<operation> signals{};
+    std::function<bool()> is_ready{};  // a dependency of the program's own, such as a pipeline barrier
 };
 struct queues_state {
     std::map<VkSemaphore, semaphore> semaphores{};
@@ -74,6 +75,7 @@ inline void settle() {
 inline bool step(VkQueue of, std::size_t at) {
     auto& queue = work.queues[of];
     if (work.is_lost || at >= queue.size() || !queue[at].commands || !can_start(queue, at)) return false;
+    if (queue[at].is_ready && !queue[at].is_ready()) return false;
     std::exchange(queue[at].commands, nullptr)();
     settle();
     return true;
@@ -91,8 +93,8 @@ inline void run_all() {
     }
 }
 /// Submits commands of the program.
-inline void launch(VkQueue queue, std::function<void()> commands) {
-    work.queues[queue].push_back({{}, std::move(commands), {}});
+inline void launch(VkQueue queue, std::function<void()> commands, std::function<bool()> is_ready = {}) {
+    work.queues[queue].push_back({{}, std::move(commands), {}, std::move(is_ready)});
 }
 [[nodiscard]] inline VkQueue queue_of(std::uint64_t number) { return handle_of<VkQueue>(0x100 + number); }
 

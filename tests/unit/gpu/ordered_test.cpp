@@ -28,10 +28,10 @@ public:
     ~streams() {
         for (const gpu::stream each : all_) CHECK(gpu::stream_destroy(each) == gpu::success);
     }
-    [[nodiscard]] unsigned queues() const { return static_cast<unsigned>(all_.size()); }
+    [[nodiscard]] unsigned count() const { return static_cast<unsigned>(all_.size()); }
     [[nodiscard]] gpu::stream queue(unsigned at) const { return all_[at]; }
     template <class Block>
-    void launch(unsigned at, const Block& block, std::function<void(std::byte*)> kernel) {
+    void launch(unsigned at, const Block& block, std::function<void(std::byte*)> kernel, bool) {
         fake_gpu::launch(all_[at], block.address, block.size, std::move(kernel));
     }
     void order(unsigned from, unsigned to) {

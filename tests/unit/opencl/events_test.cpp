@@ -108,6 +108,19 @@ TEST_CASE("opencl events: an out-of-order queue orders its own work by a barrier
     line.release(point);
 }
 
+TEST_CASE("opencl events: a wait of an out-of-order queue keeps an earlier barrier") {
+    if (kinds().size() == 1) return;
+    events line;
+    const cl::CommandQueue queue = make_queue(out_of_order), other = make_queue(0);
+    events::point_type point{};
+    CHECK(last_value(queue, queue, true, [&] {
+              CHECK(line.barrier(queue()) == CL_SUCCESS);
+              CHECK(line.record(other(), point) == CL_SUCCESS);
+              CHECK(line.wait(queue(), point) == CL_SUCCESS);
+          }) == 2);
+    line.release(point);
+}
+
 TEST_CASE("opencl events: an in-order queue needs no barrier") {
     const cl::CommandQueue queue = make_queue(0);
     CHECK(last_value(queue, queue, true, [] {}) == 2);

@@ -1,0 +1,98 @@
+// `ordered` over Vulkan memory and timeline semaphores, on a driver with several queues whose batches overlap.
+#include "../../late_patterns.hpp"
+#include "queues.hpp"
+
+#include <allot/allot.hpp>
+#include <allot/vulkan/memory.hpp>
+#include <allot/vulkan/timeline_semaphores.hpp>
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace {
+
+using line_type = allot::vulkan::timeline_semaphores<>;
+template <class Timeline = line_type, allot::ordered_options Options = allot::ordered_options{}>
+using memory_on = allot::ordered<allot::arena<allot::vulkan::device_memory, allot::best_fit<>>, Timeline, Options>;
+
+constexpr std::size_t size = 4096;
+
+/// A few queues, in the form that late_patterns.hpp requires.
+class queues {
+public:
+    explicit queues(unsigned count, bool disturbs = false) : count_{count}, disturbs_{disturbs} {}
+
+    [[nodiscard]] unsigned count() const { return count_; }
+    [[nodiscard]] VkQueue queue(unsigned at) const { return fake::queue_of(at); }
+    template <class Block>
+    void launch(unsigned at, const Block& block, std::function<void(std::byte*)> kernel, bool is_first) {
+        // The program itself orders the commands of one block.
+        std::shared_ptr<bool>& last = last_of_[block.address.offset];
+        const std::shared_ptr<bool> before = is_first ? nullptr : last, done = last = std::make_shared<bool>(false);
+        const auto commands = [kernel = std::move(kernel), done, address = block.address] {
+            kernel(fake::now.memory.at(address.handle).of_device.data() + address.offset);
+            *done = true;
+        };
+        fake::launch(queue(at), commands, [=] { return before == nullptr || *before; });
+    }
+    void order(unsigned, unsigned) {}  // `launch` does
+    void step(std::mt19937& random) {
+        const VkQueue of = queue(static_cast<unsigned>(random() % count_));
+        fake::step(of, random() % (fake::work.queues[of].size() + 1));
+    }
+    void finish() {
+        fake::work.refuse_submit = VK_SUCCESS;
+        fake::run_all();
+    }
+    void disturb(std::mt19937& random) {
+        if (disturbs_) fake::work.refuse_submit = random() % 3 == 0 ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_SUCCESS;
+    }
+
+private:
+    unsigned count_;
+    bool disturbs_;
+    std::map<std::size_t, std::shared_ptr<bool>> last_of_;
+};
+
+allot::vulkan::device_memory device_on(allot::vulkan::logical_device& gpu) { return {gpu, fake::local}; }
+
+template <class Timeline, allot::ordered_options Options = allot::ordered_options{}>
+tests::late_patterns play(unsigned seed, unsigned count, bool disturbs = false) {
+    const fake::driven_queues machine;
+    allot::vulkan::logical_device gpu{&fake::get_with_queues, fake::instance, fake::physical, fake::device};
+    queues driver{count, disturbs};
+    memory_on<Timeline, Options> memory{Timeline{line_type{&fake::get_with_queues, fake::instance, fake::device}},
+                                        device_on(gpu), size};
+    return tests::play_late_patterns(memory, driver, seed, 120);
+}
+
+constexpr allot::ordered_options never{.waits = allot::wait_policy::never};
+
+}  // namespace
+
+TEST_CASE("vulkan ordered: late batches of one to four queues keep their patterns") {
+    for (const unsigned count : {1u, 2u, 3u, 4u}) {
+        tests::keeps_patterns(40, [=](unsigned seed) { return play<line_type>(seed, count); });
+        tests::keeps_patterns(20, [=](unsigned seed) { return play<line_type, never>(seed, count); });
+    }
+}
+
+TEST_CASE("vulkan ordered: the patterns show a timeline that lost its waits") {
+    using broken = tests::without_waits<line_type>;
+    for (const unsigned count : {1u, 2u})
+        CHECK(tests::wrong_patterns(40, [=](unsigned seed) { return play<broken>(seed, count); }) > 0);
+}
+
+TEST_CASE("vulkan ordered: submissions that fail refuse requests, and no pattern is lost") {
+    unsigned refused = 0;
+    tests::keeps_patterns(60, [&](unsigned seed) {
+        const tests::late_patterns one = play<line_type>(seed, 3, true);
+        refused += one.refused;
+        return one;
+    });
+    CHECK(refused > 0);
+}
