@@ -137,7 +137,7 @@ def build(run):
         configured.update(status="failed", detail="CMake finds no CUDA toolkit")
     if configured["status"] != "passed":
         return
-    targets = ["gpu_tests", "gpu_benchmark", "network_demo", *(["fake_cudart"] if run.chosen.rehearse else [])]
+    targets = ["gpu_tests", "gpu_benchmark", "network_demo", *(["gpu_fakes"] if run.chosen.rehearse else [])]
     with ThreadPoolExecutor() as together:
         together.submit(run.step, "build", 200, ["cmake", "--build", folder, "--parallel", os.cpu_count(), "--target", *targets])
         together.submit(run.step, "kernels compiled by nvcc, and run", 200,
@@ -199,10 +199,16 @@ def unpack_wheels(run):
     run.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(site), run.environment.get("PYTHONPATH")]))
 
 
+def kernels_of(run):
+    return run.chosen.build / "tests" / "unit" / "cuda" / ("kernels_rehearsed" if run.chosen.rehearse else "kernels")
+
+
 def test(run):
     cuda = run.chosen.build / "tests" / "unit" / "cuda"
     for name in ("test_cuda_gpu", "test_cuda_virtual_memory_gpu"):
         run.step(name, 60, [cuda / name])
+    if run.chosen.rehearse and kernels_of(run).exists():
+        run.step("kernels, replaced by fills", 60, [kernels_of(run)])
 
 
 def traces(run):
@@ -249,9 +255,9 @@ def sanitize(run):
     for name in ("test_cuda_gpu", "test_cuda_virtual_memory_gpu"):
         # The tests cause errors of calls on purpose, which are no wrong accesses.
         run.step(f"memcheck, {name}", 90, [*tool, "--tool", "memcheck", "--report-api-errors", "no", cuda / name])
-    kernels = cuda / "kernels"
+    kernels = kernels_of(run)
     if not kernels.exists():
-        run.skip("compute-sanitizer over kernels", "nvcc has not compiled them")
+        run.skip("compute-sanitizer over kernels", "the program is not built")
         return
     run.step("memcheck with NVTX, kernels", 60, [*tool, "--tool", "memcheck", "--nvtx", "yes", kernels])
     run.step("memcheck with NVTX finds a planted write past a block", 60,

@@ -33,7 +33,7 @@ class Gpu(unittest.TestCase):
         self.out = self.root / "out"
         self.script("tests/unit/cuda/test_cuda_gpu", CASES)
         self.script("tests/unit/cuda/test_cuda_virtual_memory_gpu", CASES)
-        self.script("tests/unit/cuda/kernels", "#!/bin/bash\n")
+        self.script("tests/unit/cuda/kernels_rehearsed", "#!/bin/bash\n")
         self.script("benchmarks/gpu_benchmark", f"#!/bin/bash\necho '{PAIR}'\necho '{TRACE}'\necho '{HELD}'\n")
         self.script("examples/apps/network_demo/network_demo", DEMO)
         for name in ("torch", "cupy"):
