@@ -7,18 +7,15 @@
 // thread is interrupted. The last cases weaken one memory order, and must fail: otherwise the model proves nothing.
 #include <allot/strategy/detail/page_words.hpp>
 
-#include <cstdio>
-#include <ostream>
-#include <streambuf>
 #include <utility>
 
-#include <relacy/relacy.hpp>  // last: it defines macros such as `new` and `memory_order_acquire`
+#include "modeled.hpp"  // last
 
 namespace {
 
 using allot::detail::page_words_shape;
 
-enum class weakened { none, take, give };
+using modeled::weakened;
 
 /// Atomics of the model. `Which` replaces one order by relaxed. `Hints`: whether hints are atomics of the model as
 /// well.
@@ -27,31 +24,7 @@ struct modeled_atomics {
     using word = std::uint8_t;
 
     template <class T>
-    class deciding {
-    public:
-        deciding() : value_{0} {}
-        T load(std::memory_order order) const { return value_.load(in_model(order), RL_INFO); }
-        void store(T to, std::memory_order order) { value_.store(to, in_model(order), RL_INFO); }
-        T exchange(T to, std::memory_order order) { return value_.exchange(to, in_model(order), RL_INFO); }
-        T fetch_or(T bits, std::memory_order order) { return value_.fetch_or(bits, in_model(order), RL_INFO); }
-        T fetch_and(T bits, std::memory_order order) { return value_.fetch_and(bits, in_model(order), RL_INFO); }
-        bool compare_exchange_weak(T& expected, T to, std::memory_order success, std::memory_order) {
-            return value_.compare_exchange_weak(expected, to, in_model(success), RL_INFO);
-        }
-        bool compare_exchange_strong(T& expected, T to, std::memory_order success, std::memory_order) {
-            return value_.compare_exchange_strong(expected, to, in_model(success), RL_INFO);
-        }
-
-    private:
-        static rl::memory_order in_model(std::memory_order order) {
-            switch (order) {
-                case std::memory_order::acquire: return Which == weakened::take ? rl::mo_relaxed : rl::mo_acquire;
-                case std::memory_order::release: return Which == weakened::give ? rl::mo_relaxed : rl::mo_release;
-                default: return rl::mo_relaxed;
-            }
-        }
-        mutable rl::atomic<T> value_;
-    };
+    using deciding = modeled::atomic<T, Which>;
 
     /// A hint that is always current: only the words have stale values and interleavings.
     template <class T>
@@ -89,9 +62,9 @@ struct plan {
     std::size_t first = 0, end = 0;  // the pages that exist
     request of[3]{};
     weakened which = weakened::none;
-    bool hints = false;            // whether hints are atomics of the model as well
-    unsigned switches = no_limit;  // number of switches between threads that can still run; no limit: all executions
-    static constexpr unsigned no_limit = ~0U;
+    bool hints = false;                     // whether hints are atomics of the model as well
+    unsigned switches = modeled::no_limit;  // number of switches between threads that can still run; no limit: all
+                                            // executions
 };
 
 template <plan Plan, int Threads>
@@ -133,32 +106,10 @@ struct play : rl::test_suite<play<Plan, Threads>, Threads> {
     }
 };
 
-/// Keeps the start of a text, without a heap: Relacy replaces `operator new`, which a string stream must not mix.
-class start_of_text : public std::streambuf {
-public:
-    start_of_text() { setp(text_, text_ + sizeof text_ - 1); }
-    [[nodiscard]] const char* text() const { return text_; }
-
-private:
-    char text_[10'000]{};
-};
-
 /// Runs the executions of a plan. Returns whether the result is as expected.
 template <plan Plan, int Threads>
 bool run(const char* name, rl::test_result_e expected = rl::test_result_success) {
-    start_of_text text;
-    std::ostream said{&text};
-    rl::test_params how;
-    how.search_type = Plan.switches == plan::no_limit ? rl::sched_full : rl::sched_bound;
-    how.context_bound = Plan.switches;
-    how.output_stream = how.progress_stream = &said;
-    static_cast<void>(rl::simulate<play<Plan, Threads>>(how));
-    std::printf("%s: %s after %llu executions\n", name, rl::test_result_str(how.test_result),
-                static_cast<unsigned long long>(how.stop_iteration));
-    std::fflush(stdout);
-    if (how.test_result == expected) return true;
-    std::printf("expected: %s\n%s\n", rl::test_result_str(expected), text.text());
-    return false;
+    return modeled::run<play<Plan, Threads>>(name, Plan.switches, expected);
 }
 
 constexpr page_words_shape one_word{.pages = 8, .largest_order = 3, .processors = 3, .subtree_words = 1};

@@ -64,7 +64,8 @@ public:
         if constexpr (sizeof(offset) < sizeof(std::size_t)) {
             if (wanted.size > space_type::last_offset) return {};
         }
-        return from(strategy_, layout_for<Strategy>{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
+        return from(strategy_,
+                    layout_for<Strategy>{static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)});
     }
 
     /// Returns the block of a fresh allocation.
