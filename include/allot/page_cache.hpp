@@ -10,7 +10,11 @@
 #pragma once
 
 #include <allot/page_cache/eviction.hpp>
+#include <allot/page_cache/leaf_first_eviction.hpp>
 #include <allot/page_cache/page_cache.hpp>
 #include <allot/page_cache/page_copies.hpp>
 #include <allot/page_cache/page_key.hpp>
 #include <allot/page_cache/page_limits.hpp>
+#include <allot/page_cache/priority_eviction.hpp>
+#include <allot/page_cache/reuse_eviction.hpp>
+#include <allot/page_cache/s3_fifo_eviction.hpp>

@@ -47,7 +47,7 @@ if find_tool proselint; then
 fi
 
 if find_tool clang-tidy; then
-    for umbrella in allot object plan tensor; do echo "#include <allot/$umbrella.hpp>"; done >"$scratch/headers.cpp"
+    for umbrella in allot object page_cache plan tensor; do echo "#include <allot/$umbrella.hpp>"; done >"$scratch/headers.cpp"
     check analysis "$tool" --quiet "$scratch/headers.cpp" --config-file=.clang-tidy -- -std=c++20 -Iinclude
 fi
 ((status == 0 && skipped == 4)) && exit 77

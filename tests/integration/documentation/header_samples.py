@@ -62,6 +62,8 @@ GIVEN = {
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
     "page_cache.hpp": "std::vector<std::byte> records;\n",
     "page_cache/eviction.hpp": LIMITS, "page_cache/page_copies.hpp": LIMITS + "char memory[4096];\n",
+    **{f"page_cache/{name}_eviction.hpp": LIMITS + "allot::page_content prompt[2];\n"
+       for name in ("leaf_first", "priority", "reuse", "s3_fifo")},
     "page_cache/page_cache.hpp": "allot::page_content prompt[2], contents_of_new_pages[2];\nunsigned rest = 40;\n"
                                  "auto run_kernels = [](std::span<const unsigned>) {};\n",
     "page_cache/page_key.hpp": "unsigned tokens[16];\n",
