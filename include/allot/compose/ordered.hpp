@@ -2,7 +2,8 @@
 // ordered: an arena whose blocks are allocated and freed in the order of queues, such as CUDA streams.
 //
 //     using device_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
-//     allot::ordered<device_arena, allot::cuda::events> memory{{}, allot::cuda::device_memory{0}, 1_GiB};
+//     allot::ordered<device_arena, allot::cuda::events> memory{allot::cuda::events{0},
+//                                                              allot::cuda::device_memory{0}, 1_GiB};
 //     const auto compute = memory.attach(stream), copies = memory.attach(other_stream);
 //     auto block = memory.allocate({.size = 4096, .align = 256}, compute);
 //     kernel<<<…, stream>>>(block.address);             // still runs when the block is freed
@@ -91,6 +92,7 @@ public:
     static constexpr offset_use offsets = arena_type::offsets;            ///< How consumers of the memory use offsets.
     static constexpr dl_device_type dl_device = arena_type::dl_device;    ///< Device type for DLPack.
     static constexpr wait_policy waits = Options.waits;                   ///< The handling of pending bytes.
+    static constexpr unsigned max_queues = Options.queues;                ///< The maximum number of queues.
     /// The host as a queue: its requests get bytes whose work is done, and it waits for that work.
     static constexpr queue_id host{clock::host_row};
 
@@ -119,6 +121,18 @@ public:
     [[nodiscard]] error_type detach(queue_id queue) noexcept {
         if (clock_.attached(queue.index) == 0) return {};
         return note(clock_.detach(queue.index));
+    }
+    /// Gives the number of a queue to `next`, another queue of the driver. Later work of `next` waits for the earlier work
+    /// of the first queue, which is no longer attached. On failure, the first queue remains attached.
+    [[nodiscard]] error_type replace(queue_id queue, native_queue next) noexcept {
+        if (clock_.attached(queue.index) == 0) return {};
+        return note(clock_.replace(queue.index, next));
+    }
+    /// Records a point on each queue with pending uses. A later wait for these uses records nothing on their queues, for
+    /// example while one of them captures a graph.
+    void cover() noexcept {
+        access::strategy(arena_).collect(clock_.known(clock::host_row));
+        cover_taken();
     }
 
     /// Allocates a block for work on a queue, or for the host. Inserts a wait for other queues if no other bytes fit.
@@ -323,8 +337,11 @@ private:
     }
     /// Records a point on each queue with a pending use, so that `poll` learns when it is done.
     void cover_all(queue_id queue) noexcept {
-        auto& strategy = access::strategy(arena_);
-        strategy.collect(clock_.known(queue.index));
+        access::strategy(arena_).collect(clock_.known(queue.index));
+        cover_taken();
+    }
+    void cover_taken() noexcept {
+        const auto& strategy = arena_.strategy();
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
                 error_ = error;

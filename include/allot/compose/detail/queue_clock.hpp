@@ -74,6 +74,17 @@ public:
         attached_ &= ~(queue_set{1} << queue);
         return {};
     }
+    /// Gives the number of a queue to another one, whose later work waits for the earlier work of the first.
+    [[nodiscard]] error_type replace(unsigned queue, queue_type next) noexcept {
+        recorded* last = nullptr;
+        if (const error_type error = record(queue, last); error != error_type{}) return error;
+        if (const error_type error = timeline.wait(next, last->point); error != error_type{}) return error;
+        queues_[queue].native = next;
+        row_type& row = known_[queue];
+        row.own = timeline.in_order(next) ? queue_set{1} << queue : 0;
+        row.until[queue] = row.own != 0 ? end_of_time : last->epoch;
+        return {};
+    }
     /// Returns the set of one queue if it is attached, otherwise an empty set.
     [[nodiscard]] ALLOT_INLINE queue_set attached(unsigned queue) const noexcept {
         return attached_ & queue_set{1} << (queue % 32);
