@@ -141,6 +141,8 @@ def main():
         plug = torch.cuda.memory.CUDAPluggableAllocator(chosen.allocator, "allot_malloc", "allot_free")
         torch.cuda.memory.change_current_allocator(plug)
     torch.manual_seed(0)
+    if chosen.small:
+        torch.set_num_threads(1)
     if chosen.device == "cuda":
         torch.cuda.mem_get_info()  # creates the context, which does not count
     memory = Memory(torch, chosen.device)

@@ -7,6 +7,7 @@
 
 #include <allot/cuda/virtual_memory.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -75,4 +76,39 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value)
     *static_cast<std::uint64_t*>(value) = 0;
     return cudaSuccess;
 }
+
+// PyTorch's allocator and RMM's pool, peers of the benchmark, link these functions. Most of them fail if they are called.
+const char* cudaGetErrorName(cudaError_t) { return "an error of the fake runtime"; }
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* number) {
+    *number = reinterpret_cast<std::uintptr_t>(stream);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) { return cudaStreamCreate(stream); }
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned int) { return cudaErrorNotSupported; }
+cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t) { return cudaErrorNotSupported; }
+cudaError_t cudaIpcCloseMemHandle(void*) { return cudaErrorNotSupported; }
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) { return cudaErrorNotSupported; }
+cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned int) { return cudaErrorNotSupported; }
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, size_t) { return cudaErrorNotSupported; }
+cudaError_t cudaMemcpyPeerAsync(void*, int, const void*, int, size_t, cudaStream_t) { return cudaErrorNotSupported; }
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** found, unsigned int, unsigned long long,
+                                             cudaDriverEntryPointQueryResult*) {
+    *found = nullptr;
+    return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t, cudaGraphNode_t*, cudaGraphEdgeData*, size_t*) {
+    return cudaErrorNotSupported;
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
+                                     const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+#endif
 }
