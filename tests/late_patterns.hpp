@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <random>
 #include <vector>
@@ -51,6 +52,7 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
         unsigned char value;
     };
     late_patterns sum;
+    std::atomic<unsigned> wrong = 0, checked = 0;  // kernels may run on threads
     std::mt19937 random{seed};
     std::vector<allot::queue_id> ids;
     for (unsigned i = 0; i != driver.count(); ++i) ids.push_back(memory.attach(driver.queue(i)));
@@ -59,10 +61,9 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
     const auto check = [&](const held_block& one, unsigned queue) {
         driver.launch(
             queue, one.block,
-            [&sum, size = one.block.size, value = one.value](const std::byte* bytes) {
-                ++sum.checked;
-                sum.wrong +=
-                    !std::all_of(bytes, bytes + size, [=](std::byte each) { return each == std::byte{value}; });
+            [&wrong, &checked, size = one.block.size, value = one.value](const std::byte* bytes) {
+                ++checked;
+                wrong += !std::all_of(bytes, bytes + size, [=](std::byte each) { return each == std::byte{value}; });
             },
             false);
     };
@@ -123,6 +124,8 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
     }
     for (const allot::queue_id each : ids) static_cast<void>(memory.detach(each));
     driver.finish();
+    sum.wrong = wrong;
+    sum.checked = checked;
     return sum;
 }
 

@@ -88,8 +88,10 @@ public:
         [[nodiscard]] explicit operator bool() const noexcept { return event != event_type{}; }
     };
 
+    /// Selects device 0.
+    events() noexcept = default;
     /// Selects the device of the streams.
-    explicit events(int device = 0) noexcept : device_{device} {}
+    explicit events(int device) noexcept : device_{device} {}
 
     /// Returns the point of an event of another library, which keeps the event. The event must exist as long as the
     /// point is used. If it is recorded again, the point moves with it.
@@ -193,7 +195,7 @@ private:
         return there.error() == Runtime::success ? checked() : cleared(there.error());
     }
 
-    int device_;
+    int device_ = 0;
 };
 
 }  // namespace gpu

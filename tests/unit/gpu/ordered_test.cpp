@@ -111,7 +111,7 @@ TEST_CASE(VENDOR " ordered: calls of the runtime that fail refuse requests, and 
 TEST_CASE(VENDOR " ordered: a stream reuses its own memory without a call of the runtime") {
     const machine machine;
     streams driver{2};
-    memory_on<> memory{events{}, vendor::device_memory{}, size};
+    memory_on<> memory{{}, vendor::device_memory{}, size};
     const auto queue = memory.attach(driver.queue(0));
     int wrong = 0;
     for (int i = 0; i != 20; ++i) {
@@ -129,7 +129,7 @@ TEST_CASE(VENDOR " ordered: a stream reuses its own memory without a call of the
 TEST_CASE(VENDOR " ordered: another stream gets pending memory behind one record and one wait") {
     const machine machine;
     streams driver{2};
-    memory_on<> memory{events{}, vendor::device_memory{}, size};
+    memory_on<> memory{{}, vendor::device_memory{}, size};
     const auto first = memory.attach(driver.queue(0)), second = memory.attach(driver.queue(1));
     int wrong = 0;
     const auto block = memory.allocate({size, 256}, first);
@@ -151,7 +151,7 @@ TEST_CASE(VENDOR " ordered: another stream gets pending memory behind one record
 TEST_CASE(VENDOR " ordered: memory of a destroyed stream stays pending until its work is done") {
     const machine machine;
     streams driver{1};
-    memory_on<> memory{events{}, vendor::device_memory{}, size};
+    memory_on<> memory{{}, vendor::device_memory{}, size};
     gpu::stream gone{};
     REQUIRE(gpu::stream_create(&gone) == gpu::success);
     const auto first = memory.attach(gone), second = memory.attach(driver.queue(0));
@@ -176,7 +176,7 @@ TEST_CASE(VENDOR " ordered: an event of another library is a point, and stays it
     gpu::event theirs{};
     REQUIRE(gpu::create_event(&theirs) == gpu::success);
     {
-        memory_on<> memory{events{}, vendor::device_memory{}, size};
+        memory_on<> memory{{}, vendor::device_memory{}, size};
         const auto mine = memory.attach(driver.queue(0));
         int wrong = 0;
         const auto block = memory.allocate({size, 256}, mine);
@@ -200,7 +200,7 @@ TEST_CASE(VENDOR " ordered: an event of another library is a point, and stays it
 TEST_CASE(VENDOR " ordered: a request for a stream that captures is refused, and the capture continues") {
     const machine machine;
     streams driver{2};
-    memory_on<> memory{events{}, vendor::device_memory{}, size};
+    memory_on<> memory{{}, vendor::device_memory{}, size};
     const auto first = memory.attach(driver.queue(0)), second = memory.attach(driver.queue(1));
     memory.deallocate(memory.allocate({size, 256}, first), first);
     REQUIRE(gpu::stream_begin_capture(driver.queue(1)) == gpu::success);
@@ -218,7 +218,7 @@ TEST_CASE(VENDOR " ordered: after the loss of a device everything is given back"
     gpu::stream streams[2]{};
     for (gpu::stream& each : streams) REQUIRE(gpu::stream_create(&each) == gpu::success);
     {
-        memory_on<> memory{events{}, vendor::device_memory{}, size};
+        memory_on<> memory{{}, vendor::device_memory{}, size};
         const auto first = memory.attach(streams[0]), second = memory.attach(streams[1]);
         const auto block = memory.allocate({100, 256}, first), rest = memory.allocate({size - 256, 256}, second);
         REQUIRE((block && rest));
