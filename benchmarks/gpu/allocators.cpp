@@ -389,6 +389,7 @@ int run(const options& chosen) {
     measure<allot_indexed>(with);
     measure<allot_ordered<allot_arena::arena>>(with);
     measure<allot_ordered<allot_growing::arena>>(with);
+    measure<allot_by_address>(with);
     measure<cuda_malloc_async>(with);
     for (const std::string& each : chosen.peers) measure_peer(with, each);
     measure<cuda_malloc>(with);

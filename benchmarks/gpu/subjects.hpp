@@ -14,6 +14,7 @@
 #include "peer.h"
 
 #include <allot/allot.hpp>
+#include <allot/compose/indexed_ordered.hpp>
 #include <allot/cuda/events.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/virtual_memory.hpp>
@@ -21,6 +22,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -181,6 +183,29 @@ private:
     memory_type memory_;
     cudaStream_t queues_[8] = {};
     unsigned known_ = 0;
+};
+
+/// The interface of PyTorch's and RMM's allocators: by address and stream, and with a lock.
+class allot_by_address {
+public:
+    static constexpr bool streams = true;
+    static constexpr const char* name = "allot: indexed_ordered, growing, std::mutex";
+    using block = void*;
+    explicit allot_by_address(std::size_t bytes)
+        : memory_{allot::cuda::events{0}, allot::cuda::virtual_memory{bytes}} {}
+    block allocate(std::size_t bytes, cudaStream_t order) {
+        return memory_.allocate({bytes, gpu_align}, order).address;
+    }
+    void free(block held, std::size_t, cudaStream_t order) { static_cast<void>(memory_.deallocate(held, order)); }
+    void free(block held, std::size_t bytes, cudaStream_t order, cudaStream_t user) {
+        static_cast<void>(memory_.used_on(held, user));
+        free(held, bytes, order);
+    }
+    static void* address(block held) { return held; }
+    std::size_t reserved() { return memory_.size(); }
+
+private:
+    allot::indexed_ordered<allot::ordered<allot_growing::arena, allot::cuda::events>, std::mutex> memory_;
 };
 
 /// The functions of a shared object (peer.h).

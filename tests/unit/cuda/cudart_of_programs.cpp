@@ -15,7 +15,10 @@
 namespace {
 
 struct started {
-    started() { fake_gpu::start({.memory = std::size_t{384} << 20}); }
+    started() {
+        fake_gpu::start({.memory = std::size_t{384} << 20});
+        fake_libcuda::start({.memory = std::size_t{768} << 20});
+    }
 } on_loading;
 
 /// Calls a function of the driver with the context of the first device.
