@@ -288,33 +288,43 @@ private:
             return given;
         return allocate_searched(wanted, queue, handed);
     }
-    /// Allocates from the regions that are held now.
-    [[nodiscard]] block_type allocate_held(layout wanted) noexcept {
-        return access::allocate_held(arena_, wanted,
-                                     [](auto& strategy, auto asked) { return strategy.allocate(asked); });
-    }
-    /// Allocates from the regions that are held now, behind a wait for one of the queues if no other bytes fit.
-    [[nodiscard]] block_type held_behind(layout wanted, detail::queue_set waitable) noexcept {
-        access::strategy(arena_).permit(waitable);
-        const block_type given = allocate_held(wanted);
-        access::strategy(arena_).forbid();
-        return given;
+    template <class From>
+    [[nodiscard]] block_type held(layout wanted, From from) noexcept {
+        return access::allocate_held(arena_, wanted, from);
     }
     template <class Handed>
     [[nodiscard, gnu::noinline]] block_type allocate_searched(layout wanted, queue_id queue, Handed& handed) noexcept {
-        if (const block_type given = allocate_held(wanted)) return given;
+        const auto tight = [this](auto& strategy, auto asked) {
+            return strategy.allocate_tight(asked, clock_.waitable(), !Options.less_memory);
+        };
+        if (const block_type given = held(wanted, tight)) return given;
         if (poll())
-            if (const block_type given = allocate_held(wanted)) return given;
-        const detail::queue_set waitable = clock_.waitable();
+            if (const block_type given = held(wanted, tight)) return given;
+        const bool has_larger = arena_.strategy().taken_queues() != 0;
+        if (has_larger && (waits == wait_policy::never || !Options.less_memory)) {
+            cover_taken();
+            const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
+            if (const block_type given = held(wanted, known)) return given;
+        }
+        const auto behind = [this](auto& strategy, auto asked) {
+            return strategy.allocate_behind(asked, clock_.waitable());
+        };
         block_type given{};
         if constexpr (waits == wait_policy::never) cover_all(queue);
-        else if (!Options.grow_first) given = held_behind(wanted, waitable);
+        else if (has_larger || !Options.grow_first) given = held(wanted, behind);
         if (!given) given = arena_.allocate(wanted);
-        if (!given && waits != wait_policy::never && Options.grow_first) given = held_behind(wanted, waitable);
-        if (!given || access::strategy(arena_).taken_queues() == 0) return given;
-        if (wait_for_taken(queue, handed)) return given;
+        if (!given && waits != wait_policy::never && Options.grow_first) given = held(wanted, behind);
+        if (!given || arena_.strategy().taken_queues() == 0 || wait_for_taken(queue, handed)) return given;
         arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
         return {};
+    }
+    /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
+    /// take these bytes without a wait.
+    void cover_taken() noexcept {
+        const auto& strategy = arena_.strategy();
+        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
+            if (!clock_.has_points(column)) static_cast<void>(clock_.cover(column, strategy.taken(column)));
+        });
     }
     /// Makes the queue wait for the uses of the bytes that were taken. On failure, gives these uses back, and one by the
     /// queue itself: it stands for uses that the queue need not wait for, but other queues must.

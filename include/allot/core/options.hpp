@@ -147,6 +147,9 @@ struct ordered_options {
     unsigned queues = 8;
     /// The handling of bytes that another queue may still use.
     wait_policy waits = wait_policy::insert;
+    /// Whether a request waits for another queue if it finds no other hole, or only one that is more than twice as large.
+    /// By default, it takes a larger hole without a wait.
+    bool less_memory = false;
     /// Whether the arena grows before a request waits for another queue.
     bool grow_first = false;
     /// Advanced. The number of recorded points that are kept for each queue. More points wait for less work.

@@ -125,11 +125,13 @@ public:
                 if (device.done[earlier.queue] < earlier.command) return false;
         return true;
     }
-    /// Returns true if only work of one queue has used these bytes.
-    [[nodiscard]] bool are_only_of(unsigned queue, std::size_t low, std::size_t size) const {
-        for (std::size_t i = low; i != low + size; ++i)
+    /// Returns true if work of this queue has used each of these bytes, and no other work.
+    [[nodiscard]] bool are_reused_by(unsigned queue, std::size_t low, std::size_t size) const {
+        for (std::size_t i = low; i != low + size; ++i) {
+            if (uses_[i].empty()) return false;
             for (const one& earlier : uses_[i])
                 if (earlier.queue != queue) return false;
+        }
         return true;
     }
 

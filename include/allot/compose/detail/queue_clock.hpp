@@ -142,6 +142,10 @@ public:
     /// Stands for a function that takes points, where waits are inserted.
     struct no_hand {};
 
+    /// Returns true if a recorded point of a queue is pending.
+    [[nodiscard]] bool has_points(unsigned column) const noexcept {
+        return column < Options.queues && queues_[column].count != 0;
+    }
     /// Makes sure that a point covers the uses of a column up to `until`.
     [[nodiscard]] error_type cover(unsigned column, epoch until) noexcept {
         recorded* at = nullptr;

@@ -116,12 +116,29 @@ public:
         if (hole == none || !is_own(hole, *holes_.nodes.by)) return {};
         return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, wanted.size);
     }
-    /// Allocates a block, without a wait if possible.
+    /// Allocates a block without a wait.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
+        return allocate_found(wanted, {holes_.nodes.by, 0});
+    }
+    /// Allocates a block, without a wait if possible, otherwise behind a wait for `waitable`, which is then `taken`.
+    constexpr allocation_type allocate_behind(layout_type wanted, queue_set waitable) noexcept {
+        holes_.nodes.clear_taken();
+        return allocate_found(wanted, {holes_.nodes.by, waitable});
+    }
+    /// Allocates a block without a wait, unless the hole is more than twice as large as a hole behind a wait for
+    /// `waitable`. Then returns an empty allocation, and the uses to wait for are `taken`. With `keep_own`, a hole that only
+    /// this queue used is always taken.
+    constexpr allocation_type allocate_tight(layout_type wanted, queue_set waitable, bool keep_own) noexcept {
         const Offset need = sizes::of_node(wanted.size);
+        holes_.nodes.clear_taken();
         if (need == 0 || !is_alignment(wanted.align)) return {};
-        place found = find(wanted, need, {holes_.nodes.by, 0});
-        if (found.hole == none && waitable_ != 0) found = find(wanted, need, {holes_.nodes.by, waitable_});
+        const place found = find(wanted, need, {holes_.nodes.by, 0});
+        if (found.hole == none) return {};
+        if (found.from > holes_.bins.next(holes_type::bin_of(need)) + bins::octave / 2 &&
+            !(keep_own && is_reused(found, need))) {
+            const place behind = find(wanted, need, {holes_.nodes.by, waitable}, found.from - bins::octave / 2);
+            if (behind.hole != none) return take_uses(behind, need), allocation_type{};
+        }
         return holes_.give(found, need, wanted.size);
     }
     /// Frees a block. Its bytes are pending until the work of `give_back` and of the block's queues is done.
@@ -214,21 +231,42 @@ private:
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Returns the best place, in the order of best_fit: the first holes of the smallest bin, then the bins whose holes are
-    /// all large enough, then all holes of the bins between.
-    [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by) const noexcept {
+    [[nodiscard]] constexpr allocation_type allocate_found(layout_type wanted, asker by) noexcept {
+        const Offset need = sizes::of_node(wanted.size);
+        if (need == 0 || !is_alignment(wanted.align)) return {};
+        return holes_.give(find(wanted, need, by), need, wanted.size);
+    }
+    /// Returns the best place in the bins below `end`, in the order of best_fit: the first holes of the smallest bin, then
+    /// the bins whose holes are all large enough, then all holes of the bins between.
+    [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by,
+                                       bin end = bins::count) const noexcept {
         const bin first = holes_.bins.next(holes_type::bin_of(need));
         const Offset enough = sizes::is_anywhere(wanted) ? need : places::enough(need, wanted.align);
         const bin large = holes_type::bin_of(enough), sure = bins::is_exact(large) ? large : large + 1;
         std::size_t left = Options.probes;
-        if (first == bins::count) return {};
+        if (first >= end) return {};
         std::size_t few = Options.candidates < left ? Options.candidates : left;
         place found = best_in(first, wanted, need, by, few);
-        for (bin b = sure; found.hole == none && b < bins::count && (b = holes_.bins.next(b)) != bins::count; ++b)
+        for (bin b = sure; found.hole == none && b < end && (b = holes_.bins.next(b)) < end; ++b)
             found = best_in(b, wanted, need, by, left);
-        for (bin b = first; found.hole == none && b < sure && b != bins::count; b = holes_.bins.after(b))
+        for (bin b = first; found.hole == none && b < sure && b < end; b = holes_.bins.after(b))
             found = best_in(b, wanted, need, by, left);
         return found;
+    }
+    /// Returns true if each byte of a place was used before by the requesting queue, and by no other since.
+    [[nodiscard]] constexpr bool is_reused(place found, Offset need) const noexcept {
+        bool reused = true;
+        holes_.nodes.for_each_segment(found.hole, [&](Offset from, Offset to, const pending_use& use) {
+            if (from < found.at + need && to > found.at) reused = reused && use.queues == holes_.nodes.by->own;
+            return reused;
+        });
+        return reused;
+    }
+    constexpr void take_uses(place found, Offset need) noexcept {
+        holes_.nodes.for_each_segment(found.hole, [&](Offset from, Offset to, const pending_use& use) {
+            if (from < found.at + need && to > found.at) holes_.nodes.take(use);
+            return true;
+        });
     }
     /// Returns the best of the first places in a bin. Visits at most `left` holes.
     [[nodiscard]] constexpr place best_in(bin b, layout_type wanted, Offset need, asker by,

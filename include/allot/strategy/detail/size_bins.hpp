@@ -46,6 +46,8 @@ public:
         return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
     }
     static constexpr bin count = of(Largest) + 1;
+    /// The number of bins of a power of two, above the exact ones.
+    static constexpr bin octave = 1U << octave_bits;
 
     /// Returns true if all holes of a bin have the same size.
     [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return count <= exact || at < exact; }
