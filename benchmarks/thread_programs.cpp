@@ -9,13 +9,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <random>
@@ -159,13 +162,13 @@ auto new_block(Session& on, std::size_t size, std::size_t align = alignof(std::m
 /// another thread.
 template <class Subject>
 struct larson {
-    static constexpr const char* name = "larson";
-    static constexpr std::size_t blocks = 1000, steps = 4000, hands = 2, operations = steps * hands;
+    static constexpr std::size_t blocks = 1000, steps = 4000, hands = 8, operations = steps * hands;
     std::vector<std::vector<typename Subject::block>> arrays;
     meeting together;
     larson(Subject&, int threads, const allot::trace*) : arrays(static_cast<std::size_t>(threads)), together{threads} {}
 
-    span run(typename Subject::session& on, std::size_t id) {
+    span run(typename Subject::session& on, std::size_t id) { return play(on, id, true); }
+    span play(typename Subject::session& on, std::size_t id, bool exchanges) {
         std::minstd_rand random{static_cast<unsigned>(id) + 1};
         std::vector<std::pair<std::uint32_t, std::uint32_t>> plan(steps);
         for (auto& each : plan) each = {random() % blocks, 8 + random() % 993};
@@ -173,7 +176,7 @@ struct larson {
         together.arrive();
         const auto from = timer::now();
         for (std::size_t hand = 0; hand != hands; ++hand) {
-            auto& mine = arrays[(id + hand) % arrays.size()];
+            auto& mine = arrays[(exchanges ? id + hand : id) % arrays.size()];
             for (const auto& [which, size] : plan) {
                 on.deallocate(mine[which]);
                 mine[which] = new_block(on, size);
@@ -186,11 +189,17 @@ struct larson {
     }
 };
 
+/// Each thread replaces random blocks of its own array.
+template <class Subject>
+struct own_blocks : larson<Subject> {
+    using larson<Subject>::larson;
+    span run(typename Subject::session& on, std::size_t id) { return this->play(on, id, false); }
+};
+
 /// Lever and Boreham's xmalloc-test: one thread allocates, and the other frees. One thread alone does both.
 template <class Subject>
 struct xmalloc {
-    static constexpr const char* name = "xmalloc";
-    static constexpr std::size_t batch = 120, batches = 80, operations = batch * batches, places = 8;
+    static constexpr std::size_t batch = 120, batches = 240, operations = batch * batches, places = 8;
     int threads;
     meeting together;
     struct alignas(64) place {
@@ -246,6 +255,76 @@ struct replayed {
         return {from, to};
     }
 };
+
+// ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Returns the bytes of this process that are in memory.
+std::size_t resident() {
+    std::ifstream file{"/proc/self/statm"};
+    std::size_t all = 0, pages = 0;
+    file >> all >> pages;
+    return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// A thread allocates 32 MiB and hands all blocks to another thread, which frees them, many times. Returns the growth of
+/// the memory of this process after all hand-overs, over that after the first allocation.
+template <class Subject>
+double growth_of() {
+    constexpr std::size_t total = 32_MiB, rounds = 20, most = 1000;
+    std::vector<typename Subject::block> held;
+    held.reserve(total / 16);
+    const std::size_t before = resident();
+    Subject subject;
+    std::size_t first = 0, last = 0;
+    meeting together{2};
+    const auto allocate = [&](typename Subject::session& on, unsigned seed) {
+        std::minstd_rand random{seed};
+        for (std::size_t sum = 0; sum < total;) {
+            const std::size_t size = 16 + random() % (most - 15);
+            held.push_back(new_block(on, size));
+            std::memset(Subject::session::address(held.back()), 1, size);
+            sum += size;
+        }
+    };
+    std::jthread one{[&] {
+        typename Subject::session session{subject};
+        for (unsigned round = 0; round != rounds; ++round) {
+            allocate(session, round + 1);
+            last = resident();
+            if (round == 0) first = last;
+            together.arrive();  // hands all blocks over
+            together.arrive();
+        }
+    }};
+    std::jthread other{[&] {
+        typename Subject::session session{subject};
+        for (unsigned round = 0; round != rounds; ++round) {
+            together.arrive();
+            for (const auto& each : held) session.deallocate(each);
+            held.clear();
+            together.arrive();
+        }
+    }};
+    one.join();
+    other.join();
+    return static_cast<double>(last - before) / static_cast<double>(first - before);
+}
+
+/// Measures each subject in a process of its own.
+template <class Subject>
+void show_growth() {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::printf("| %s | %.3f |\n", Subject::name, growth_of<Subject>());
+        std::fflush(nullptr);
+        ::_exit(0);
+    }
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0) fail();
+}
+
+// ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// Runs each thread on a processor of its own. Returns the nanoseconds of all.
 template <template <class> class Program, class Subject>
@@ -305,8 +384,16 @@ void compare(const char* title, std::size_t operations, double work_of_two, cons
 
 template <class... Subjects>
 void compare_all(const std::vector<int>& processors, const std::vector<std::string>& traces) {
-    compare<larson, Subjects...>("larson", larson<glibc>::operations, 2, processors, 60);
-    compare<xmalloc, Subjects...>("xmalloc", xmalloc<glibc>::operations, 1, processors, 60);
+    std::printf(
+        "\nmemory after a thread handed 32 MiB of blocks to another one 20 times, over that after its first "
+        "allocation\n\n| | growth |\n|---|--:|\n");
+    (show_growth<Subjects>(), ...);
+    compare<own_blocks, Subjects...>("1,000 blocks of 8 to 1,000 bytes held by each thread", larson<glibc>::operations,
+                                     2, processors, 60);
+    compare<larson, Subjects...>("larson: the same, and the threads exchange their blocks", larson<glibc>::operations,
+                                 2, processors, 60);
+    compare<xmalloc, Subjects...>("xmalloc: one thread allocates, the other one frees", xmalloc<glibc>::operations, 1,
+                                  processors, 60);
     for (const std::string& each : traces) {
         allot::trace trace = benchmarks::trace_of(each).trace;
         std::vector<bool> live(trace.slots);

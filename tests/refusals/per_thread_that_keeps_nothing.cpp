@@ -1,5 +1,5 @@
 // A cache could not keep one block of the last list.
-// refused: allot: per_thread_options::batch is 1 to 32767, and bytes is at least largest
+// refused: allot: per_thread_options::batch is 1 to 32767, batches is at least 1, and bytes is at least largest
 #include <allot/allot.hpp>
 
 int main() {

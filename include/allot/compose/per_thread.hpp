@@ -41,8 +41,8 @@
 // Complexity: O(1) without a lock for kept blocks. Otherwise that of the allocator for each block of a batch. A request
 // that the allocator refuses visits all caches.
 // Memory: each cache has 2 * batch items for each list: 22.5 KiB with pointers and the default options, plus up to
-// `bytes` of kept blocks. The transfer lists take three times the items of a cache, and up to `bytes` of kept blocks. The
-// rounding adds at most 1 / steps of the size.
+// `bytes` of kept blocks. The transfer lists have batch * batches items for each list: 112.5 KiB inside the per_thread,
+// plus up to `bytes` of kept blocks. The rounding adds at most 1 / steps of the size.
 // Thread safety: all functions of `per_thread` can be called concurrently. A `thread_cache` belongs to one thread. It
 // must be destroyed before the per_thread, by any thread.
 //
@@ -71,6 +71,8 @@ struct per_thread_options {
     std::size_t bytes = std::size_t{1} << 22U;
     /// The largest number of blocks that move at once. A cache keeps at most twice as many of each size.
     std::size_t batch = 32;
+    /// The largest number of batches of each size in the transfer lists.
+    std::size_t batches = 8;
 };
 
 template <class PerThread>
@@ -97,9 +99,11 @@ class per_thread {
     static_assert(shape.is_valid(),
                   "allot: the members smallest, largest, steps and align of per_thread_options must be powers of two, "
                   "with steps <= smallest <= largest");
-    static_assert(Options.batch > 0 && Options.batch < 0x8000 && Options.bytes >= Options.largest,
-                  "allot: per_thread_options::batch is 1 to 32767, and bytes is at least largest");
-    using caches_type = detail::thread_caches<Allocator, Lock, Barrier, shape, Options.batch, Options.bytes>;
+    static_assert(
+        Options.batch > 0 && Options.batch < 0x8000 && Options.batches > 0 && Options.bytes >= Options.largest,
+        "allot: per_thread_options::batch is 1 to 32767, batches is at least 1, and bytes is at least largest");
+    static constexpr detail::cache_limits limits{Options.bytes, Options.batch, Options.batches};
+    using caches_type = detail::thread_caches<Allocator, Lock, Barrier, shape, limits>;
     using sizes = typename caches_type::sizes;
 
 public:

@@ -17,7 +17,8 @@ using allot::per_thread_options;
 template <std::size_t Bytes = 65536>
 using scratch = allot::arena<allot::host::static_storage<Bytes, 64>, allot::best_fit<>>;
 using counted = allot::counted<scratch<>>;
-constexpr per_thread_options small{.smallest = 32, .largest = 1024, .align = 16, .bytes = 2048, .batch = 4};
+constexpr per_thread_options small{
+    .smallest = 32, .largest = 1024, .align = 16, .bytes = 2048, .batch = 4, .batches = 4};
 
 template <class Arena, per_thread_options Options = per_thread_options{}>
 using shared = allot::per_thread<Arena, allot::spin_lock, Options>;
@@ -181,7 +182,7 @@ TEST_CASE("per_thread: wrong layouts and empty blocks") {
 TEST_CASE("per_thread: a resize inside a list keeps the block, and a later deallocation finds its list") {
     shared<counted> memory;
     allot::thread_cache mine{memory};
-    auto block = mine.allocate({.size = 100});
+    auto block = memory.allocate({.size = 100});  // a cache would also allocate the memory behind it
     void* const address = block.address;
     REQUIRE(mine.resize(block, 110));
     CHECK(block.size == 110);
@@ -197,7 +198,8 @@ TEST_CASE("per_thread: a resize inside a list keeps the block, and a later deall
 }
 
 TEST_CASE("per_thread: the smallest options") {
-    constexpr per_thread_options one{.smallest = 64, .largest = 64, .steps = 1, .align = 64, .bytes = 64, .batch = 1};
+    constexpr per_thread_options one{
+        .smallest = 64, .largest = 64, .steps = 1, .align = 64, .bytes = 64, .batch = 1, .batches = 1};
     counted below;
     allot::per_thread<counted&, allot::spin_lock, one> memory{below};
     {

@@ -23,7 +23,8 @@ namespace {
 
 using namespace allot::literals;
 
-constexpr allot::per_thread_options small{.smallest = 32, .largest = 2048, .align = 16, .bytes = 8192, .batch = 8};
+constexpr allot::per_thread_options small{
+    .smallest = 32, .largest = 2048, .align = 16, .bytes = 8192, .batch = 8, .batches = 3};
 
 // The host may use these blocks as memory, but the strategy keeps its records elsewhere.
 using in_band = allot::arena<allot::host::heap, allot::best_fit<>>;

@@ -33,7 +33,14 @@ private:
     Lock& lock_;
 };
 
-template <class Allocator, class Lock, class Barrier, size_lists_shape Shape, std::size_t Batch, std::size_t Bytes>
+/// The limits of the caches and of the transfer lists.
+struct cache_limits {
+    std::size_t bytes;    // of each cache, and of the transfer lists
+    std::size_t batch;    // blocks that move at once
+    std::size_t batches;  // of each size in the transfer lists
+};
+
+template <class Allocator, class Lock, class Barrier, size_lists_shape Shape, cache_limits Limits>
 class thread_caches {
     using allocator_type = std::remove_reference_t<Allocator>;
     using block_type = block_of<Allocator>;
@@ -48,8 +55,9 @@ public:
     };
 
 private:
-    using stock_type = thread_stock<item, sizes, Batch, Bytes>;
-    using transfers_type = transfer_lists<item, transfer_shape{.lists = sizes::count, .slots = 6, .batch = Batch}>;
+    using stock_type = thread_stock<item, sizes, Limits.batch, Limits.bytes>;
+    using transfers_type =
+        transfer_lists<item, transfer_shape{.lists = sizes::count, .slots = Limits.batches, .batch = Limits.batch}>;
 
     // On a microcontroller there is one core, and no cache line moves.
     static constexpr std::size_t apart = is_microcontroller ? alignof(std::max_align_t) : 64;
@@ -152,16 +160,21 @@ private:
     bool make_room(cache& in, std::size_t list) noexcept {
         stock_type& stock = in.stock;
         for (std::size_t i = 0; !stock.raise(list); ++i) {
-            if (const std::size_t count = stock.count(list); count != 0) {
-                give(stock, list, count < stock_type::batch_of(list) ? (count + 1) / 2 : stock_type::batch_of(list));
+            const std::size_t count = stock.count(list), batch = stock_type::batch_of(list);
+            if (count != 0 && (i != 0 || stock.is_deepest(list))) {
+                give(stock, list, count < batch ? (count + 1) / 2 : batch);
                 return true;
             }
             if (i == sizes::count) return false;
-            const std::size_t other = in.hand++ % sizes::count, keeps = stock.limit(other) / 2;
-            if (stock.count(other) > keeps) give_all(stock, other, stock.count(other) - keeps);
-            stock.lower(other);
+            lower_another(in);  // whose room this list then gets
         }
         return true;
+    }
+    /// Halves the limit of the next list. Its oldest items that have no room left move.
+    void lower_another(cache& in) noexcept {
+        const std::size_t other = in.hand++ % sizes::count, keeps = in.stock.limit(other) / 2;
+        if (in.stock.count(other) > keeps) give_all(in.stock, other, in.stock.count(other) - keeps);
+        in.stock.lower(other);
     }
     void free_items(std::size_t list, const item* from, std::size_t count) noexcept {
         alone([&](auto& inner) {
@@ -181,7 +194,7 @@ private:
     }
     bool free_transfers() noexcept {
         bool any = false;
-        item batch[Batch];
+        item batch[Limits.batch];
         for (std::size_t list = 0; list != sizes::count; ++list)
             while (const std::size_t count = take(list, batch)) {
                 free_items(list, batch, count);
@@ -199,7 +212,7 @@ private:
     /// Moves the oldest items of a list to the transfer lists, or to the allocator.
     void give(stock_type& stock, std::size_t list, std::size_t count) noexcept {
         const std::size_t bytes = count * sizes::size_of(list);
-        const bool room = transferred_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= Bytes;
+        const bool room = transferred_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= Limits.bytes;
         if (!room || !transfers_.put(list, stock.items(list), count)) {
             transferred_.fetch_sub(bytes, std::memory_order_relaxed);
             free_items(list, stock.items(list), count);

@@ -61,7 +61,7 @@ public:
     /// Doubles the limit of a list, or sets the first one, as far as the bytes permit. Returns false if it stays.
     bool raise(std::size_t list) noexcept {
         state& of = lists_[list];
-        const std::size_t size = Sizes::size_of(list), depth = 2 * batch_of(list), now = of.limit;
+        const std::size_t size = Sizes::size_of(list), depth = depth_of(list), now = of.limit;
         std::size_t to = now == 0 ? items_in(first_bytes, list) : 2 * now;
         if (to > depth) to = depth;
         if (to - now > spare_ / size) to = now + spare_ / size;
@@ -69,6 +69,8 @@ public:
         set(of.limit, to);
         return to != now;
     }
+    /// Returns whether no limit of a list is higher.
+    [[nodiscard]] bool is_deepest(std::size_t list) const noexcept { return lists_[list].limit == depth_of(list); }
     /// Halves the limit of a list whose count permits it.
     void lower(std::size_t list) noexcept {
         state& of = lists_[list];
@@ -84,6 +86,7 @@ private:
         const std::size_t count = bytes / Sizes::size_of(list);
         return count < 1 ? 1 : count < Batch ? count : Batch;
     }
+    [[nodiscard]] static constexpr std::size_t depth_of(std::size_t list) noexcept { return 2 * batch_of(list); }
     struct state {
         std::uint16_t count = 0, limit = 0;
     };
