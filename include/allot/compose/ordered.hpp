@@ -302,7 +302,7 @@ private:
             if (const block_type given = held(wanted, tight)) return given;
         const bool has_larger = arena_.strategy().taken_queues() != 0;
         if (has_larger && (waits == wait_policy::never || !Options.less_memory)) {
-            cover_taken();
+            cover_passed_over();
             const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
             if (const block_type given = held(wanted, known)) return given;
         }
@@ -320,7 +320,7 @@ private:
     }
     /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
     /// take these bytes without a wait.
-    void cover_taken() noexcept {
+    void cover_passed_over() noexcept {
         const auto& strategy = arena_.strategy();
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (!clock_.has_points(column)) static_cast<void>(clock_.cover(column, strategy.taken(column)));
