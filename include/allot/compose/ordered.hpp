@@ -309,11 +309,14 @@ private:
         const auto behind = [this](auto& strategy, auto asked) {
             return strategy.allocate_behind(asked, clock_.waitable());
         };
+        if constexpr (waits == wait_policy::never) {
+            cover_all(queue);
+            return arena_.allocate(wanted);
+        }
         block_type given{};
-        if constexpr (waits == wait_policy::never) cover_all(queue);
-        else if (has_larger || !Options.grow_first) given = held(wanted, behind);
+        if (has_larger || !Options.grow_first) given = held(wanted, behind);
         if (!given) given = arena_.allocate(wanted);
-        if (!given && waits != wait_policy::never && Options.grow_first) given = held(wanted, behind);
+        if (!given && Options.grow_first) given = held(wanted, behind);
         if (!given || arena_.strategy().taken_queues() == 0 || wait_for_taken(queue, handed)) return given;
         arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
         return {};
