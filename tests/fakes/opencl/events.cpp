@@ -1,6 +1,8 @@
 // Events as points of `ordered`, on a driver whose calls fail.
 #include "driver.hpp"
 
+#include <allot/allot.hpp>
+#include <allot/opencl/buffer.hpp>
 #include <allot/opencl/events.hpp>
 
 #include <doctest/doctest.h>
@@ -21,7 +23,55 @@ struct machine {
     machine& operator=(const machine&) = delete;
 };
 
+using memory_type = allot::ordered<allot::arena<allot::opencl::buffer, allot::best_fit<>>, events>;
+constexpr std::size_t size = 4096;
+
+/// A memory of which the second queue needs bytes of the first one.
+struct contended : machine {
+    memory_type memory{{}, allot::opencl::buffer{fake::context(), fake::device()}, size};
+    allot::queue_id first = memory.attach(fake::queue()()), second = memory.attach(fake::queue()());
+
+    contended() {
+        fake::rule().status_of_markers = CL_RUNNING;
+        const auto block = memory.allocate({size}, first);
+        CHECK(block);
+        memory.deallocate(block, first);
+    }
+};
+
 }  // namespace
+
+TEST_CASE_FIXTURE(contended,
+                  "opencl ordered: each call that fails refuses the request with its code, and no bytes are lost") {
+    cl_int fake::rules::*const calls[] = {&fake::rules::refuse_marker, &fake::rules::refuse_flush,
+                                          &fake::rules::refuse_barrier};
+    for (const auto call : calls) {
+        fake::rule().*call = CL_OUT_OF_RESOURCES;
+        CHECK_FALSE(memory.allocate({size}, second));
+        CHECK(memory.diagnose({size}, second).reason == allot::refusal::device_refused);
+        CHECK(memory.diagnose({size}, second).device_error == CL_OUT_OF_RESOURCES);
+        fake::rule().*call = CL_SUCCESS;
+    }
+    const auto block = memory.allocate({size}, second);
+    CHECK(block);
+    CHECK(memory.diagnose({size}, second).reason != allot::refusal::device_refused);
+    memory.deallocate(block, second);
+    CHECK(memory.detach(second) == CL_SUCCESS);
+}
+
+TEST_CASE_FIXTURE(contended, "opencl ordered: after the loss of a device its memory is given back") {
+    const auto block = memory.allocate({size}, second);
+    CHECK(block);
+    fake::rule().refuse_marker = fake::rule().refuse_flush = fake::rule().refuse_barrier = CL_DEVICE_NOT_AVAILABLE;
+    fake::rule().refuse_event_info = CL_DEVICE_NOT_AVAILABLE;
+    memory.deallocate(block, second);
+    CHECK_FALSE(memory.allocate({size}, first));
+    CHECK(memory.detach(first) == CL_DEVICE_NOT_AVAILABLE);
+    memory.abandon();
+    const auto all = memory.allocate({size}, first);
+    CHECK(all);
+    memory.deallocate(all, first);
+}
 
 TEST_CASE("opencl events: a call that fails returns the error and changes no point") {
     const machine machine;

@@ -96,3 +96,24 @@ TEST_CASE("vulkan ordered: submissions that fail refuse requests, and no pattern
     });
     CHECK(refused > 0);
 }
+
+TEST_CASE_FIXTURE(fake::driven_queues, "vulkan ordered: after the loss of a device its memory is given back") {
+    allot::vulkan::logical_device gpu{&fake::get_with_queues, fake::instance, fake::physical, fake::device};
+    memory_on<> memory{{&fake::get_with_queues, fake::instance, fake::device}, device_on(gpu), size};
+    const auto first = memory.attach(fake::queue_of(0)), second = memory.attach(fake::queue_of(1));
+    const auto block = memory.allocate({size, 64}, first);
+    REQUIRE(block);
+    fake::launch(fake::queue_of(0), [] { FAIL("it ran"); });
+    memory.deallocate(block, first);
+    const auto other = memory.allocate({size, 64}, second);
+    CHECK(other);
+    memory.deallocate(other, second);
+    fake::work.is_lost = true;
+    CHECK_FALSE(memory.allocate({size, 64}, first));
+    CHECK(memory.diagnose({size, 64}, first).device_error == VK_ERROR_DEVICE_LOST);
+    CHECK(memory.detach(first) == VK_ERROR_DEVICE_LOST);
+    memory.abandon();
+    const auto all = memory.allocate({size, 64}, first);
+    CHECK(all);
+    memory.deallocate(all, first);
+}

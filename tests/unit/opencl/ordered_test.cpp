@@ -140,3 +140,55 @@ TEST_CASE("opencl ordered: the patterns show a timeline that lost its waits") {
     if (!has_out_of_order_queues()) return;
     CHECK(tests::wrong_patterns(10, [](unsigned seed) { return play<broken>(seed, 1, out_of_order); }) > 0);
 }
+
+TEST_CASE("opencl ordered: memory of a released queue stays pending until its work is done") {
+    memory_on<> memory{{}, allot::opencl::buffer{opencl().context, opencl().device}, size};
+    cl::UserEvent gate{opencl().context};
+    const cl_event held_back = gate();
+    const cl::CommandQueue queue{opencl().context, opencl().device};
+    const auto mine = memory.attach(queue());
+    const auto fill = [](const cl::CommandQueue& in, const auto& block, cl_uchar value, const cl_event* after) {
+        CHECK(::clEnqueueFillBuffer(in(), block.address.handle, &value, 1, block.address.offset, block.size,
+                                    after == nullptr ? 0 : 1, after, nullptr) == CL_SUCCESS);
+    };
+    {
+        const cl::CommandQueue gone{opencl().context, opencl().device};
+        const auto theirs = memory.attach(gone());
+        const auto block = memory.allocate({size}, theirs);
+        REQUIRE(block);
+        fill(gone, block, 1, &held_back);
+        memory.deallocate(block, theirs);
+        CHECK(memory.detach(theirs) == CL_SUCCESS);
+    }
+    const auto block = memory.allocate({size}, mine);
+    REQUIRE(block);
+    fill(queue, block, 2, nullptr);
+    REQUIRE(gate.setStatus(CL_COMPLETE) == CL_SUCCESS);
+    cl_uchar last = 0;
+    CHECK(::clEnqueueReadBuffer(queue(), block.address.handle, CL_TRUE, block.address.offset + size - 1, 1, &last, 0,
+                                nullptr, nullptr) == CL_SUCCESS);
+    CHECK(last == 2);
+    memory.deallocate(block, mine);
+}
+
+TEST_CASE("opencl ordered: a user event is a point, for a use of the host") {
+    memory_on<> memory{{}, allot::opencl::buffer{opencl().context, opencl().device}, size};
+    const cl::CommandQueue queue{opencl().context, opencl().device};
+    const auto mine = memory.attach(queue());
+    cl::UserEvent used{opencl().context};
+    const auto block = memory.allocate({size}, mine);
+    events::point_type until = events::adopt(used());
+    CHECK(memory.deallocate(block, until));
+    CHECK_FALSE(until);
+    const auto again = memory.allocate({size}, mine);
+    REQUIRE(again);
+    cl::Event reached;
+    REQUIRE(queue.enqueueMarkerWithWaitList(nullptr, &reached) == CL_SUCCESS);
+    REQUIRE(queue.flush() == CL_SUCCESS);
+    CHECK(reached.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() != CL_COMPLETE);  // the queue waits for the host
+    REQUIRE(used.setStatus(CL_COMPLETE) == CL_SUCCESS);
+    REQUIRE(queue.finish() == CL_SUCCESS);
+    memory.deallocate(again, mine);
+    CHECK(memory.synchronize() == CL_SUCCESS);
+    CHECK(used.getInfo<CL_EVENT_REFERENCE_COUNT>() == 1);
+}
