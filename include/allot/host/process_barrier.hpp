@@ -24,6 +24,7 @@
 #include <atomic>
 
 #if defined(__linux__) && __has_include(<linux/membarrier.h>)
+#define ALLOT_HAS_MEMBARRIER
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,32 +36,34 @@ namespace host {
 
 /// A barrier with a cheap and an expensive side.
 struct process_barrier {
-#if defined(__linux__) && __has_include(<linux/membarrier.h>)
     /// Orders the writes before it and the reads after it with respect to `heavy` of other threads.
-    static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+    static void light() noexcept {
+        if constexpr (interrupts) std::atomic_signal_fence(std::memory_order_seq_cst);
+        else std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
     /// Orders the writes before it and the reads after it with respect to `light` of other threads. Returns false if the
     /// system does not support it.
     [[nodiscard]] static bool heavy() noexcept {
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        const bool done = call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
-                          (call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && call(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        return done;
+        light();
+        return !interrupts || interrupt_all();
     }
 
 private:
+#ifdef ALLOT_HAS_MEMBARRIER
+    static constexpr bool interrupts = true;
+    static bool interrupt_all() noexcept {
+        return call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+               (call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && call(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+    }
     static bool call(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }
 #else
-    /// Orders the writes before it and the reads after it with respect to `heavy` of other threads.
-    static void light() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
-    /// Orders the writes before it and the reads after it with respect to `light` of other threads. Returns true.
-    [[nodiscard]] static bool heavy() noexcept {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        return true;
-    }
+    static constexpr bool interrupts = false;
+    static bool interrupt_all() noexcept { return false; }
 #endif
 };
 
 }  // namespace host
 }  // namespace v1
 }  // namespace allot
+
+#undef ALLOT_HAS_MEMBARRIER

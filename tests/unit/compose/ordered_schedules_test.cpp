@@ -33,8 +33,8 @@ public:
 
     void allocate(std::size_t bytes, unsigned queue) {
         const bool fits = has_run(bytes, [](std::size_t) { return true; });
-        const bool own =
-            device_.in_order[queue] && has_run(bytes, [&](std::size_t at) { return uses_.are_reused_by(queue, at, 1); });
+        const bool own = device_.in_order[queue] &&
+                         has_run(bytes, [&](std::size_t at) { return uses_.are_reused_by(queue, at, 1); });
         const bool done = has_run(bytes, [&](std::size_t at) { return uses_.are_done(device_, at, 1); });
         const unsigned before = calls_of_driver(), recorded = device_.records;
         block given;
