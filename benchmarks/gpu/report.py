@@ -4,6 +4,8 @@
 import json
 import re
 
+OURS = "allot: indexed_ordered"  # the allocator whose interface is that of the peers
+
 
 def json_lines(text):
     """Returns the objects of all lines that are JSON."""
@@ -61,6 +63,42 @@ def replays(rows, names):
     return lines
 
 
+def place(row):
+    """The place of a result: what was measured, on which trace or size, with which streams."""
+    return row["measured"], row.get("trace") or f"{row['bytes']} B", row.get("streams", "1 stream")
+
+
+def goals(rows, training):
+    """A table of the goals: the ratio of allot to its peers in the worst case and in the median, and whether all reach it."""
+    ours, theirs, torch = {}, {}, {}
+    for row in rows:
+        if row["measured"] == "memory":
+            value = row.get("reserved", 0) / row["peak"]
+        else:
+            value = row["ns"]
+        if not value:
+            continue
+        if row["allocator"].startswith(OURS):
+            ours[place(row)] = value
+        elif not row["allocator"].startswith("allot"):
+            theirs[place(row)] = min(value, theirs.get(place(row), value))
+            if row["allocator"].startswith("PyTorch"):
+                torch[place(row)] = value
+    lines = []
+    for name, goal, peers, measured in (("time over that of the fastest peer", 0.5, theirs, ("pair", "trace")),
+                                        ("memory over that of PyTorch", 1.0, torch, ("memory",))):
+        ratios = sorted((value / peers[where], where) for where, value in ours.items()
+                        if where in peers and where[0] in measured)
+        if ratios:
+            worst, (_, trace, streams) = ratios[-1]
+            lines.append([name, f"at most {goal}", f"{ratios[len(ratios) // 2][0]:.2f}", f"{worst:.2f}", f"{trace}, {streams}"])
+    peaks = {row["allocator"]: row["convolutions"]["peak"] for row in training}
+    mine = next((peak for name, peak in peaks.items() if "/" in name), 0)
+    if mine and peaks.get("native"):
+        lines.append(["peak of the training over PyTorch's", "at most 1.0", "", f"{mine / peaks['native']:.2f}", ""])
+    return table([f"goals, for {OURS}", "goal", "median", "worst", "where"], lines) if lines else []
+
+
 def trained(rows):
     mib = 1 << 20
     return table(["training", "transformer, ms a step", "convolutions, ms a step", "peak, MiB", "losses"],
@@ -106,6 +144,7 @@ def write(out, results):
     lines += steps_of(results["steps"])
     if rows:
         lines += pairs(rows, names) + replays(rows, names)
+    lines += goals(rows, results["training"])
     errors = [row for row in results["benchmarks"] if "error" in row]
     lines += [f"{row['allocator']} is not measured: {row['error']}  " for row in errors] + [""]
     if results["training"]:

@@ -16,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 GPU = HERE.parent.parent / "benchmarks" / "gpu"
 CASES = "#!/bin/bash\necho '[doctest] test cases: 7 | 6 passed | 1 failed | 0 skipped'\n"
+OURS = '{"allocator": "allot: indexed_ordered", "measured": "pair", "bytes": 512, "ns": 5.0}'
 PAIR = '{"allocator": "one", "measured": "pair", "bytes": 512, "ns": 12.5}'
 TRACE = '{"allocator": "one", "measured": "trace", "trace": "t", "operations": 9, "peak": 1000, "streams": "2 streams", "ns": 40.0}'
 HELD = '{"allocator": "one", "measured": "memory", "trace": "t", "streams": "2 streams", "peak": 1000, "reserved": 1250, "overwritten": 3}'
@@ -34,7 +35,7 @@ class Gpu(unittest.TestCase):
         self.script("tests/unit/cuda/test_cuda_gpu", CASES)
         self.script("tests/unit/cuda/test_cuda_virtual_memory_gpu", CASES)
         self.script("tests/unit/cuda/kernels_rehearsed", "#!/bin/bash\n")
-        self.script("benchmarks/gpu_benchmark", f"#!/bin/bash\necho '{PAIR}'\necho '{TRACE}'\necho '{HELD}'\n")
+        self.script("benchmarks/gpu_benchmark", f"#!/bin/bash\necho '{OURS}'\necho '{PAIR}'\necho '{TRACE}'\necho '{HELD}'\n")
         self.script("examples/apps/network_demo/network_demo", DEMO)
         for name in ("torch", "cupy"):
             (self.root / f"{name}.py").write_text(f"raise ImportError('this test has no {name}')\n")
@@ -65,6 +66,7 @@ class Gpu(unittest.TestCase):
         self.assertIn("A rehearsal with fakes. The numbers state nothing about a GPU.", text)
         self.assertIn("| one | 12 |", text)
         self.assertIn("| one | 40 | **3 overwritten** 1.250 |", text)
+        self.assertIn("| time over that of the fastest peer | at most 0.5 | 0.40 | 0.40 | 512 B, 1 stream |", text)
         row = (self.out / "verified.md").read_text()
         self.assertRegex(row, r"^\| \d{4}-\d\d-\d\d \| a fake GPU, [^|]* \| `./dev gpu` at [^|]* \| [^|]* \|\n$")
         self.assertIn("12 test cases passed; networks with equal digests: 1 of 2", row)
@@ -125,6 +127,14 @@ class Gpu(unittest.TestCase):
         with (tree / "large").open("wb") as file:
             file.truncate(60 << 20)
         self.assertEqual(subprocess.run(command, capture_output=True).returncode, 1)
+
+
+    def test_the_working_tree_travels(self):
+        listed = subprocess.run(["git", "-C", GPU, "ls-files", "-z", "--full-name", "--", ":/"], capture_output=True, text=True)
+        if listed.returncode != 0:
+            self.skipTest("the tree is no git repository")
+        sizes = [(GPU.parent.parent / name).lstat().st_size for name in listed.stdout.split("\0") if name]
+        self.assertLess(sum(sizes), 40 << 20)  # 20 MiB are left for build/gpu-carry
 
 
 if __name__ == "__main__":
