@@ -88,6 +88,21 @@ public:
         [[nodiscard]] explicit operator bool() const noexcept { return event != event_type{}; }
     };
 
+    /// Permits queries and allocations in this thread while streams capture in the global mode, for the lifetime of the
+    /// object.
+    class relaxed_capture {
+    public:
+        /// Selects the relaxed mode.
+        relaxed_capture() noexcept { static_cast<void>(Runtime::exchange_capture_mode(&mode_)); }
+        relaxed_capture(const relaxed_capture&) = delete;
+        relaxed_capture& operator=(const relaxed_capture&) = delete;
+        /// Restores the mode.
+        ~relaxed_capture() { static_cast<void>(Runtime::exchange_capture_mode(&mode_)); }
+
+    private:
+        typename Runtime::capture_mode mode_ = Runtime::relaxed_capture;
+    };
+
     /// Selects device 0.
     events() noexcept = default;
     /// Selects the device of the streams.
@@ -156,18 +171,6 @@ public:
     [[nodiscard]] int device() const noexcept { return device_; }
 
 private:
-    // Permits queries in this thread while streams of other threads capture.
-    class relaxed_capture {
-    public:
-        relaxed_capture() noexcept { static_cast<void>(Runtime::exchange_capture_mode(&mode_)); }
-        relaxed_capture(const relaxed_capture&) = delete;
-        relaxed_capture& operator=(const relaxed_capture&) = delete;
-        ~relaxed_capture() { static_cast<void>(Runtime::exchange_capture_mode(&mode_)); }
-
-    private:
-        typename Runtime::capture_mode mode_ = Runtime::relaxed_capture;
-    };
-
     // Clears the runtime's last error, so that the program does not take it for the error of a kernel.
     [[nodiscard]] static error_type cleared(error_type error) noexcept {
         if (error != Runtime::success) static_cast<void>(Runtime::get_last_error());

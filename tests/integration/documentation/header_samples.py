@@ -20,7 +20,8 @@ LEFT = {
     "arena/shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
     "arena/naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
     "compose/block_cache.hpp": "needs CUDA", "compose/indexed.hpp": "needs CUDA",
-    "compose/indexed_ordered.hpp": "needs CUDA", "compose/ordered.hpp": "needs CUDA",
+    "compose/indexed_ordered.hpp": "needs CUDA",
+    "compose/graph_pool.hpp": "needs CUDA", "compose/ordered.hpp": "needs CUDA",
 }
 TOP = """#include <cstring>
 #include <memory>

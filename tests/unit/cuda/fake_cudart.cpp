@@ -56,10 +56,21 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     return answered(fake_gpu::begin_capture(stream, static_cast<fake_gpu::capture_mode>(mode)));
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    *graph = nullptr;
-    return answered(fake_gpu::end_capture(stream));
+    return answered(fake_gpu::end_capture(stream, reinterpret_cast<fake_gpu::graph_work**>(graph)));
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return answered(gpu::invalid_value); }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    return answered(fake_gpu::destroy_graph(reinterpret_cast<fake_gpu::graph_work*>(graph)));
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+    return answered(fake_gpu::copy_graph(reinterpret_cast<fake_gpu::graph_work**>(executable),
+                                         reinterpret_cast<const fake_gpu::graph_work*>(graph)));
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+    return answered(fake_gpu::destroy_graph(reinterpret_cast<fake_gpu::graph_work*>(executable)));
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+    return answered(fake_gpu::launch_graph(reinterpret_cast<const fake_gpu::graph_work*>(executable), stream));
+}
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
     bool active = false;
     const cudaError_t result = answered(fake_gpu::is_capturing(stream, &active));

@@ -23,6 +23,7 @@ using fake_gpu::capture_mode;
 using fake_gpu::event;
 
 struct stream_work;
+using captured_work = std::vector<std::function<void()>>;
 
 /// A record of an event: it is complete when its stream has executed the work before it.
 struct recorded {
@@ -39,18 +40,20 @@ struct stream_work {
     int device = 0;
     std::deque<stream_part> work;
     bool captures = false, is_invalidated = false;
+    std::shared_ptr<captured_work> captured;  // shared with the streams that joined the capture
     capture_mode mode = capture_mode::global;
     bool is_destroyed = false;
 
     void push(std::function<void()> part) {
-        if (!captures) work.push_back({std::move(part), nullptr});
+        if (captures) captured->push_back(std::move(part));
+        else work.push_back({std::move(part), nullptr});
     }
 };
 /// An event. Its address is the vendor's handle.
 struct event_state {
     int device = 0;
     std::shared_ptr<recorded> last;
-    bool is_captured = false;
+    std::shared_ptr<captured_work> captured;  // the capture of which the record is a part
 };
 
 constexpr std::size_t page = 4096, address_bytes = std::size_t{1} << 30, unit = 512;
@@ -175,10 +178,21 @@ void protect(std::uintptr_t at, const allocation& what, int access) {
 bool is_for_the_host(kind what) { return what == kind::pinned || what == kind::managed; }
 std::size_t charged(std::size_t size) { return (size + unit - 1) / unit * unit; }
 
+/// A query, an allocation or a free ends the captures of the global mode, except in a thread of the relaxed mode.
+error check_captures() {
+    bool is_prohibited = false;
+    for (stream_work* const each : here().streams) {
+        if (!each->captures || each->mode != capture_mode::global || mode_of_thread == capture_mode::relaxed) continue;
+        is_prohibited = each->is_invalidated = true;
+    }
+    return is_prohibited ? gpu::capture_unsupported : gpu::success;
+}
+
 /// The first gap between two allocations with room for a page on both sides.
 error take(void** address, std::size_t size, int device, kind what) {
     machine& m = here();
     if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (what != kind::async && check_captures() != gpu::success) return gpu::capture_unsupported;
     if (device != host) m.contexts |= std::uint64_t{1} << device;
     if (m.refusal != gpu::success) return std::exchange(m.refusal, gpu::success);
     if (size == 0) {
@@ -214,6 +228,7 @@ template <class Allowed>
 error free_now(void* address, error wrong, Allowed&& allowed) {
     machine& m = here();
     if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (check_captures() != gpu::success) return gpu::capture_unsupported;
     if (address == nullptr) return gpu::success;
     run_all();
     const auto found = m.all.find(number(address));
@@ -247,22 +262,20 @@ error trouble_of_events() {
     if (const error reason = trouble(); reason != gpu::success) return reason;
     return std::exchange(here().event_refusal, gpu::success);
 }
-/// A query ends the captures of the global mode, except in a thread of the relaxed mode.
 error check_query(event point) {
     if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
     if (state_of(point) == nullptr) return gpu::invalid_handle;
-    if (state_of(point)->is_captured) return gpu::captured_event;
-    bool is_prohibited = false;
-    for (stream_work* const each : here().streams) {
-        if (!each->captures || each->mode != capture_mode::global || mode_of_thread == capture_mode::relaxed) continue;
-        is_prohibited = each->is_invalidated = true;
-    }
-    return is_prohibited ? gpu::capture_unsupported : gpu::success;
+    if (state_of(point)->captured != nullptr) return gpu::captured_event;
+    return check_captures();
 }
 
 }  // namespace
 
 namespace fake_gpu {
+
+struct graph_work {
+    captured_work parts;
+};
 
 void start(const settings& machine_like_that) {
     machine& m = here();
@@ -418,7 +431,7 @@ error device_synchronize() {
 
 error event_create(event* fresh) {
     if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
-    auto* const made = new event_state{current, nullptr, false};
+    auto* const made = new event_state{current, nullptr, nullptr};
     here().events.insert(made);
     ++here().calls.creations;
     *fresh = reinterpret_cast<event>(made);
@@ -436,7 +449,7 @@ error event_record(event point, stream order) {
     if (what == nullptr || !is_known(order) || what->device != stream_of(order).device) return gpu::invalid_handle;
     ++here().calls.records;
     stream_work& in = stream_of(order);
-    what->is_captured = in.captures;
+    what->captured = in.captures ? in.captured : nullptr;
     if (in.captures) return gpu::success;
     what->last = std::make_shared<recorded>(recorded{false, &in});
     in.push([record = what->last] { record->complete = true; });
@@ -462,8 +475,11 @@ error stream_wait_event(stream order, event point) {
     if (what == nullptr || !is_known(order)) return gpu::invalid_handle;
     ++here().calls.waits;
     stream_work& in = stream_of(order);
-    if (what->is_captured && !in.captures) in.captures = true;  // the stream joins the capture
-    if (in.captures && !what->is_captured) return in.is_invalidated = true, gpu::capture_isolation;
+    if (what->captured != nullptr && !in.captures) {  // the stream joins the capture
+        in.captures = true;
+        in.captured = what->captured;
+    }
+    if (in.captures && what->captured != in.captured) return in.is_invalidated = true, gpu::capture_isolation;
     if (!in.captures && what->last != nullptr && !what->last->complete) in.work.push_back({[] {}, what->last});
     return gpu::success;
 }
@@ -475,13 +491,38 @@ error begin_capture(stream order, capture_mode mode) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
     if (order == nullptr || !is_known(order) || stream_of(order).captures) return gpu::invalid_handle;
     stream_of(order).captures = true;
+    stream_of(order).captured = std::make_shared<captured_work>();
     stream_of(order).mode = mode;
     return gpu::success;
 }
-error end_capture(stream order) {
+error end_capture(stream order, graph_work** graph) {
+    *graph = nullptr;
     if (!is_known(order) || !stream_of(order).captures) return gpu::invalid_handle;
-    stream_of(order).captures = false;
-    return std::exchange(stream_of(order).is_invalidated, false) ? gpu::capture_invalidated : gpu::success;
+    const std::shared_ptr<captured_work> captured = stream_of(order).captured;
+    bool is_invalidated = false;
+    for (stream_work* const each : here().streams) {
+        if (!each->captures || each->captured != captured) continue;
+        each->captures = false;
+        each->captured = nullptr;
+        is_invalidated |= std::exchange(each->is_invalidated, false);
+    }
+    if (is_invalidated) return gpu::capture_invalidated;
+    *graph = new graph_work{std::move(*captured)};
+    return gpu::success;
+}
+error copy_graph(graph_work** copy, const graph_work* graph) {
+    *copy = new graph_work{*graph};
+    return trouble();
+}
+error destroy_graph(graph_work* graph) {
+    delete graph;
+    return trouble();
+}
+error launch_graph(const graph_work* graph, stream order) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (!is_known(order)) return gpu::invalid_handle;
+    for (const auto& part : graph->parts) stream_of(order).push(part);
+    return gpu::success;
 }
 error is_capturing(stream order, bool* active) {
     if (const error reason = trouble_of_events(); reason != gpu::success) return reason;

@@ -17,8 +17,9 @@
 //                        A test can execute each stream step by step, in any order that the events allow
 //     events             complete when the work before their record has executed. An event belongs to one device. A
 //                        destroyed event or stream is invalid; its pending work still executes
-//     captures           of a stream: its work is recorded, not executed. A query of another event in the thread's
-//                        global mode, and a wait for work outside of the graph, end the capture with an error
+//     captures           of a stream: its work is recorded, not executed. A query of another event and an allocation or
+//                        free in the thread's global mode, and a wait for work outside of the graph, end the capture
+//                        with an error. A graph executes its recorded work in one order, in the stream of its launch
 #pragma once
 
 #include "vendor.hpp"
@@ -112,8 +113,15 @@ error stream_wait_event(stream order, event point);
 enum class capture_mode { global, thread_local_only, relaxed };
 error exchange_capture_mode(capture_mode* mode);
 error begin_capture(stream order, capture_mode mode);
-/// Ends a capture. Its work is lost: this fake executes no graphs.
-error end_capture(stream order);
+/// The work of a capture.
+struct graph_work;
+/// Ends a capture, and makes a graph of its work and of that of the streams that joined it.
+error end_capture(stream order, graph_work** graph);
+/// Makes another graph of the same work.
+error copy_graph(graph_work** copy, const graph_work* graph);
+error destroy_graph(graph_work* graph);
+/// Enqueues the work of a graph.
+error launch_graph(const graph_work* graph, stream order);
 error is_capturing(stream order, bool* active);
 
 error memcpy(void* to, const void* from, std::size_t size);

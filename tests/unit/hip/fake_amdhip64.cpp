@@ -57,10 +57,11 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
     return answered(fake_gpu::begin_capture(stream, static_cast<fake_gpu::capture_mode>(mode)));
 }
 hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
-    *graph = nullptr;
-    return answered(fake_gpu::end_capture(stream));
+    return answered(fake_gpu::end_capture(stream, reinterpret_cast<fake_gpu::graph_work**>(graph)));
 }
-hipError_t hipGraphDestroy(hipGraph_t) { return answered(gpu::invalid_value); }
+hipError_t hipGraphDestroy(hipGraph_t graph) {
+    return answered(fake_gpu::destroy_graph(reinterpret_cast<fake_gpu::graph_work*>(graph)));
+}
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
     bool active = false;
     const hipError_t result = answered(fake_gpu::is_capturing(stream, &active));
