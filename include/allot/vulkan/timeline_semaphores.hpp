@@ -25,7 +25,8 @@
 //   - The value of each signal exceeds the values before. Each queue has a semaphore of its own, whose value grows in
 //     the order of submission.
 //   - A semaphore is destroyed after all batches that refer to it. Each submission of this object ends with a signal of
-//     the semaphore of its queue, and the destructor waits for the last values.
+//     the semaphore of its queue, and the destructor waits for the last values. Before that, the program finishes the
+//     batches of its own that wait for a point of this object (`wait_policy::hand_out`).
 //   - A failed submission for lack of memory changes no semaphore.
 //   - One thread at a time uses a VkQueue. A request on one queue may submit to another, to record a point. If several
 //     threads submit, pass `Submit`, a function that takes the lock of the queue:

@@ -1,6 +1,7 @@
 // Each concept rejects a type that lacks a single requirement. Each type below is a valid type with one change, so
 // that only this change can cause the rejection. Compilation is the test.
 #include <allot/allot.hpp>
+#include <allot/core/timeline.hpp>
 
 #include <doctest/doctest.h>
 
@@ -421,6 +422,71 @@ static_assert(resizes_blocks<arena> && !resizes_blocks<bumps> && resizes_blocks<
 static_assert(!forgets<arena> && forgets<bumps> && forgets<grown_bumps>);
 static_assert(!marks_and_returns<arena> && marks_and_returns<bumps> && marks_and_returns<grown_bumps>);
 static_assert(!trims<arena> && !trims<bumps> && trims<grown> && trims<grown_bumps>);
+
+// ── timelines ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+struct line {
+    using queue_type = int;
+    using error_type = long;
+    struct point_type {};
+    error_type record(int, point_type&) noexcept { return 0; }
+    error_type wait(int, const point_type&) noexcept { return 0; }
+    error_type barrier(int) noexcept { return 0; }
+    error_type wait_on_host(const point_type&) noexcept { return 0; }
+    bool in_order(int) const noexcept { return true; }
+    allot::point_state state(const point_type&) const noexcept { return allot::point_state::passed; }
+    void release(point_type&) noexcept {}
+};
+static_assert(allot::timeline<line> && !allot::timeline<int> && !allot::timeline<line&>);
+
+struct line_that_stays : line {
+    line_that_stays(const line_that_stays&) = delete;
+};
+struct point_that_stays : line {
+    struct point_type {
+        point_type(const point_type&) = delete;
+    };
+};
+struct records_and_throws : line {
+    error_type record(int, point_type&) { return 0; }
+};
+struct records_a_copy : line {
+    void record(int, point_type);
+};
+struct waits_and_throws : line {
+    error_type wait(int, const point_type&) { return 0; }
+};
+struct waits_for_changing_points : line {
+    error_type wait(int, point_type&) noexcept { return 0; }
+};
+struct barrier_without_error : line {
+    void barrier(int) noexcept {}
+};
+struct host_wait_without_error : line {
+    void wait_on_host(const point_type&) noexcept {}
+};
+struct order_if_changed : line {
+    bool in_order(int) noexcept { return true; }
+};
+struct order_as_a_number : line {
+    int in_order(int) const noexcept { return 1; }
+};
+struct state_if_changed : line {
+    allot::point_state state(const point_type&) noexcept { return allot::point_state::passed; }
+};
+struct state_as_a_flag : line {
+    bool state(const point_type&) const noexcept { return true; }
+};
+struct releases_and_throws : line {
+    void release(point_type&) {}
+};
+static_assert(!allot::timeline<line_that_stays> && !allot::timeline<point_that_stays>);
+static_assert(!allot::timeline<records_and_throws> && !allot::timeline<records_a_copy>);
+static_assert(!allot::timeline<waits_and_throws> && !allot::timeline<waits_for_changing_points>);
+static_assert(!allot::timeline<barrier_without_error> && !allot::timeline<host_wait_without_error>);
+static_assert(!allot::timeline<order_if_changed> && !allot::timeline<order_as_a_number>);
+static_assert(!allot::timeline<state_if_changed> && !allot::timeline<state_as_a_flag>);
+static_assert(!allot::timeline<releases_and_throws>);
 
 }  // namespace concepts_test
 

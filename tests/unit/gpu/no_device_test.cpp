@@ -48,3 +48,15 @@ TEST_CASE(VENDOR ": without a device, a storage fails with the runtime's code") 
     REQUIRE_FALSE(refused);
     CHECK(refused.error().memory.device_error == status);
 }
+
+TEST_CASE(VENDOR " events: without a device, no point is recorded") {
+    if (there_is_a_device()) return;
+    vendor::events line;
+    vendor::events::point_type point{};
+    CHECK(line.record(gpu::stream{}, point) != gpu::success);
+    CHECK_FALSE(point);
+    CHECK(line.wait(gpu::stream{}, point) == gpu::success);  // an empty point has passed
+    CHECK(line.state(point) == allot::point_state::passed);
+    line.release(point);
+    CHECK(line.capturing(gpu::stream{}));  // the runtime cannot tell
+}
