@@ -16,8 +16,8 @@
 //
 // The code relies on these rules of Vulkan (specification 1.3, "Semaphore Signaling", "Semaphore Waiting" and
 // "vkQueueSubmit"):
-//   - Batches of one queue may overlap. Only a dependency orders them. Therefore no queue is in order. `barrier` submits
-//     a batch that signals a binary semaphore, and one that waits for it.
+//   - Batches of one queue may overlap. Only a dependency orders them. Therefore no queue is in order. `barrier`
+//     submits a batch that signals a binary semaphore, and one that waits for it.
 //   - A signal operation of vkQueueSubmit waits for all commands that occur earlier in submission order, also those of
 //     earlier batches, and makes all their writes available. So an empty batch signals after all earlier work.
 //   - A wait operation of vkQueueSubmit holds back all commands that occur later in submission order, also those of

@@ -471,9 +471,6 @@ struct order_if_changed : line {
 struct order_as_a_number : line {
     int in_order(int) const noexcept { return 1; }
 };
-struct state_if_changed : line {
-    allot::point_state state(const point_type&) noexcept { return allot::point_state::passed; }
-};
 struct state_as_a_flag : line {
     bool state(const point_type&) const noexcept { return true; }
 };
@@ -485,8 +482,7 @@ static_assert(!allot::timeline<records_and_throws> && !allot::timeline<records_a
 static_assert(!allot::timeline<waits_and_throws> && !allot::timeline<waits_for_changing_points>);
 static_assert(!allot::timeline<barrier_without_error> && !allot::timeline<host_wait_without_error>);
 static_assert(!allot::timeline<order_if_changed> && !allot::timeline<order_as_a_number>);
-static_assert(!allot::timeline<state_if_changed> && !allot::timeline<state_as_a_flag>);
-static_assert(!allot::timeline<releases_and_throws>);
+static_assert(!allot::timeline<state_as_a_flag> && !allot::timeline<releases_and_throws>);
 
 }  // namespace concepts_test
 
