@@ -5,6 +5,7 @@
 #include "trace_files.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/compose/thread_local_caches.hpp>
 #include <allot/host/current_processor.hpp>
 
 #include <pthread.h>
@@ -52,6 +53,19 @@ struct per_thread {
         explicit session(per_thread& all) : cache{*all.of} {}
         block allocate(std::size_t size, std::size_t align) { return cache.allocate({size, align}); }
         void deallocate(block held) { cache.deallocate(held); }
+        static void* address(block held) { return held.address; }
+    };
+};
+struct thread_local_caches {
+    static constexpr const char* name = "thread_local_caches, best_fit";
+    using shared = allot::thread_local_caches<allot::per_thread<arena>>;
+    using block = shared::block_type;
+    std::unique_ptr<shared> of = std::make_unique<shared>(arena{{}, memory});
+    struct session {
+        shared& one;
+        explicit session(thread_local_caches& all) : one{*all.of} {}
+        block allocate(std::size_t size, std::size_t align) { return one.allocate({size, align}); }
+        void deallocate(block held) { one.deallocate(held); }
         static void* address(block held) { return held.address; }
     };
 };
@@ -425,7 +439,7 @@ int main(int argc, char** argv) {
         std::puts("skipped: needs two processors");
         return 77;
     }
-    compare_all<per_thread, per_thread_over_shards, synchronized, glibc
+    compare_all<per_thread, thread_local_caches, per_thread_over_shards, synchronized, glibc
 #ifdef ALLOT_MIMALLOC
                 ,
                 mimalloc

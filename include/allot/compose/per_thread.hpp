@@ -35,8 +35,9 @@
 // leave the caches in another order. Counters inside count kept blocks as live. A block that is freed twice is detected
 // only by a hardened allocator, when the cache frees the block.
 //
-// After `fork`, the child may use the memory if no other thread was in a call at that time. The blocks in the caches of
-// the other threads are then freed like others. A signal handler must not use the cache of its thread.
+// To `fork` while other threads use the memory, hold it: std::lock_guard hold{memory}; fork(). In the child, the blocks in
+// the caches of the other threads are freed like all others when a request would fail. A signal handler must not use the
+// cache of its thread.
 //
 // Complexity: O(1) without a lock for kept blocks. Otherwise that of the allocator for each block of a batch. A request
 // that the allocator refuses visits all caches.
@@ -77,6 +78,8 @@ struct per_thread_options {
 
 template <class PerThread>
 class thread_cache;
+template <class PerThread>
+class thread_local_caches;
 
 /// An allocator with a cache for each thread.
 template <class Allocator, class Lock = spin_lock, per_thread_options Options = per_thread_options{},
@@ -205,6 +208,13 @@ public:
     /// Frees the blocks of all caches and of the transfer lists in the allocator. Returns true if there was one.
     bool flush() noexcept { return all_.flush(); }
 
+    /// Waits until no call of another thread is in progress, and makes all calls wait until `unlock`. For `fork`: the
+    /// child calls `unlock` as well. The caller must not use its cache in between. Where the system lacks the barrier of
+    /// the process, calls that need only a cache go on.
+    void lock() noexcept { all_.lock(); }
+    /// Ends `lock`.
+    void unlock() noexcept { all_.unlock(); }
+
     /// Calls `use` with the allocator while it holds the lock, and returns the result by value. Kept blocks are live.
     template <class Use>
     auto locked(Use&& use) {
@@ -213,6 +223,7 @@ public:
 
 private:
     friend thread_cache<per_thread>;
+    friend thread_local_caches<per_thread>;
 
     caches_type all_;
 };
@@ -221,10 +232,18 @@ private:
 template <class Allocator>
 per_thread(Allocator&&) -> per_thread<Allocator>;
 
+namespace detail {
+template <class Allocator>
+inline constexpr bool is_per_thread = false;
+template <class Allocator, class Lock, per_thread_options Options, class Barrier>
+inline constexpr bool is_per_thread<per_thread<Allocator, Lock, Options, Barrier>> = true;
+}  // namespace detail
+
 /// The cache of one thread. It is an allocator. The blocks that it keeps are freed when it is destroyed. The last cache
 /// also frees those in the transfer lists.
 template <class PerThread>
 class thread_cache {
+    static_assert(detail::is_per_thread<PerThread>, "allot: a thread_cache needs a per_thread: per_thread<Arena>");
     using caches_type = typename PerThread::caches_type;
     using sizes = typename caches_type::sizes;
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // process_barrier: a memory barrier of all threads of the process, for which only the rare side pays.
 //
-//     flag.store(true, std::memory_order_relaxed);      // often
-//     allot::host::process_barrier::light();            // no instruction on Linux
-//     if (!other.load(std::memory_order_acquire)) …
-//
-//     other.store(true, std::memory_order_relaxed);     // rarely
-//     if (allot::host::process_barrier::heavy())        // a system call on Linux
-//         while (flag.load(std::memory_order_acquire)) {}
+//     const auto enter = [&] {                                   // often
+//         inside.store(true, std::memory_order_relaxed);
+//         allot::host::process_barrier::light();                 // no instruction on Linux
+//         return !stopped.load(std::memory_order_acquire);
+//     };
+//     const auto stop = [&] {                                    // rarely
+//         stopped.store(true, std::memory_order_relaxed);
+//         if (!allot::host::process_barrier::heavy()) return;    // a system call on Linux
+//         while (inside.load(std::memory_order_acquire)) {}
+//     };
 //
 // Of two threads that write, pass a barrier and then read what the other one writes, at least one reads the new value.
 // On Linux, `heavy` interrupts every running thread of the process (membarrier, Linux 4.14). Elsewhere both are

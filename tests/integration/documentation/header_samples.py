@@ -23,10 +23,12 @@ LEFT = {
     "compose/indexed_ordered.hpp": "needs CUDA",
     "compose/graph_pool.hpp": "needs CUDA", "compose/ordered.hpp": "needs CUDA",
 }
-TOP = """#include <cstring>
+TOP = """#include <atomic>
+#include <cstring>
 #include <memory>
 #include <memory_resource>
 #include <string>
+#include <thread>
 #include <vector>
 using namespace allot::literals;
 using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
@@ -58,6 +60,7 @@ GIVEN = {
                                   "auto in_dma_memory = *allot::alloc_tensor(device_data, 0, {4}, allot::int32);\n"
                                   "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",
     "dma/u_dma_buf.hpp": "int source = 0;\n",
+    "host/process_barrier.hpp": "std::atomic<bool> inside{false}, stopped{false};\n",
     "host/shared_memory.hpp": "int socket = 0;\n",
     "inspect/format_error.hpp": "std::vector<std::byte> bytes;\n",
     "inspect/report.hpp": HEAP + "auto& memory = arena;\nallot::layout wanted{4096, 64};\n",

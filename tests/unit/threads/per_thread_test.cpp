@@ -179,3 +179,40 @@ TEST_CASE("per_thread: the child of a fork frees the caches of threads that it d
     CHECK(status == 0);
     turn = 2;
 }
+
+TEST_CASE("per_thread: a fork while other threads are in calls") {
+    using memory_type = shared<in_band, std::mutex>;
+    memory_type memory{memory_type::inner_type{{{}, 256_KiB}}};
+    std::atomic<bool> end = false;
+    std::vector<std::jthread> others;
+    for (unsigned i = 0; i != 2; ++i)
+        others.emplace_back([&, i] {
+            std::minstd_rand random{i + 1};
+            allot::thread_cache mine{memory};
+            while (!end) {
+                memory_type::block_type held[20];
+                for (auto& each : held) each = mine.allocate({.size = 1 + random() % 3000});
+                for (const auto& each : held) mine.deallocate(each);
+            }
+        });
+    int failed = 0;
+    for (int round = 0; round != 20; ++round) {
+        std::fflush(nullptr);  // a child must not print the same text again
+        memory.lock();
+        const pid_t child = ::fork();
+        memory.unlock();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            // At most 40 blocks of 3,000 bytes are lost with the threads.
+            const bool good = take_all(memory, 1000) > 100 && memory.statistics().refusals > 0;
+            ::_exit(good ? 0 : 1);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        failed += status != 0;
+    }
+    end = true;
+    others.clear();
+    CHECK(failed == 0);
+    CHECK(memory.statistics().count == 0);
+}

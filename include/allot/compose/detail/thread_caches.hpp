@@ -110,21 +110,33 @@ public:
         if (first_ == nullptr) free_transfers();
     }
 
+    /// Frees the blocks of all caches and of the transfer lists, and empties the list of caches. Precondition: no other
+    /// call.
+    void remove_all() noexcept {
+        for (const held_lock registered{list_lock_}; first_ != nullptr; first_ = first_->next) free_all(first_->stock);
+        free_transfers();
+    }
     /// Frees the blocks of all caches and of the transfer lists. Returns true if there was one. The caller must not be
     /// inside a cache.
     bool flush() noexcept {
         const held_lock registered{list_lock_};
-        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.claim();
         bool any = false;
-        if (Barrier::heavy()) {
-            for (cache* each = first_; each != nullptr; each = each->next) {
-                each->exclusion.wait();
-                any |= free_all(each->stock);
-            }
-        }
+        if (claim_all())
+            for (cache* each = first_; each != nullptr; each = each->next) any |= free_all(each->stock);
         any |= free_transfers();
-        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.unclaim();
+        unclaim_all();
         return any;
+    }
+    /// Waits until no call is in progress, and makes all calls wait until `unlock`.
+    void lock() noexcept {
+        list_lock_.lock();
+        static_cast<void>(claim_all());
+        lock_.lock();
+    }
+    void unlock() noexcept {
+        lock_.unlock();
+        unclaim_all();
+        list_lock_.unlock();
     }
 
     /// Frees the blocks of a cache. Returns true if there was one.
@@ -156,6 +168,16 @@ public:
     }
 
 private:
+    /// Excludes the owners of all caches. Returns false if the system lacks the barrier, so that the owners go on.
+    bool claim_all() noexcept {
+        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.claim();
+        if (!Barrier::heavy()) return false;
+        for (const cache* each = first_; each != nullptr; each = each->next) each->exclusion.wait();
+        return true;
+    }
+    void unclaim_all() noexcept {
+        for (cache* each = first_; each != nullptr; each = each->next) each->exclusion.unclaim();
+    }
     /// Makes room for one item in a list that is full. Returns false if the list keeps none.
     bool make_room(cache& in, std::size_t list) noexcept {
         stock_type& stock = in.stock;
