@@ -12,8 +12,8 @@
 // which cannot identify a queue: create a stream.
 //
 // gpu/events.hpp describes the rules of devices, default streams, captures and errors. HIP's events share it.
-// cudaStreamLegacy (1) means stream 0. With nvcc's option --default-stream per-thread, stream 0 is the default stream of
-// each thread.
+// cudaStreamLegacy (1) means stream 0. With nvcc's option --default-stream per-thread, stream 0 is the default stream
+// of each thread.
 //
 // Requires <cuda_runtime_api.h> and libcudart, which the CMake target allot::cuda provides; nvcc is not needed.
 //
