@@ -148,9 +148,11 @@ private:
     static constexpr void forget_known(pending_use& use, const epoch* known) noexcept {
         if (use.unknown(known) == 0) use.queues = 0;
     }
-    /// Merges `second`, which follows `first`, if both have the same queues. Returns false otherwise.
+    /// Merges `second`, which follows `first`, if both have the same queues. Returns false otherwise. External points and
+    /// uses by the host, in the last two columns, end in any order: they merge only if they are the same.
     [[nodiscard]] ALLOT_INLINE static constexpr bool absorb(pending_use& first, const pending_use& second) noexcept {
         if (first.queues != second.queues) return false;
+        if (first.queues >> (Queues - 2) != 0 && first.epoch != second.epoch) return false;
         if (second.epoch > first.epoch) first.epoch = second.epoch;
         first.next = second.next;
         return true;

@@ -1,0 +1,421 @@
+#include <allot/compose/ordered.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/host/static_storage.hpp>
+#include <allot/host/virtual_memory.hpp>
+
+#include "simulated_queues.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace {
+
+using allot::refusal, allot::wait_policy;
+using simulated::queues, simulated::timeline;
+
+constexpr std::size_t size = 4096;
+
+template <allot::ordered_options Options = allot::ordered_options{}>
+using fixed = allot::ordered<allot::arena<allot::host::static_storage<size>, allot::best_fit<>>, timeline, Options>;
+
+unsigned calls_of(const queues& device) { return device.records + device.waits + device.barriers + device.host_waits; }
+
+}  // namespace
+
+TEST_CASE("ordered: bytes of a queue are given out again at once, to another queue behind a wait") {
+    queues device{2};
+    {
+        fixed<> memory{timeline{&device}};
+        const auto first = memory.attach(0), second = memory.attach(1);
+        const auto block = memory.allocate({size, 16}, first);
+        REQUIRE(block);
+        CHECK(memory.owns(block));
+        CHECK(memory.capacity(block) == size);
+        device.submit(0);
+        memory.deallocate(block, first);
+        const auto again = memory.allocate({size, 16}, first);
+        CHECK(again.address == block.address);
+        memory.deallocate(again, first);
+        CHECK(calls_of(device) == 0);
+
+        const auto other = memory.allocate({size, 16}, second);
+        CHECK(other.address == block.address);
+        CHECK(device.records == 1);
+        CHECK(device.waits == 1);
+        CHECK(device.is_before(0, device.submitted[0], 1));
+        memory.deallocate(other, second);
+
+        // The second queue knows the first one up to its point: no further call for older bytes.
+        const auto half = memory.allocate({size, 16}, second);
+        CHECK(calls_of(device) == 2);
+        memory.deallocate(half, second);
+    }
+    CHECK(device.live_points == 0);
+}
+
+TEST_CASE("ordered: adjacent holes of different queues join, and a block waits only for its own bytes") {
+    queues device{3};
+    fixed<> memory{timeline{&device}};
+    const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2)};
+    std::vector<fixed<>::block_type> blocks;
+    for (unsigned i = 0; i != 4; ++i) blocks.push_back(memory.allocate({size / 4, 16}, id[i % 2]));
+    for (unsigned i = 0; i != 4; ++i) {
+        device.submit(i % 2);
+        memory.deallocate(blocks[i], id[i % 2]);
+    }
+    const auto own = memory.allocate({size / 4, 16}, id[1]);  // in the middle of a hole of four segments
+    CHECK(own);
+    CHECK(calls_of(device) == 0);
+    memory.deallocate(own, id[1]);
+
+    const auto quarter = memory.allocate({size / 4, 16}, id[2]);
+    CHECK(device.waits == 1);
+    const auto rest = memory.allocate({3 * size / 4, 16}, id[2]);
+    CHECK(rest);
+    CHECK(device.waits == 2);
+    CHECK(device.records == 2);
+    memory.deallocate(quarter, id[2]);
+    memory.deallocate(rest, id[2]);
+}
+
+TEST_CASE("ordered: queues that are not in order wait for themselves by a barrier") {
+    queues device{2, false};
+    fixed<> memory{timeline{&device}};
+    const auto first = memory.attach(0);
+    auto block = memory.allocate({size, 16}, first);
+    const unsigned command = device.submit(0);
+    memory.deallocate(block, first);
+    block = memory.allocate({size, 16}, first);
+    REQUIRE(block);
+    CHECK(device.barriers == 1);
+    CHECK(device.is_before(0, command, 0));
+    memory.deallocate(block, first);
+}
+
+TEST_CASE("ordered: a use on another queue delays the bytes, and so does a set of queues") {
+    for (const bool by_used_on : {true, false}) {
+        queues device{3};
+        fixed<> memory{timeline{&device}};
+        const auto first = memory.attach(0), second = memory.attach(1), third = memory.attach(2);
+        const auto block = memory.allocate({size, 16}, first);
+        device.submit(0);
+        device.submit(1);
+        if (by_used_on) {
+            memory.used_on(block, second);
+            memory.deallocate(block, first);
+        } else {
+            memory.deallocate(block, {first, second});
+        }
+        const auto again = memory.allocate({size, 16}, third);
+        CHECK(again);
+        CHECK(device.waits == 2);
+        CHECK(device.is_before(0, 1, 2));
+        CHECK(device.is_before(1, 1, 2));
+        memory.deallocate(again, third);
+    }
+}
+
+TEST_CASE("ordered: a block that is freed on a queue that is not attached waits for all queues") {
+    queues device{2};
+    fixed<> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto block = memory.allocate({size, 16}, first);
+    device.submit(0);
+    device.submit(1);
+    memory.deallocate(block, allot::queue_id{});
+    block = memory.allocate({size, 16}, second);
+    CHECK(block);
+    CHECK(device.waits == 1);
+    memory.deallocate(block, allot::queue_id{77});
+    CHECK_FALSE(memory.allocate({16, 16}, allot::queue_id{}));
+    CHECK_FALSE(memory.allocate({16, 16}, allot::queue_id{9}));
+    CHECK(memory.diagnose({16, 16}, allot::queue_id{}).reason == refusal::over_limit);
+    memory.used_on({}, first);  // an empty block
+    memory.deallocate(fixed<>::block_type{}, first);
+}
+
+TEST_CASE("ordered: the host gets bytes whose work is done, and frees them without a point") {
+    queues device{1};
+    fixed<> memory{timeline{&device}};
+    const auto queue = memory.attach(0);
+    auto block = memory.allocate({size, 16}, queue);
+    device.submit(0);
+    memory.deallocate(block, queue);
+    block = memory.allocate({size, 16}, fixed<>::host);
+    CHECK(device.done[0] == 1);
+    CHECK(device.host_waits == 1);
+    memory.deallocate(block, fixed<>::host);
+    const unsigned before = calls_of(device);
+    block = memory.allocate({size, 16}, queue);
+    CHECK(block);
+    CHECK(calls_of(device) == before);
+    memory.deallocate(block, queue);
+}
+
+TEST_CASE("ordered: a use by the host keeps bytes until it ends") {
+    queues device{2};
+    fixed<allot::ordered_options{.external = 2}> memory{timeline{&device}};
+    const auto queue = memory.attach(0);
+    auto block = memory.allocate({size, 16}, queue);
+    const allot::host_use reading = memory.begin_host_use(), writing = memory.begin_host_use();
+    REQUIRE(reading);
+    REQUIRE(writing);
+    CHECK_FALSE(memory.begin_host_use());
+    CHECK_FALSE(memory.deallocate(block, allot::host_use{}));
+    CHECK_FALSE(memory.deallocate(block, allot::host_use{99}));
+    CHECK(memory.deallocate(block, reading));
+    CHECK_FALSE(memory.allocate({16, 16}, queue));
+    CHECK(memory.diagnose({16, 16}, queue).reason == refusal::pending);
+    memory.end_host_use(writing);
+    CHECK_FALSE(memory.allocate({16, 16}, queue));
+    memory.end_host_use(reading);
+    memory.end_host_use(reading);  // once more has no effect
+    block = memory.allocate({size, 16}, queue);
+    CHECK(block);
+    CHECK(calls_of(device) == 0);
+    memory.deallocate(block, queue);
+}
+
+TEST_CASE("ordered: external points delay bytes, and are released when they pass") {
+    queues device{3};
+    {
+        fixed<allot::ordered_options{.external = 2}> memory{timeline{&device}};
+        const auto queue = memory.attach(0);
+        std::vector<fixed<>::block_type> blocks;
+        for (unsigned i = 0; i != 4; ++i) blocks.push_back(memory.allocate({size / 4, 16}, queue));
+        timeline driver{&device};
+        const auto point_on = [&](unsigned other) {
+            device.submit(other);
+            timeline::point_type point;
+            driver.record(other, point);
+            return point;
+        };
+        auto point = point_on(1);
+        CHECK(memory.deallocate(blocks[0], point));
+        CHECK_FALSE(point.is_held);
+        point = point_on(2);
+        CHECK(memory.deallocate(blocks[1], point));
+        point = point_on(2);
+        CHECK_FALSE(memory.deallocate(blocks[2], point));  // two are pending
+        CHECK(point.is_held);
+        device.run(1);
+        CHECK(memory.deallocate(blocks[2], point));
+        const auto first = memory.allocate({size / 4, 16}, queue);
+        CHECK(first.address == blocks[0].address);
+        CHECK(device.waits == 0);
+        const auto rest = memory.allocate({size / 2, 16}, queue);
+        CHECK(rest);
+        CHECK(device.waits == 2);
+        memory.deallocate(first, queue);
+        memory.deallocate(rest, queue);
+        memory.deallocate(blocks[3], queue);
+    }
+    CHECK(device.live_points == 0);
+}
+
+TEST_CASE("ordered: a queue that leaves keeps its bytes pending, and its number is used again") {
+    queues device{3};
+    fixed<allot::ordered_options{.queues = 2}> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    CHECK_FALSE(memory.attach(2));
+    const auto kept = memory.allocate({size / 2, 16}, second);
+    memory.used_on(kept, first);
+    auto block = memory.allocate({size / 2, 16}, first);
+    const unsigned command = device.submit(0);
+    memory.deallocate(block, first);
+    CHECK(memory.detach(first) == 0);
+    CHECK(memory.detach(first) == 0);  // once more has no effect
+    CHECK_FALSE(memory.allocate({16, 16}, first));
+    CHECK_FALSE(memory.attach(2));  // the last point of the first queue is pending
+    block = memory.allocate({size / 2, 16}, second);
+    CHECK(block);
+    CHECK(device.is_before(0, command, 1));
+    memory.deallocate(block, second);
+    device.run(0);
+    const auto third = memory.attach(2);
+    REQUIRE(third);
+    CHECK(third == first);
+    memory.deallocate(kept, second);
+    block = memory.allocate({size, 16}, third);
+    CHECK(block);
+    memory.deallocate(block, third);
+}
+
+TEST_CASE("ordered: a driver that fails loses nothing") {
+    for (int fails_in = 0; fails_in != 6; ++fails_in) {
+        queues device{3};
+        {
+            fixed<> memory{timeline{&device}};
+            const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2)};
+            std::vector<fixed<>::block_type> blocks;
+            for (unsigned i = 0; i != 4; ++i) blocks.push_back(memory.allocate({size / 4, 16}, id[i % 2]));
+            for (unsigned i = 0; i != 4; ++i) {
+                device.submit(i % 2);
+                memory.deallocate(blocks[i], id[i % 2]);
+            }
+            device.fails_in = fails_in;
+            auto block = memory.allocate({size, 16}, id[2]);
+            const bool failed = !block;
+            CHECK(failed == (fails_in < 4));  // two points and two waits
+            if (failed) {
+                CHECK(memory.diagnose({size, 16}, id[2]).reason == refusal::device_refused);
+                CHECK(memory.diagnose({size, 16}, id[2]).device_error != 0);
+                device.fails_in = -1;
+                block = memory.allocate({size, 16}, id[2]);
+            }
+            device.fails_in = -1;
+            CHECK(block);
+            CHECK(device.is_before(0, 2, 2));
+            CHECK(device.is_before(1, 2, 2));
+            CHECK(memory.diagnose({16, 16}, id[2]).reason == refusal::exhausted);
+            memory.deallocate(block, id[2]);
+        }
+        CHECK(device.live_points == 0);
+    }
+}
+
+TEST_CASE("ordered: a lost device is answered, and memory returns after abandon") {
+    queues device{2};
+    {
+        fixed<> memory{timeline{&device}};
+        const auto first = memory.attach(0), second = memory.attach(1);
+        auto block = memory.allocate({size, 16}, first);
+        device.submit(0);
+        memory.deallocate(block, first);
+        device.lost = true;
+        CHECK_FALSE(memory.allocate({size, 16}, second));
+        CHECK(memory.diagnose({size, 16}, second).reason == refusal::device_refused);
+        CHECK(memory.synchronize() != 0);
+        memory.abandon();
+        block = memory.allocate({size, 16}, second);
+        CHECK(block);
+        memory.deallocate(block, second);
+    }
+    CHECK(device.live_points == 0);
+}
+
+TEST_CASE("ordered: never waits gives bytes only when their work is done") {
+    queues device{2};
+    fixed<allot::ordered_options{.waits = wait_policy::never}> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto block = memory.allocate({size, 16}, first);
+    device.submit(0);
+    memory.deallocate(block, first);
+    CHECK_FALSE(memory.allocate({size, 16}, second));
+    CHECK(memory.diagnose({size, 16}, second).reason == refusal::pending);
+    CHECK(device.records == 1);
+    CHECK_FALSE(memory.allocate({size, 16}, second));
+    CHECK(device.records == 1);
+    device.run(0);
+    block = memory.allocate({size, 16}, second);
+    CHECK(block);
+    CHECK(device.waits == 0);
+    memory.deallocate(block, second);
+}
+
+TEST_CASE("ordered: an arena grows after a wait or before it, and releases only regions that are done") {
+    const auto run = [](auto& memory, queues& device, bool grows) {
+        const auto first = memory.attach(0), second = memory.attach(1);
+        auto block = memory.allocate({60'000, 16}, first);
+        memory.deallocate(block, first);
+        const std::size_t held = memory.size();
+        block = memory.allocate({held, 16}, first);
+        REQUIRE(block);
+        device.submit(0);
+        memory.deallocate(block, first);
+        block = memory.allocate({held, 16}, second);
+        REQUIRE(block);
+        CHECK((memory.size() > held) == grows);
+        CHECK((device.waits == 0) == grows);
+        device.submit(1);
+        memory.deallocate(block, second);
+        CHECK(memory.trim() == 0);
+        CHECK(memory.synchronize() == 0);
+        CHECK(device.done == device.submitted);
+        CHECK(memory.trim() != 0);
+        CHECK(memory.size() == 0);
+    };
+    using growing = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::geometric<>>;
+    queues device{2}, other{2}, third{2};
+    allot::ordered<growing, timeline> memory{timeline{&device}, allot::host::heap{}};
+    run(memory, device, false);
+    allot::ordered<growing, timeline, allot::ordered_options{.grow_first = true}> eager{timeline{&other},
+                                                                                        allot::host::heap{}};
+    run(eager, other, true);
+    using in_place = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>>;
+    allot::ordered<in_place, timeline, allot::ordered_options{.grow_first = true}> reserved{
+        timeline{&third}, allot::host::virtual_memory{std::size_t{1} << 30}};
+    run(reserved, third, true);
+}
+
+TEST_CASE("ordered: resize waits for the bytes above") {
+    queues device{2};
+    fixed<> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto low = memory.allocate({size / 2, 16}, first);
+    const auto high = memory.allocate({size / 2, 16}, second);
+    device.submit(1);
+    memory.deallocate(high, second);
+    CHECK(memory.resize(low, size, first));
+    CHECK(low.size == size);
+    CHECK(device.waits == 1);
+    CHECK(device.is_before(1, 1, 0));
+    device.submit(0);
+    CHECK(memory.resize(low, size / 4, first));
+    const auto rest = memory.allocate({3 * size / 4, 16}, second);
+    CHECK(rest);
+    CHECK(device.is_before(0, 1, 1));
+    CHECK_FALSE(memory.resize(low, size, first));
+    CHECK(low.size == size / 4);
+    memory.deallocate(low, first);
+    memory.deallocate(rest, second);
+}
+
+TEST_CASE("ordered: less_memory waits rather than taking a hole that is half as large again") {
+    queues device{2};
+    fixed<> usual{timeline{&device}};
+    fixed<allot::ordered_options{.less_memory = true}> tight{timeline{&device}};
+    const auto waits_of = [&](auto& memory) {
+        const auto first = memory.attach(0), second = memory.attach(1);
+        const auto block = memory.allocate({512, 16}, first), stays = memory.allocate({16, 16}, first);
+        memory.deallocate(block, first);
+        const unsigned before = device.waits;
+        const auto other = memory.allocate({512, 16}, second);
+        CHECK((other.address == block.address) == (device.waits != before));
+        memory.deallocate(other, second);
+        memory.deallocate(stays, first);
+        return device.waits - before;
+    };
+    CHECK(waits_of(usual) == 0);
+    CHECK(waits_of(tight) == 1);
+}
+
+TEST_CASE("ordered: the destructor waits for pending work before the memory is released") {
+    queues device{2};
+    {
+        fixed<> memory{timeline{&device}};
+        const auto first = memory.attach(0);
+        const auto block = memory.allocate({64, 16}, first);
+        device.submit(0);
+        memory.deallocate(block, first);
+    }
+    CHECK(device.done[0] == 1);
+    CHECK(device.live_points == 0);
+}
+
+TEST_CASE("ordered: a record is 16 bytes larger than that of best_fit, with any number of queues") {
+    static_assert(sizeof(allot::detail::pending_use) == 16);
+    const auto bytes_for = []<unsigned Queues>(std::integral_constant<unsigned, Queues>) {
+        constexpr std::size_t few = 100, many = 1100;
+        return (sizeof(allot::detail::pending_nodes<std::size_t, many, 1, Queues>) -
+                sizeof(allot::detail::pending_nodes<std::size_t, few, 1, Queues>)) /
+               (many - few);
+    };
+    constexpr std::size_t plain = (sizeof(allot::detail::side_table_nodes<std::size_t, 1100, 1>) -
+                                   sizeof(allot::detail::side_table_nodes<std::size_t, 100, 1>)) /
+                                  1000;
+    constexpr std::size_t segment = 24;  // a fixed table has as many segments as records
+    CHECK(bytes_for(std::integral_constant<unsigned, 3>{}) == plain + 16 + segment);
+    CHECK(bytes_for(std::integral_constant<unsigned, 10>{}) == plain + 16 + segment);
+}
