@@ -34,6 +34,7 @@
 #include <allot/compose/paged.hpp>
 #include <allot/compose/per_thread.hpp>
 #include <allot/compose/quarantined.hpp>
+#include <allot/compose/queue_id.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/compose/retrying.hpp>
 #include <allot/compose/segregated.hpp>

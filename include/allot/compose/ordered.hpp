@@ -23,6 +23,10 @@
 // A request prefers bytes without a wait. It is never refused while a wait would serve it, except with
 // `wait_policy::never`. Adjacent holes join, also if they wait for different work. A block waits only for the uses of its own bytes.
 //
+// The strategy is best_fit, pool, page_tree, bump, stack or ring. The last three choose one place for a request, which
+// waits for the bytes there: in a ring, those that were freed first. `reset` and `rollback` free bytes that work of the
+// given queues may still use.
+//
 // A free records no point. A point is recorded when another queue first needs bytes of this queue. It covers all earlier
 // frees of the queue.
 //
@@ -31,10 +35,12 @@
 // the host has waited for the work, use an arena too.
 //
 // Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request that
-// finds no bytes without a wait asks the driver for passed points, which visits all holes if one passed.
+// finds no bytes without a wait asks the driver for passed points, which visits all holes if one passed. In a
+// page_tree it also visits the pages.
 //
 // Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment of
-// a hole, where bytes of different queues adjoin. The object has one epoch for each pair of queues and recorded points.
+// a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot or page, or 40 for each
+// range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
 //
 // Thread safety: not synchronized. Protect it by a lock if several threads submit work.
 //
@@ -45,27 +51,12 @@
 #include <allot/compose/detail/arena_access.hpp>
 #include <allot/compose/detail/ordered_arena.hpp>
 #include <allot/compose/detail/queue_clock.hpp>
+#include <allot/compose/queue_id.hpp>
 
 #include <initializer_list>
 
 namespace allot {
 inline namespace v1 {
-
-/// A queue of an `ordered`.
-struct queue_id {
-    unsigned index = ~0U;  ///< Number of the queue; `~0U` for no queue.
-    /// Returns true if this is a queue.
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != ~0U; }
-    /// Compares the numbers.
-    friend constexpr bool operator==(queue_id, queue_id) = default;
-};
-
-/// A use of a block by the host, which runs beside the queues.
-struct host_use {
-    std::uint64_t epoch = 0;  ///< Number of the use; 0 for none.
-    /// Returns true if this is a use.
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return epoch != 0; }
-};
 
 /// Arena whose blocks are allocated and freed in the order of queues.
 template <class Arena, class Timeline, ordered_options Options = ordered_options{}>
@@ -156,9 +147,7 @@ public:
     void deallocate(block_type held, queue_id queue) noexcept { free_after(held, users(queue), clock_.now()); }
     /// Frees a block that work on several queues used.
     void deallocate(block_type held, std::initializer_list<queue_id> queues) noexcept {
-        detail::queue_set set = 0;
-        for (const queue_id queue : queues) set |= users(queue);
-        free_after(held, set, clock_.now());
+        free_after(held, users(queues), clock_.now());
     }
     /// Frees a block whose use ends at a point of another library. Takes the point. Returns false and changes nothing if
     /// `ordered_options::external` points are pending.
@@ -171,7 +160,9 @@ public:
     /// one that `begin_host_use` started.
     [[nodiscard]] bool deallocate(block_type held, host_use until) noexcept {
         if (!clock_.is_host_use(until.epoch)) return false;
-        free_after(held, detail::queue_set{1} << clock::host_uses, until.epoch);
+        // Work of the queues of `used_on` may be later than the start of the host's use.
+        const bool is_shared = held && access::strategy(arena_).is_used(access::allocation(arena_, held));
+        free_after(held, detail::queue_set{1} << clock::host_uses, is_shared ? clock_.now() : until.epoch);
         return true;
     }
     /// States that work on another queue uses a block. When the block is freed, its bytes also wait for that queue.
@@ -186,9 +177,32 @@ public:
         if (clock_.end_host_use(use.epoch)) settle();
     }
 
+    /// Frees every block. Work of these queues, and of the queues of `used_on` and of earlier deallocations, may still use
+    /// them.
+    void reset(std::initializer_list<queue_id> queues) noexcept
+        requires resettable<typename arena_type::strategy_type>
+    {
+        access::strategy(arena_).give_back(clock_.now(), users(queues));
+        arena_.reset();
+    }
+    /// Returns a mark for `rollback`. Keep it in a variable of type `auto`.
+    [[nodiscard]] auto mark() const noexcept
+        requires markable<typename arena_type::strategy_type>
+    {
+        return arena_.mark();
+    }
+    /// Frees every block that was allocated since the mark, as `reset` does.
+    template <class Mark>
+    void rollback(detail::arena_mark<Mark> mark, std::initializer_list<queue_id> queues) noexcept
+        requires markable<typename arena_type::strategy_type>
+    {
+        access::strategy(arena_).give_back(clock_.now(), users(queues));
+        arena_.rollback(mark);
+    }
+
     /// Resizes a block in place for work on a queue and updates `held`. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(block_type& held, std::size_t size, queue_id queue) noexcept
-        requires(waits != wait_policy::hand_out)
+        requires(waits != wait_policy::hand_out && resizable<typename arena_type::strategy_type>)
     {
         if (!clock_.is_row(queue.index)) return false;
         auto& strategy = access::strategy(arena_);
@@ -264,6 +278,11 @@ private:
         if (const detail::queue_set one = clock_.attached(queue.index); one != 0) [[likely]]
             return one;
         return queue == host ? 0 : clock_.running();
+    }
+    [[nodiscard]] detail::queue_set users(std::initializer_list<queue_id> queues) const noexcept {
+        detail::queue_set set = 0;
+        for (const queue_id queue : queues) set |= users(queue);
+        return set;
     }
     [[nodiscard]] static auto strategy_layout(layout wanted) noexcept {
         using offset = typename arena_type::strategy_type::offset_type;

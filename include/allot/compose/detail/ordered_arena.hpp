@@ -5,7 +5,9 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
+#include <allot/strategy/detail/ordered_ends.hpp>
 #include <allot/strategy/detail/ordered_fit.hpp>
+#include <allot/strategy/detail/ordered_slots.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -14,7 +16,32 @@ namespace detail {
 /// The strategy that knows pending uses and allocates as `Strategy` does in memory of the device.
 template <class Device, class Strategy, unsigned Columns>
 struct ordered_strategy {
-    static_assert(!sizeof(Strategy), "allot: ordered divides its memory by best_fit: use arena<Device, best_fit<>>");
+    static_assert(
+        !sizeof(Strategy),
+        "allot: ordered divides its memory by best_fit, pool, page_tree, bump, stack or ring: use one of these");
+};
+template <class Device, pool_options Options, class Offset, unsigned Columns>
+struct ordered_strategy<Device, pool<Options, Offset>, Columns> {
+    static_assert(Options.store != pool_store::in_band && Options.count != 0,
+                  "allot: ordered keeps its records in a side table, because work of a queue may still write freed "
+                  "slots: leave out pool_store::in_band, and state the number of slots in pool_options::count");
+    using type = ordered_slots<pool<Options, Offset>, Columns>;
+};
+template <class Device, page_tree_options Options, class Offset, class Processor, unsigned Columns>
+struct ordered_strategy<Device, page_tree<Options, Offset, Processor>, Columns> {
+    using type = ordered_slots<page_tree<Options, Offset, Processor>, Columns>;
+};
+template <class Device, bump_options Options, class Offset, unsigned Columns>
+struct ordered_strategy<Device, bump<Options, Offset>, Columns> {
+    using type = ordered_ends<bump<Options, Offset>, Columns>;
+};
+template <class Device, stack_options Options, class Offset, unsigned Columns>
+struct ordered_strategy<Device, stack<Options, Offset>, Columns> {
+    using type = ordered_ends<stack<Options, Offset>, Columns>;
+};
+template <class Device, ring_options Options, class Offset, unsigned Columns>
+struct ordered_strategy<Device, ring<Options, Offset>, Columns> {
+    using type = ordered_ends<ring<Options, Offset>, Columns>;
 };
 template <class Device, best_fit_options Options, class Offset, class Memory, unsigned Columns>
 struct ordered_strategy<Device, best_fit<Options, Offset, Memory>, Columns> {
@@ -42,13 +69,17 @@ struct ordered_arena {
 };
 template <class Device, class Strategy, class Growth, arena_options Options, class OnMisuse, unsigned Columns>
 struct ordered_arena<arena<Device, Strategy, Growth, Options, OnMisuse>, Columns> {
+    using strategy_type = typename ordered_strategy<Device, Strategy, Columns>::type;
+    static_assert(
+        strategy_type::several_extents || (Growth::regions == 1 && !Growth::in_place),
+        "allot: ordered grows only with best_fit, because a strategy of one extent would lose the pending uses "
+        "of its earlier regions: leave out the growth, or use best_fit");
     static consteval arena_options without_annotations() {
         arena_options options = Options;
         options.annotate = false;
         return options;
     }
-    using type = arena<Device, typename ordered_strategy<Device, Strategy, Columns>::type, Growth,
-                       without_annotations(), OnMisuse>;
+    using type = arena<Device, strategy_type, Growth, without_annotations(), OnMisuse>;
 };
 
 }  // namespace detail

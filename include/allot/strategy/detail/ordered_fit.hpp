@@ -74,6 +74,10 @@ public:
     constexpr void use(allocation_type allocation, queue_set queues) noexcept {
         holes_.nodes.note(holes_.nodes.find(allocation)).queues |= queues;
     }
+    /// Returns true if `use` added a queue to a live block.
+    [[nodiscard]] constexpr bool is_used(allocation_type allocation) const noexcept {
+        return holes_.nodes.note(holes_.nodes.find(allocation)).queues != 0;
+    }
     /// Forgets pending uses that are known to be done. O(holes).
     constexpr void settle(const epoch* known) noexcept {
         for_each_free([&](node hole) { holes_.nodes.settle(hole, known); });

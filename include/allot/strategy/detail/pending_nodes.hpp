@@ -25,12 +25,13 @@ namespace detail {
 
 /// Node store with the pending uses of holes.
 template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, unsigned Queues>
-class pending_nodes : public side_table_nodes<Offset, Capacity, Granule, pending_use> {
+class pending_nodes : public side_table_nodes<Offset, Capacity, Granule, pending_use>, public taken_uses<Queues> {
     using base = side_table_nodes<Offset, Capacity, Granule, pending_use>;
 
 public:
     using base::none, base::note, base::offset, base::size, base::is_used;
     using typename base::node, typename base::cut;
+    using taken_uses<Queues>::take;
 
     // ── the segments of a hole ───────────────────────────────────────────────────────────────────────────────────
 
@@ -62,27 +63,6 @@ public:
     /// Makes room for one more segment. Returns false on failure.
     [[nodiscard]] constexpr bool room_for_segment() noexcept { return segments_.room(1); }
 
-    // ── taken uses ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    /// The knowledge of the queue that allocates.
-    const knowledge<Queues>* by = &nothing;
-    /// Starts to accumulate the uses that are not in this knowledge.
-    constexpr void clear_taken() noexcept { taken_queues_ = 0; }
-    /// The queues whose uses were taken since `clear_taken`.
-    [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return taken_queues_; }
-    /// The latest epoch that was taken from a queue of `taken_queues`.
-    [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return taken_[queue]; }
-    /// Adds a pending use to the taken ones.
-    ALLOT_INLINE constexpr void take(const pending_use& use) noexcept {
-        if ((use.queues & ~by->own) != 0) take_unowned(use);
-    }
-    [[gnu::noinline]] constexpr void take_unowned(const pending_use& use) noexcept {
-        for_each_queue(use.unknown(by->until.data()), [&](unsigned queue) {
-            const queue_set bit = queue_set{1} << queue;
-            if ((taken_queues_ & bit) == 0 || taken_[queue] < use.epoch) taken_[queue] = use.epoch;
-            taken_queues_ |= bit;
-        });
-    }
     /// The use that is pending for bytes that a block returns when it shrinks.
     pending_use given_back;
 
@@ -237,11 +217,7 @@ private:
         }
     }
 
-    static constexpr knowledge<Queues> nothing{};
-
     record_table<segment, Capacity> segments_;
-    queue_set taken_queues_ = 0;
-    epochs<Queues> taken_{};
 };
 
 }  // namespace detail

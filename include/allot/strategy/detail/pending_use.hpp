@@ -70,6 +70,68 @@ struct pending_use {
     }
 };
 
+/// The uses that requests of a queue took with their bytes, and must wait for.
+template <unsigned Queues>
+class taken_uses {
+public:
+    /// The knowledge of the queue that allocates.
+    const knowledge<Queues>* by = &nothing;
+    /// Starts to accumulate the uses that are not in this knowledge.
+    constexpr void clear_taken() noexcept { taken_queues_ = 0; }
+    /// The queues whose uses were taken since `clear_taken`.
+    [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return taken_queues_; }
+    /// The latest epoch that was taken from a queue of `taken_queues`.
+    [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return taken_[queue]; }
+    /// Adds a pending use to the taken ones.
+    ALLOT_INLINE constexpr void take(const pending_use& use) noexcept {
+        if ((use.queues & ~by->own) != 0) take_unowned(use);
+    }
+
+private:
+    [[gnu::noinline]] constexpr void take_unowned(const pending_use& use) noexcept {
+        for_each_queue(use.unknown(by->until.data()), [&](unsigned queue) {
+            const queue_set bit = queue_set{1} << queue;
+            if ((taken_queues_ & bit) == 0 || taken_[queue] < use.epoch) taken_[queue] = use.epoch;
+            taken_queues_ |= bit;
+        });
+    }
+
+    static constexpr knowledge<Queues> nothing{};
+    queue_set taken_queues_ = 0;
+    epochs<Queues> taken_{};
+};
+
+/// The queue of the following requests, and the uses that following calls give back.
+template <unsigned Queues>
+class ordered_requests {
+public:
+    /// Sets the queue of the following requests by its knowledge, which must outlive them.
+    ALLOT_INLINE constexpr void ask(const knowledge<Queues>& by) noexcept { taken_.by = &by; }
+    /// Sets the use that is pending for bytes that are freed by following calls.
+    ALLOT_INLINE constexpr void give_back(epoch until, queue_set queues) noexcept {
+        given_back_.epoch = until;
+        given_back_.queues = queues;
+    }
+    /// Returns the queues on which the last block must wait.
+    [[nodiscard]] constexpr queue_set taken_queues() const noexcept { return taken_.taken_queues(); }
+    /// Returns the epoch on a queue of `taken_queues` for which this block must wait.
+    [[nodiscard]] constexpr epoch taken(unsigned queue) const noexcept { return taken_.taken(queue); }
+
+protected:
+    /// The queue of a search, and the queues that it may wait for.
+    struct asker {
+        const knowledge<Queues>* known;
+        queue_set waitable;
+        /// Returns the number of queues that a set of unknown uses waits for; -1 if a wait is not permitted.
+        [[nodiscard]] constexpr int waits(queue_set unknown) const noexcept {
+            return (unknown & ~waitable) != 0 ? -1 : std::popcount(unknown);
+        }
+    };
+
+    taken_uses<Queues> taken_;
+    pending_use given_back_;
+};
+
 }  // namespace detail
 }  // namespace v1
 }  // namespace allot
