@@ -337,8 +337,10 @@ private:
         if (!given) given = arena_.allocate(wanted);
         if (!given && Options.grow_first) given = held(wanted, behind);
         if (!given || arena_.strategy().taken_queues() == 0 || wait_for_taken(queue, handed)) return given;
-        arena_.deallocate(given);  // with the uses that `wait_for_taken` gave back
-        return {};
+        arena_.deallocate(given);         // with the uses that `wait_for_taken` gave back
+        given = arena_.allocate(wanted);  // from a new region, if the arena grows
+        if (given) error_ = {};
+        return given;
     }
     /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
     /// take these bytes without a wait.

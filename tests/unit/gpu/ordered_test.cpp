@@ -213,6 +213,28 @@ TEST_CASE(VENDOR " ordered: a request for a stream that captures is refused, and
     memory.deallocate(block, second);
 }
 
+TEST_CASE(VENDOR " ordered: while a stream captures, an arena that grows serves other streams from new memory") {
+    const machine machine;
+    streams driver{2};
+    using growing = allot::arena<vendor::device_memory, allot::best_fit<>, allot::growth::geometric<>>;
+    allot::ordered<growing, events> memory{{}, vendor::device_memory{}};
+    const auto first = memory.attach(driver.queue(0)), second = memory.attach(driver.queue(1));
+    memory.deallocate(memory.allocate({size, 256}, first), first);
+    const std::size_t held = memory.size();
+    const auto rest = memory.allocate({held - size, 256}, second);
+    memory.deallocate(rest, first);
+    REQUIRE(gpu::stream_begin_capture(driver.queue(0)) == gpu::success);
+    {
+        const events::relaxed_capture relaxed;  // permits an allocation of the runtime
+        const auto block = memory.allocate({held, 256}, second);
+        CHECK(block);
+        CHECK(memory.size() > held);
+        CHECK(memory.diagnose({size, 256}, second).reason == allot::refusal::none);
+        memory.deallocate(block, second);
+    }
+    CHECK(gpu::stream_end_capture(driver.queue(0)) == gpu::success);
+}
+
 TEST_CASE(VENDOR " ordered: after the loss of a device everything is given back") {
     fake_gpu::start();
     gpu::stream streams[2]{};
