@@ -12,10 +12,13 @@ namespace {
 
 using allot::point_state;
 using events = vendor::events;
-template <class Timeline = events, allot::ordered_options Options = allot::ordered_options{}>
-using memory_on = allot::ordered<allot::arena<vendor::device_memory, allot::best_fit<>>, Timeline, Options>;
-
 constexpr std::size_t size = 4096;
+using slots = allot::pool<allot::pool_options{.slot = 1024, .count = size / 1024, .align = 64}>;
+using pages = allot::page_tree<allot::page_tree_options{.page = 256, .count = size / 256, .largest_order = 3}>;
+
+template <class Timeline = events, allot::ordered_options Options = allot::ordered_options{},
+          class Strategy = allot::best_fit<>>
+using memory_on = allot::ordered<allot::arena<vendor::device_memory, Strategy>, Timeline, Options>;
 
 /// A few streams of device 0, in the form that late_patterns.hpp requires.
 class streams {
@@ -61,11 +64,11 @@ struct machine : tests::machine {
     machine& operator=(const machine&) = delete;
 };
 
-template <class Timeline, allot::ordered_options Options = allot::ordered_options{}>
+template <class Timeline, allot::ordered_options Options = allot::ordered_options{}, class Strategy = allot::best_fit<>>
 tests::late_patterns play(unsigned seed, unsigned queues, bool disturbs = false) {
     const machine machine;
     streams driver{queues, disturbs};
-    memory_on<Timeline, Options> memory{Timeline{events{}}, vendor::device_memory{}, size};
+    memory_on<Timeline, Options, Strategy> memory{Timeline{events{}}, vendor::device_memory{}, size};
     const tests::late_patterns sum = tests::play_late_patterns(memory, driver, seed, 120);
     fake_gpu::refuse_next_event_call(gpu::success);
     return sum;
@@ -81,6 +84,7 @@ void write_and_check(gpu::stream stream, const Block& block, std::byte value, in
     });
 }
 
+constexpr allot::ordered_options plain{};
 constexpr allot::ordered_options few_points{.points = 1};
 constexpr allot::ordered_options never{.waits = allot::wait_policy::never};
 
@@ -91,17 +95,24 @@ TEST_CASE(VENDOR " ordered: late kernels of two to four streams keep their patte
         tests::keeps_patterns(60, [=](unsigned seed) { return play<events>(seed, queues); });
         tests::keeps_patterns(20, [=](unsigned seed) { return play<events, few_points>(seed, queues); });
         tests::keeps_patterns(20, [=](unsigned seed) { return play<events, never>(seed, queues); });
+        tests::keeps_patterns(20, [=](unsigned seed) { return play<events, plain, slots>(seed, queues); });
+        tests::keeps_patterns(20, [=](unsigned seed) { return play<events, plain, pages>(seed, queues); });
     }
 }
 
 TEST_CASE(VENDOR " ordered: the patterns show a timeline that lost its waits") {
-    CHECK(tests::wrong_patterns(60, [](unsigned seed) { return play<tests::without_waits<events>>(seed, 2); }) > 0);
+    using broken = tests::without_waits<events>;
+    CHECK(tests::wrong_patterns(60, [](unsigned seed) { return play<broken>(seed, 2); }) > 0);
+    CHECK(tests::wrong_patterns(60, [](unsigned seed) { return play<broken, plain, slots>(seed, 2); }) > 0);
+    CHECK(tests::wrong_patterns(60, [](unsigned seed) { return play<broken, plain, pages>(seed, 2); }) > 0);
 }
 
 TEST_CASE(VENDOR " ordered: calls of the runtime that fail refuse requests, and no pattern is lost") {
     unsigned refused = 0;
     tests::keeps_patterns(100, [&](unsigned seed) {
-        const tests::late_patterns one = play<events>(seed, 3, true);
+        const tests::late_patterns one = seed % 3 == 0   ? play<events>(seed, 3, true)
+                                         : seed % 3 == 1 ? play<events, plain, slots>(seed, 3, true)
+                                                         : play<events, plain, pages>(seed, 3, true);
         refused += one.refused;
         return one;
     });
