@@ -55,9 +55,10 @@ namespace detail {
 
 /// Returns `before` changed by `added`. For one `before`, different `added` give different results.
 [[nodiscard]] constexpr page_key chain_keys(page_key before, page_key added) noexcept {
-    const std::uint64_t low = mix_bits(added.low ^ mix_bits(before.low + 0x9E37'79B9'7F4A'7C15U));
-    const std::uint64_t high = mix_bits(added.high ^ mix_bits(before.high + std::rotl(low, 31)));
-    return {high, low + high};
+    const std::uint64_t low = mix_bits(added.low ^ (before.low * 0x9E37'79B9'7F4A'7C15U + 1));
+    const std::uint64_t high = added.high ^ (before.high * 0xD1B5'4A32'D192'ED03U + std::rotl(before.low, 32));
+    const std::uint64_t mixed = mix_bits(high + low);
+    return {mixed, low + mixed};
 }
 
 [[nodiscard]] constexpr page_key chain_keys(page_key before, const page_content& content) noexcept {

@@ -288,26 +288,26 @@ TEST_CASE("page_cache: sequences that share a page must give it the same content
 }
 
 // Inverts the functions of page_key.hpp, to find a hash that gives other tokens the key of a page.
+[[nodiscard]] constexpr std::uint64_t inverse(std::uint64_t of) {
+    std::uint64_t made = of;
+    for (int i = 0; i != 6; ++i) made *= 2 - of * made;
+    return made;
+}
 [[nodiscard]] constexpr std::uint64_t unmixed(std::uint64_t bits) {
-    const auto inverse = [](std::uint64_t of) {
-        std::uint64_t made = of;
-        for (int i = 0; i != 6; ++i) made *= 2 - of * made;
-        return made;
-    };
     bits = (bits ^ (bits >> 33U)) * inverse(0xC4CE'B9FE'1A85'EC53U);
     bits = (bits ^ (bits >> 33U)) * inverse(0xFF51'AFD7'ED55'8CCDU);
     return bits ^ (bits >> 33U);
 }
 [[nodiscard]] constexpr allot::page_key key_before(allot::page_key after, std::uint32_t token) {
-    const std::uint64_t low = after.low - after.high;
-    return {unmixed(unmixed(after.high) ^ token) - std::rotl(low, 31),
-            unmixed(unmixed(low) ^ token) - 0x9E37'79B9'7F4A'7C15U};
+    const std::uint64_t mixed = after.low - after.high;
+    const std::uint64_t low = ((unmixed(mixed) ^ token) - 1) * inverse(0x9E37'79B9'7F4A'7C15U);
+    const std::uint64_t high = (unmixed(after.high) - mixed) ^ token;
+    return {(high - std::rotl(low, 32)) * inverse(0xD1B5'4A32'D192'ED03U), low};
 }
 [[nodiscard]] constexpr allot::page_key hash_between(allot::page_key before, allot::page_key after) {
-    using allot::detail::mix_bits;
-    const std::uint64_t low = after.low - after.high;
-    return {unmixed(after.high) ^ mix_bits(before.high + std::rotl(low, 31)),
-            unmixed(low) ^ mix_bits(before.low + 0x9E37'79B9'7F4A'7C15U)};
+    const std::uint64_t mixed = after.low - after.high;
+    return {(unmixed(after.high) - mixed) ^ (before.high * 0xD1B5'4A32'D192'ED03U + std::rotl(before.low, 32)),
+            unmixed(mixed) ^ (before.low * 0x9E37'79B9'7F4A'7C15U + 1)};
 }
 
 TEST_CASE("page_cache: pages whose key belongs to other tokens have no name, in forks neither") {

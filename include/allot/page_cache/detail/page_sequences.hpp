@@ -218,21 +218,23 @@ protected:
     [[nodiscard]] bool agree(std::uint32_t index, std::span<const page_content> contents) const noexcept {
         const sequence_record& of = tables_[index];
         page_key key = of.key;
+        std::uint32_t at = of.named, chained = 0;  // keys are chained only if a page has one
         bool same = true;
-        for (std::uint32_t i = 0; i != contents.size() && !of.unnamed; ++i) {
-            key = chain_keys(key, contents[i]);
+        for (std::uint32_t i = 0; i != contents.size() && !of.unnamed; ++i, ++at)
             for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
-                const std::uint32_t entry = tables_.row(index, row)[of.named + i];
+                const std::uint32_t entry = tables_.row(index, row)[at];
                 if (entry == no_page) return;
                 const page_record& page = store_[store_.slot_of(group, entry)];
-                same = same && (page.state != page_state::listed || page.key == key_in(group, key));
+                if (page.state != page_state::listed) return;
+                while (chained <= i) key = chain_keys(key, contents[chained++]);
+                same = same && page.key == key_in(group, key);
             });
-        }
         return same;
     }
     /// Returns false if a page of other tokens has the key of the sequence.
     [[nodiscard]] bool can_name(const sequence_record& of, const page_content& content) const noexcept {
         bool possible = true;
+        if (!store_.keeps_tokens()) return possible;
         for_each_row(of.model, [&](std::uint32_t, std::uint32_t group) {
             const page_key key = key_in(group, of.key);
             possible = possible && store_.find(key, content.tokens) == store_.find_key(key);

@@ -143,7 +143,7 @@ public:
     template <class Leaving>
     [[nodiscard]] std::uint32_t take(std::uint32_t group, Leaving leaving) noexcept {
         std::uint32_t slot = take_free(group);
-        if (slot == no_page && make_room(group, leaving)) slot = take_free(group);
+        if (slot == no_page) slot = take_cached(group, leaving);
         if (slot == no_page) return no_page;
         page_record& page = records_[slot];
         page.state = page_state::owned;
@@ -198,6 +198,7 @@ public:
         const std::uint32_t slot = find_key(key);
         return slot == no_page || has_tokens(slot, tokens) ? slot : no_page;
     }
+    [[nodiscard]] bool keeps_tokens() const noexcept { return shape_.tokens != 0; }
     [[nodiscard]] std::uint32_t find_key(page_key key) const noexcept {
         std::uint32_t slot = buckets_[bucket_of(key)];
         while (slot != no_page && records_[slot].key != key) slot = records_[slot].same_bucket;
@@ -231,11 +232,8 @@ public:
     }
     /// Removes the key of a page that is not in use and not pinned, and frees it.
     void evict(std::uint32_t slot) noexcept {
-        ++evictions_;
         const std::uint32_t group = group_of(slot);
-        policies_[group].evict(uses_, slot);
-        --cached_[group];
-        unlist(slot);
+        forget(group, slot);
         free_page(group, slot);
     }
     /// Evicts every page that is not in use and not pinned.
@@ -283,9 +281,10 @@ private:
         }
         return first;
     }
-    /// Evicts pages until the group has a free one: the oldest page of the group, or an older idle large page.
+    /// Evicts the oldest page of the group and returns it, or evicts an older idle large page and cuts it. Returns
+    /// `no_page` if there are none.
     template <class Leaving>
-    [[nodiscard]] bool make_room(std::uint32_t group, Leaving leaving) noexcept {
+    [[nodiscard]] std::uint32_t take_cached(std::uint32_t group, Leaving leaving) noexcept {
         const std::uint32_t own = policies_[group].victim(uses_, [](std::uint32_t) { return true; });
         const std::uint32_t idle = idle_.first;
         if (idle != no_page && large_[idle].group != group &&
@@ -296,12 +295,20 @@ private:
                     leaving(first + i);
                     evict(first + i);
                 }
-            return true;
+            return take_free(group);
         }
-        if (own == no_page) return false;
+        if (own == no_page) return no_page;
         leaving(own);
-        evict(own);
-        return true;
+        forget(group, own);
+        if (shape_.groups != 1) --large_[own / shape_.most_pieces].present;  // `take` counts it again
+        return own;
+    }
+    /// Removes a cached page from its policy and from the table of keys.
+    void forget(std::uint32_t group, std::uint32_t slot) noexcept {
+        ++evictions_;
+        --cached_[group];
+        policies_[group].evict(uses_, slot);
+        unlist(slot);
     }
     [[nodiscard]] bool is_older(std::uint32_t time, std::uint32_t than) const noexcept {
         return now_ - time > now_ - than;
