@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Page caches on requests of a chat service: pages_benchmark [TRACE.jsonl [CAPACITY...]]
 //
-// Each line of the trace has `input_length` and `hash_ids`, one id for every 512 tokens of a prompt. A request starts with
-// the longest cached prefix, takes pages for the rest, names them, and ends. For each policy and capacity: the share of
-// pages that were found, and the processor time of all calls for one page, the shortest of several runs. The best policy
-// that knows the future (Belady) evicts the page whose next use is last. Then the waste of memory with several page sizes.
+// Each line of the trace has `input_length` and `hash_ids`, one id for every 512 tokens of a prompt. A request starts
+// with the longest cached prefix, takes pages for the rest, names them, and ends. For each policy and capacity: the
+// share of pages that were found, and the processor time of all calls for one page, the shortest of several runs. The
+// best policy that knows the future (Belady) evicts the page whose next use is last. Then the waste of memory with
+// several page sizes.
 #include <allot/page_cache.hpp>
 
 #include <algorithm>
@@ -169,7 +170,8 @@ void compare_sizes(const char* name, std::span<const layers> kinds) {
     }
     uniform = all_layers * all_tokens;
     using cache_type = allot::page_cache<allot::page_pool<most_pages>>;
-    const allot::page_cache_limits limits{.bytes = 200 * needed, .groups = groups, .sequences = 512, .sequence_pages = 8192};
+    const allot::page_cache_limits limits{
+        .bytes = 200 * needed, .groups = groups, .sequences = 512, .sequence_pages = 8192};
     std::vector<std::byte> records(cache_type::bytes_for(limits));
     const auto cache = std::make_unique<cache_type>(limits, records);
     if (!*cache) std::abort();
@@ -208,7 +210,8 @@ int main(int count, char** arguments) {
     } else {
         std::puts("skipped: the policies need a trace (docs/benchmarks.md)");
     }
-    std::printf("\n%-46s %12s %10s %10s\n", "wasted bytes in percent, a memory of requests", "page sizes", "uniform", "cut");
+    std::printf("\n%-46s %12s %10s %10s\n", "wasted bytes in percent, a memory of requests", "page sizes", "uniform",
+                "cut");
     const layers vision[] = {{32, 43}, {8, 6193, 0, 1}}, gemma[] = {{21, 8192}, {21, 8192, 4096}},
                  ministral[] = {{9, 131072}, {27, 131072, 32768}},
                  drafted[] = {{9, 131072}, {27, 131072, 32768}, {4, 131072, 0, 1}};

@@ -78,10 +78,10 @@ struct page_counts {
 };
 
 /// A cache of pages.
-template <class Pages, class Eviction = lru_eviction, class Copy = no_page_copies>
-class page_cache : detail::page_sequences<Pages, Eviction, Copy> {
-    using base = detail::page_sequences<Pages, Eviction, Copy>;
-    using base::groups_, base::shape_, base::store_, base::tables_;
+template <class Pages, class Eviction = lru_eviction, class Copy = no_page_copies, std::size_t Tiers = 0>
+class page_cache : detail::page_sequences<Pages, Eviction, Copy, Tiers> {
+    using base = detail::page_sequences<Pages, Eviction, Copy, Tiers>;
+    using base::groups_, base::shape_, base::slower_, base::store_, base::tables_;
     using typename base::store_type;
 
 public:
@@ -112,6 +112,12 @@ public:
         detail::record_memory counting;
         static_cast<void>(typename store_type::arrays{shape, counting});
         static_cast<void>(detail::page_tables::arrays{limits, shape.rows, counting});
+        if (limits.slower.size() != Tiers) return 0;
+        for (std::size_t tier = 0; tier != Tiers; ++tier) {
+            const detail::page_shape slower = detail::shape_of_tier(limits, tier);
+            if (slower.large == 0 || !store_type::can_manage(slower.large)) return 0;
+            static_cast<void>(typename store_type::arrays{slower, counting});
+        }
         return counting.total() == detail::record_memory::no_bytes ? 0 : counting.total();
     }
 
@@ -129,15 +135,16 @@ public:
     /// Returns true if the cache has pages.
     [[nodiscard]] explicit operator bool() const noexcept { return shape_.large != 0; }
 
-    /// Returns the longest prefix of a request that is cached.
+    /// Returns the longest prefix of a request that is cached, in any tier.
     [[nodiscard]] page_match match(const page_request& request) const noexcept {
         if (request.model >= shape_.models) return {};
         const page_key root = base::root_of(request.model, request.salt);
-        const std::uint32_t pages = base::match_pages(request.model, root, request.contents);
+        const std::uint32_t pages = base::match_pages(request.model, root, request.contents, Tiers);
         return {pages, pages * base::tokens_of_page(request.model)};
     }
 
-    /// Starts a sequence with the longest cached prefix of a request.
+    /// Starts a sequence with the longest cached prefix of a request. Its pages in slower tiers come back, if there is
+    /// room for them.
     [[nodiscard]] result<started, page_refusal> start(const page_request& request) noexcept {
         using answer = result<started, page_refusal>;
         if (!*this) return answer::failure(page_refusal::bad_limits);
@@ -149,10 +156,9 @@ public:
         detail::store_shared(of.model, request.model);
         of.priority = request.priority;
         of.root = of.key = base::root_of(request.model, request.salt);
-        const page_match found = match(request);
-        base::hold_pages(index, request.contents, found.pages);
-        detail::store_shared(of.tokens, found.tokens);
-        return started{{index, of.generation}, found.tokens};
+        const std::uint32_t tokens = base::start_pages(index, request.contents) * base::tokens_of_page(request.model);
+        detail::store_shared(of.tokens, tokens);
+        return started{{index, of.generation}, tokens};
     }
 
     /// Adds pages for `count` more tokens, after pages behind windows are released. Returns the number of added pages
@@ -278,8 +284,11 @@ public:
         return page_refusal::none;
     }
 
-    /// Evicts all pages that no sequence uses and that are not pinned.
-    void clear() noexcept { store_.evict_all(); }
+    /// Evicts all pages that no sequence uses and that are not pinned, from all tiers.
+    void clear() noexcept {
+        store_.evict_all();
+        for (store_type& tier : slower_) tier.evict_all();
+    }
 
     /// Returns the number of tokens of a sequence, or 0 if it does not exist.
     [[nodiscard]] std::uint32_t tokens(sequence_type sequence) const noexcept {
@@ -317,10 +326,11 @@ public:
         return count;
     }
 
-    /// Returns the numbers of pages of a group.
-    [[nodiscard]] page_counts counts(std::uint32_t group = 0) const noexcept {
-        if (group >= shape_.groups) return {};
-        return {store_.free(group), store_.cached(group), store_.used(group)};
+    /// Returns the numbers of pages of a group, in the memory or in a slower tier, counted from 1.
+    [[nodiscard]] page_counts counts(std::uint32_t group = 0, std::size_t tier = 0) const noexcept {
+        if (group >= shape_.groups || tier > Tiers) return {};
+        const store_type& of = tier == 0 ? store_ : slower_[tier - 1];
+        return {of.free(group), of.cached(group), of.used(group)};
     }
     /// Returns the number of pages that were evicted since the start.
     [[nodiscard]] std::uint64_t evictions() const noexcept { return store_.evictions(); }

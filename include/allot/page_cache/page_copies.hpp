@@ -2,16 +2,17 @@
 // page_copies: how a `page_cache` asks for copies of pages, which it never reads or writes itself.
 //
 //     auto copy = [&](allot::page_place from, allot::page_place to) noexcept {
-//         std::memcpy(memory + to.offset, memory + from.offset, to.bytes);
+//         std::memcpy(memory[to.tier] + to.offset, memory[from.tier] + from.offset, to.bytes);
 //         return true;
 //     };
 //     allot::page_cache<allot::page_pool<64>, allot::lru_eviction, decltype(copy)> cache{limits, records, copy};
 //
-// The cache calls the function when a sequence writes a page that others use too (after `fork`). The function copies
-// the bytes, or queues a copy that the device does before it writes the page. It returns false if it cannot copy. The
-// call that needed the copy then fails and changes nothing.
+// The cache calls the function when a sequence writes a page that others use too (after `fork`), when it evicts a page
+// to a slower memory, and when such a page comes back. The function copies the bytes, or queues a copy that the device
+// does before it writes the page. It returns false if it cannot copy. A write then fails and changes nothing, an
+// evicted page is lost, and a page that does not come back is not found.
 //
-// When to use: with `fork`. When not to use: without it. `no_page_copies` is the default.
+// When to use: with `fork` or slower tiers. When not to use: without them. `no_page_copies` is the default.
 //
 // Complexity: that of the function.
 // Memory: that of the function.
@@ -28,6 +29,7 @@ inline namespace v1 {
 
 /// The place of a page.
 struct page_place {
+    std::uint32_t tier = 0;    ///< The memory: 0 is the one of the tables, and 1 the first slower one.
     std::uint32_t group = 0;   ///< The group of the page.
     std::uint32_t page = 0;    ///< The index of the page, in pages of its group.
     std::uint64_t offset = 0;  ///< The offset of the page in the memory in bytes.

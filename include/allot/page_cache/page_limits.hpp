@@ -47,6 +47,8 @@ struct page_cache_limits {
     std::uint64_t bytes = 0;
     /// The page sizes, 1 to 8.
     std::span<const page_group> groups = one_page_group;
+    /// The sizes of slower memories in bytes, the fastest first: one for each of the tiers of the type of the cache.
+    std::span<const std::uint64_t> slower{};
     /// The largest number of sequences that exist at once.
     std::uint32_t sequences = 256;
     /// The largest number of pages of a sequence in one group.

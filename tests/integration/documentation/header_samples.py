@@ -66,7 +66,7 @@ GIVEN = {
     "inspect/report.hpp": HEAP + "auto& memory = arena;\nallot::layout wanted{4096, 64};\n",
     "inspect/trace.hpp": "std::vector<std::byte> bytes;\n",
     "page_cache.hpp": "std::vector<std::byte> records;\n",
-    "page_cache/eviction.hpp": LIMITS, "page_cache/page_copies.hpp": LIMITS + "char memory[4096];\n",
+    "page_cache/eviction.hpp": LIMITS, "page_cache/page_copies.hpp": LIMITS + "char memory[2][4096];\n",
     **{f"page_cache/{name}_eviction.hpp": LIMITS + "allot::page_content prompt[2];\n"
        for name in ("leaf_first", "priority", "reuse", "s3_fifo")},
     "page_cache/page_cache.hpp": "allot::page_content prompt[2], contents_of_new_pages[2];\nunsigned rest = 40;\n"

@@ -1,6 +1,7 @@
 // Random calls on page caches of many shapes: the bytes that tables name are those of contiguous memory.
 #include "played.hpp"
 
+#include <allot/page_cache/reuse_eviction.hpp>
 #include <allot/strategy/page_tree.hpp>
 
 namespace {
@@ -53,4 +54,20 @@ TEST_CASE("page_cache: tables name the bytes of contiguous memory over a tree of
                                          {.page_bytes = 6, .page_tokens = 2, .window = 5}};
     using tree = allot::page_tree<allot::page_tree_options{.page = 1, .count = 64}, std::uint32_t>;
     play_limits<tree>({.bytes = 300, .groups = two, .sequences = 5, .sequence_pages = 20}, 1);
+}
+
+TEST_CASE("page_cache: pages that come back from slower tiers have their bytes") {
+    constexpr allot::page_group one[] = {{.page_bytes = 6, .page_tokens = 3}};
+    constexpr allot::page_group two[] = {{.page_bytes = 4, .page_tokens = 2},
+                                         {.page_bytes = 6, .page_tokens = 2, .window = 5}};
+    constexpr std::uint64_t slower[] = {60, 132};
+    using pool = allot::page_pool<64>;
+    for (unsigned seed = 0; seed != 20; ++seed) {
+        played<allot::page_cache<pool, allot::lru_eviction, byte_copier, 1>> single{
+            {.bytes = 48, .groups = one, .slower = std::span{slower}.first(1), .sequences = 5, .sequence_pages = 20}};
+        play(single, seed, 300, 1);
+        played<allot::page_cache<pool, allot::reuse_eviction, byte_copier, 2>> both{
+            {.bytes = 96, .groups = two, .slower = slower, .sequences = 5, .sequence_pages = 20}};
+        play(both, seed, 300, 1);
+    }
 }

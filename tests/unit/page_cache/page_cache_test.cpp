@@ -409,6 +409,73 @@ TEST_CASE("page_cache: pages after a page without a known key have no names") {
     CHECK_EQ(of.cache.check(), page_cache_fault::none);
 }
 
+TEST_CASE("page_cache: an evicted page goes to slower tiers and comes back") {
+    using tiered = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, byte_copier, 2>;
+    constexpr std::uint64_t slower[] = {18, 12};
+    const allot::page_cache_limits limits{
+        .bytes = 24, .groups = of_three, .slower = slower, .sequences = 4, .sequence_pages = 5};
+    CHECK_EQ(tiered::bytes_for(with_copies), 0);  // without the sizes of the tiers
+    played<tiered> with{limits};
+    const tokens one{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    REQUIRE_EQ(with.start({}), page_refusal::none);
+    REQUIRE_EQ(with.append(0, one), page_refusal::none);
+    REQUIRE_EQ(with.name(0, 4), page_refusal::none);
+    REQUIRE_EQ(with.release(0), page_refusal::none);
+    const auto use_all = [&](std::uint32_t token) {
+        REQUIRE_EQ(with.start({}), page_refusal::none);
+        REQUIRE_EQ(with.append(with.members.size() - 1, tokens(12, token)), page_refusal::none);
+        with.check();
+    };
+    use_all(2);
+    CHECK_EQ(with.cache.counts(0, 1).cached, 3);
+    CHECK_EQ(with.cache.counts(0, 2).cached, 1);
+    CHECK_EQ(with.cache.counts(0, 3).free, 0);
+    const auto contents = contents_of(one, 3);
+    CHECK_EQ(with.cache.match({.contents = contents}).pages, 4);
+    SUBCASE("if there is room") {
+        REQUIRE_EQ(with.release(0), page_refusal::none);
+        REQUIRE_EQ(with.start(one), page_refusal::none);
+        CHECK_EQ(with.members[0].all.size(), 12);
+        CHECK_EQ(with.cache.counts().used, 4);
+    }
+    SUBCASE("unless pages are in use") {
+        REQUIRE_EQ(with.start(one), page_refusal::none);
+        CHECK_EQ(with.members[1].all.size(), 0);
+    }
+    SUBCASE("unless it cannot be copied") {
+        REQUIRE_EQ(with.release(0), page_refusal::none);
+        with.refused_copies = 1;
+        REQUIRE_EQ(with.start(one), page_refusal::none);
+        CHECK_EQ(with.members[0].all.size(), 0);
+        REQUIRE_EQ(with.release(0), page_refusal::none);
+        REQUIRE_EQ(with.start(one), page_refusal::none);
+        CHECK_EQ(with.members[0].all.size(), 12);
+    }
+    SUBCASE("until all tiers are cleared") {
+        with.cache.clear();
+        CHECK_EQ(with.cache.match({.contents = contents}).pages, 0);
+        CHECK_EQ(with.cache.counts(0, 1).free, 3);
+    }
+    with.check();
+}
+
+TEST_CASE("page_cache: a page that cannot be copied to a slower tier is lost") {
+    using tiered = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, byte_copier, 1>;
+    constexpr std::uint64_t slower[] = {60};
+    played<tiered> with{{.bytes = 12, .groups = of_three, .slower = slower, .sequences = 4, .sequence_pages = 5}};
+    const tokens one{1, 1, 1, 1, 1, 1};
+    REQUIRE_EQ(with.start({}), page_refusal::none);
+    REQUIRE_EQ(with.append(0, one), page_refusal::none);
+    REQUIRE_EQ(with.name(0, 2), page_refusal::none);
+    REQUIRE_EQ(with.release(0), page_refusal::none);
+    with.refused_copies = 1;
+    REQUIRE_EQ(with.start({}), page_refusal::none);
+    REQUIRE_EQ(with.append(0, {2, 2, 2, 2}), page_refusal::none);
+    CHECK_EQ(with.cache.counts(0, 1).cached, 1);
+    CHECK_EQ(with.cache.match({.contents = contents_of(one, 3)}).pages, 1);
+    with.check();
+}
+
 TEST_CASE("page_cache: a large page is cut for one group and given back whole") {
     constexpr allot::page_group two[] = {{.page_bytes = 4, .page_tokens = 1},
                                          {.page_bytes = 6, .page_tokens = 1, .model = 1}};

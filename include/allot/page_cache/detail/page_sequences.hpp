@@ -7,13 +7,14 @@
 #include <allot/page_cache/detail/page_tables.hpp>
 #include <allot/page_cache/page_copies.hpp>
 
+#include <array>
 #include <utility>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-template <class Pages, class Eviction, class Copy>
+template <class Pages, class Eviction, class Copy, std::size_t Tiers>
 class page_sequences {
     static_assert(
         strategy<Pages> && Pages::reclaims == reclaim::any && !Pages::in_band,
@@ -27,6 +28,10 @@ class page_sequences {
     static_assert(page_copier<Copy>,
                   "allot: page_cache calls its function that copies pages as bool f(page_place from, page_place to) "
                   "noexcept");
+    static_assert(
+        Tiers == 0 || !std::is_same_v<Copy, no_page_copies>,
+        "allot: pages are copied to slower tiers and back: give page_cache a function that copies pages as its "
+        "third parameter");
 
 protected:
     using store_type = page_store<Pages, Eviction>;
@@ -39,6 +44,8 @@ protected:
         record_memory memory{records};
         for (std::uint32_t g = 0; g != shape.groups; ++g) groups_[g] = limits.groups[g];
         if (!store_.open(shape, memory) || !tables_.open(limits, shape.rows, memory)) return false;
+        for (std::size_t tier = 0; tier != Tiers; ++tier)
+            if (!slower_[tier].open(shape_of_tier(limits, tier), memory)) return false;
         shape_ = shape;
         return true;
     }
@@ -69,24 +76,27 @@ protected:
 
     // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
     /// Returns the number of cached pages from the start of a prompt that suffice to continue it.
-    [[nodiscard]] std::uint32_t match_pages(std::uint32_t model, page_key key,
-                                            std::span<const page_content> contents) const noexcept {
+    /// Searches the first `tiers` slower tiers too.
+    [[nodiscard]] std::uint32_t match_pages(std::uint32_t model, page_key key, std::span<const page_content> contents,
+                                            std::size_t tiers) const noexcept {
         std::uint32_t runs[most_groups]{}, pages = 0, usable = 0;
         for (const page_content& content : contents) {
             if (pages == tables_.most_pages()) break;
             key = chain_keys(key, content);
             ++pages;
-            if (!extend_runs(model, key, content, runs)) break;
+            if (!extend_runs(model, key, content, runs, tiers)) break;
             if (are_usable(model, pages, runs)) usable = pages;
         }
         return usable;
     }
     /// Updates the number of last pages without a gap in each group. Returns false if a page without window is missing.
     [[nodiscard]] bool extend_runs(std::uint32_t model, page_key key, const page_content& content,
-                                   std::uint32_t (&runs)[most_groups]) const noexcept {
+                                   std::uint32_t (&runs)[most_groups], std::size_t tiers) const noexcept {
         bool present = true;
         for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
-            const bool found = present && store_.find(key_in(group, key), content.tokens) != no_page;
+            bool found = present && store_.find(key_in(group, key), content.tokens) != no_page;
+            for (std::size_t tier = 0; tier != tiers && present && !found; ++tier)
+                found = slower_[tier].find(key_in(group, key), content.tokens) != no_page;
             runs[row] = found ? runs[row] + 1 : 0;
             if (!found && groups_[group].window == 0) present = false;
         });
@@ -101,23 +111,111 @@ protected:
         });
         return usable;
     }
-    /// Enters the first `pages` pages of a prompt, which are cached, into the tables of a new sequence.
-    void hold_pages(std::uint32_t index, std::span<const page_content> contents, std::uint32_t pages) noexcept {
+    /// Enters the first `pages` pages of a prompt that the memory has into the tables of a new sequence. Returns
+    /// whether all pages that the sequence needs are entered.
+    bool hold_pages(std::uint32_t index, std::span<const page_content> contents, std::uint32_t pages) noexcept {
         sequence_record& of = tables_[index];
+        bool all = true;
+        of.key = of.root;
         for (std::uint32_t at = 0; at != pages; ++at) {
             of.key = chain_keys(of.key, contents[at]);
             for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
                 std::uint32_t entry = no_page;
                 if (at >= passed_pages(groups_[group], pages * groups_[group].page_tokens)) {
                     const std::uint32_t slot = store_.find_key(key_in(group, of.key));
-                    store_.hold(slot);
-                    store_.hit(slot);
-                    entry = store_.index_of(group, slot);
+                    all = all && slot != no_page;
+                    if (slot != no_page) {
+                        store_.hold(slot);
+                        store_.hit(slot);
+                        entry = store_.index_of(group, slot);
+                    }
                 }
                 store_shared(tables_.row(index, row)[at], entry);
             });
         }
         of.named = pages;
+        return all;
+    }
+    /// Enters the cached prefix of a prompt into the tables of a new sequence. Pages of slower tiers come back; if one
+    /// does not, the prefix ends before it. Returns the number of pages.
+    std::uint32_t start_pages(std::uint32_t index, std::span<const page_content> contents) noexcept {
+        sequence_record& of = tables_[index];
+        for (std::size_t tiers = Tiers + 1; tiers-- != 0;) {
+            const std::uint32_t pages = match_pages(of.model, of.root, contents, tiers);
+            if (hold_pages(index, contents, pages) || bring_back(index, contents, pages)) return pages;
+            drop_pages(index, 0, pages);
+            tiers = tiers == 0 ? 0 : 1;  // the memory alone
+        }
+        return 0;
+    }
+    /// Copies the needed pages that the tables lack from slower tiers. Returns false at the first one that fails.
+    [[nodiscard]] bool bring_back(std::uint32_t index, std::span<const page_content> contents,
+                                  std::uint32_t pages) noexcept {
+        const sequence_record& of = tables_[index];
+        page_key key = of.root;
+        bool all = true;
+        for (std::uint32_t at = 0; at != pages && all; ++at) {
+            key = chain_keys(key, contents[at]);
+            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
+                const auto entries = tables_.row(index, row);
+                if (!all || entries[at] != no_page) return;
+                if (at < passed_pages(groups_[group], pages * groups_[group].page_tokens)) return;
+                const std::uint32_t slot = bring_page(group, key_in(group, key), contents[at].tokens, of.priority);
+                all = slot != no_page;
+                if (!all) return;
+                store_.list(slot, key_in(group, key), contents[at].tokens, parent_of(group, entries, at));
+                store_.hit(slot);
+                store_shared(entries[at], store_.index_of(group, slot));
+            });
+        }
+        return all;
+    }
+    /// Copies a page from the fastest slower tier that has it. Returns `no_page` if that fails.
+    [[nodiscard]] std::uint32_t bring_page(std::uint32_t group, page_key key, std::span<const std::uint32_t> tokens,
+                                           std::uint32_t priority) noexcept {
+        for (std::uint32_t tier = 0; tier != Tiers; ++tier) {
+            const std::uint32_t from = slower_[tier].find(key, tokens);
+            if (from == no_page) continue;
+            slower_[tier].hold(from);  // not evicted while other pages leave the memory
+            slower_[tier].hit(from);
+            std::uint32_t made = store_.take(group, leaving(0));
+            if (made != no_page && !copy(group, tier + 1, from, 0, made)) {
+                store_.drop(made, priority);
+                made = no_page;
+            }
+            slower_[tier].drop(from, priority);
+            return made;
+        }
+        return no_page;
+    }
+    /// Returns a function that copies a page which leaves a tier to the next slower one.
+    [[nodiscard]] auto leaving([[maybe_unused]] std::uint32_t tier) noexcept {
+        if constexpr (Tiers == 0) return [](std::uint32_t) {};
+        else return [this, tier](std::uint32_t slot) { move_down(tier, slot); };
+    }
+    void move_down(std::uint32_t tier, std::uint32_t slot) noexcept {
+        if (tier == Tiers) return;
+        const store_type& from = tier == 0 ? store_ : slower_[tier - 1];
+        store_type& to = slower_[tier];
+        const std::uint32_t group = from.group_of(slot), priority = from[slot].priority;
+        std::uint32_t made = to.find_key(from[slot].key);
+        if (made != no_page) {
+            to.hold(made);  // released again, it is the newest page
+        } else {
+            made = to.take(group, leaving(tier + 1));
+            if (made == no_page) return;
+            if (copy(group, tier, slot, tier + 1, made)) to.list(made, from[slot].key, from.tokens_of(slot), no_page);
+        }
+        to.drop(made, priority);
+    }
+    /// Copies a page from a slot of one tier to a slot of another.
+    [[nodiscard]] bool copy([[maybe_unused]] std::uint32_t group, [[maybe_unused]] std::uint32_t from_tier,
+                            [[maybe_unused]] std::uint32_t from, [[maybe_unused]] std::uint32_t to_tier,
+                            [[maybe_unused]] std::uint32_t to) noexcept {
+        if constexpr (std::is_same_v<Copy, no_page_copies>) return false;
+        else
+            return copy_(place_of(group, store_.index_of(group, from), from_tier),
+                         place_of(group, store_.index_of(group, to), to_tier));
     }
     /// Enters the pages of one sequence into the tables of another one.
     void share_pages(std::uint32_t from, std::uint32_t to) noexcept {
@@ -137,7 +235,7 @@ protected:
         for (std::uint32_t at = first; at != last; ++at) {
             bool taken = true;
             for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
-                const std::uint32_t slot = taken ? store_.take(group, [](std::uint32_t) {}) : no_page;
+                const std::uint32_t slot = taken ? store_.take(group, leaving(0)) : no_page;
                 taken = slot != no_page;
                 store_shared(tables_.row(index, row)[at], taken ? store_.index_of(group, slot) : no_page);
             });
@@ -201,16 +299,14 @@ protected:
         if constexpr (std::is_same_v<Copy, no_page_copies>) {
             return page_refusal::not_copied;
         } else {
-            made = store_.take(group, [](std::uint32_t) {});
+            made = store_.take(group, leaving(0));
             if (made == no_page) return page_refusal::out_of_pages;
-            return copy_(place_of(group, from), place_of(group, store_.index_of(group, made)))
-                       ? page_refusal::none
-                       : page_refusal::not_copied;
+            return copy(group, 0, store_.slot_of(group, from), 0, made) ? page_refusal::none : page_refusal::not_copied;
         }
     }
-    [[nodiscard]] page_place place_of(std::uint32_t group, std::uint32_t page) const noexcept {
+    [[nodiscard]] page_place place_of(std::uint32_t group, std::uint32_t page, std::uint32_t tier) const noexcept {
         const std::uint64_t bytes = groups_[group].page_bytes;
-        return {.group = group, .page = page, .offset = page * bytes, .bytes = bytes};
+        return {.tier = tier, .group = group, .page = page, .offset = page * bytes, .bytes = bytes};
     }
 
     // ── naming ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -241,6 +337,13 @@ protected:
         });
         return possible;
     }
+    /// Returns the listed page before a position, or `no_page`.
+    [[nodiscard]] std::uint32_t parent_of(std::uint32_t group, std::span<const std::uint32_t> entries,
+                                          std::uint32_t at) const noexcept {
+        if (at == 0 || entries[at - 1] == no_page) return no_page;
+        const std::uint32_t parent = store_.slot_of(group, entries[at - 1]);
+        return store_[parent].state == page_state::listed ? parent : no_page;
+    }
     /// Lists the pages at a position, or replaces them by cached ones. Returns the number of replaced pages.
     std::uint32_t name_page(std::uint32_t index, std::uint32_t at, const page_content& content) noexcept {
         const sequence_record& of = tables_[index];
@@ -258,10 +361,7 @@ protected:
                 ++replaced;
                 return;
             }
-            std::uint32_t parent =
-                at == 0 || entries[at - 1] == no_page ? no_page : store_.slot_of(group, entries[at - 1]);
-            if (parent != no_page && store_[parent].state != page_state::listed) parent = no_page;
-            store_.list(slot, key, content.tokens, parent);
+            store_.list(slot, key, content.tokens, parent_of(group, entries, at));
         });
         return replaced;
     }
@@ -296,6 +396,11 @@ protected:
 
     /// Checks the pages, and that the tables name each page as often as its count says.
     [[nodiscard]] page_cache_fault find_fault() noexcept {
+        for (const store_type& tier : slower_) {
+            const page_audit audit{tier, groups_};
+            if (!audit.has_no_references()) return page_cache_fault::references;
+            if (const page_cache_fault fault = audit.find_fault(); fault != page_cache_fault::none) return fault;
+        }
         const page_audit audit{store_, groups_};
         if (const page_cache_fault fault = audit.find_fault(); fault != page_cache_fault::none) return fault;
         for_each_entry([this](std::uint32_t slot) { store_.count_reference(slot, -1); });
@@ -320,6 +425,7 @@ protected:
     page_group groups_[most_groups];
     page_tables tables_;
     store_type store_;
+    [[no_unique_address]] std::array<store_type, Tiers> slower_;
     [[no_unique_address]] Copy copy_;
 };
 

@@ -69,6 +69,13 @@ struct page_shape {
     return shape;
 }
 
+/// Returns the shape of a slower tier, with no large pages if it is invalid.
+[[nodiscard]] constexpr page_shape shape_of_tier(const page_cache_limits& limits, std::size_t tier) noexcept {
+    page_cache_limits slower = limits;
+    slower.bytes = limits.slower[tier];
+    return shape_of(slower);
+}
+
 /// Returns the number of first pages that a window does not need to compute the token after `tokens` tokens.
 [[nodiscard]] constexpr std::uint32_t passed_pages(const page_group& group, std::uint32_t tokens) noexcept {
     return group.window == 0 || tokens < group.window ? 0 : (tokens - group.window + 1) / group.page_tokens;

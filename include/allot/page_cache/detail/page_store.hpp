@@ -282,7 +282,7 @@ private:
         return first;
     }
     /// Evicts the oldest page of the group and returns it, or evicts an older idle large page and cuts it. Returns
-    /// `no_page` if there are none.
+    /// `no_page` without either.
     template <class Leaving>
     [[nodiscard]] std::uint32_t take_cached(std::uint32_t group, Leaving leaving) noexcept {
         const std::uint32_t own = policies_[group].victim(uses_, [](std::uint32_t) { return true; });
