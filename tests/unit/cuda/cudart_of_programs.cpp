@@ -66,7 +66,6 @@ cudaError_t cudaDriverGetVersion(int* version) {
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
-const char* cudaGetErrorString(cudaError_t) { return "an error of the fake runtime"; }
 
 // The pool itself is part of the fake: it keeps no statistics.
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {

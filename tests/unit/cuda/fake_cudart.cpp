@@ -7,6 +7,7 @@ using fake_gpu::answered;
 extern "C" {
 
 cudaError_t cudaGetLastError() { return fake_gpu::get_last_error(); }
+const char* cudaGetErrorString(cudaError_t) { return "an error of the fake runtime"; }
 cudaError_t cudaPeekAtLastError() { return fake_gpu::peek_at_last_error(); }
 
 cudaError_t cudaGetDeviceCount(int* count) { return answered(fake_gpu::get_device_count(count)); }
