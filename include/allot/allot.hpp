@@ -30,6 +30,7 @@
 #include <allot/compose/indexed.hpp>
 #include <allot/compose/limited.hpp>
 #include <allot/compose/observed.hpp>
+#include <allot/compose/on_queue.hpp>
 #include <allot/compose/ordered.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/per_thread.hpp>
