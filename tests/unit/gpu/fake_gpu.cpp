@@ -75,7 +75,7 @@ struct machine {
     std::byte* back = nullptr;   // the same pages, for kernels
     std::map<std::uintptr_t, allocation> all;
     std::map<int, std::size_t> used;
-    std::vector<stream_work*> streams;  // also destroyed ones with pending work
+    std::vector<std::unique_ptr<stream_work>> streams;  // also destroyed ones with pending work
     std::map<int, stream_work> null_streams;
     std::set<event_state*> events;
     fake_gpu::event_calls calls;
@@ -126,8 +126,8 @@ stream_work& stream_of(stream order) {
 
 bool is_known(stream order) {
     if (order == nullptr) return true;
-    for (const stream_work* const each : here().streams) {
-        if (each == reinterpret_cast<stream_work*>(order)) return !each->is_destroyed;
+    for (const auto& each : here().streams) {
+        if (each.get() == reinterpret_cast<stream_work*>(order)) return !each->is_destroyed;
     }
     return false;
 }
@@ -151,12 +151,8 @@ void run(stream_work& waiting) {
 }
 void run_all() {
     for (auto& [device, each] : here().null_streams) run(each);
-    for (stream_work* const each : here().streams) run(*each);
-    std::erase_if(here().streams, [](stream_work* each) {
-        if (!each->is_destroyed) return false;
-        delete each;
-        return true;
-    });
+    for (const auto& each : here().streams) run(*each);
+    std::erase_if(here().streams, [](const auto& each) { return each->is_destroyed; });
 }
 
 /// The allocation that contains all of these bytes.
@@ -181,7 +177,7 @@ std::size_t charged(std::size_t size) { return (size + unit - 1) / unit * unit; 
 /// A query, an allocation or a free ends the captures of the global mode, except in a thread of the relaxed mode.
 error check_captures() {
     bool is_prohibited = false;
-    for (stream_work* const each : here().streams) {
+    for (const auto& each : here().streams) {
         if (!each->captures || each->mode != capture_mode::global || mode_of_thread == capture_mode::relaxed) continue;
         is_prohibited = each->is_invalidated = true;
     }
@@ -280,7 +276,7 @@ struct graph_work {
 void start(const settings& machine_like_that) {
     machine& m = here();
     m.null_streams.clear();
-    for (stream_work* const each : m.streams) each->work.clear();
+    for (const auto& each : m.streams) each->work.clear();
     run_all();  // deletes destroyed streams
     for (event_state* const each : m.events) delete each;
     m.events.clear();
@@ -407,10 +403,9 @@ error free_async(void* address, stream order) {
 
 error stream_create(stream* fresh) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
-    auto* const made = new stream_work;
-    made->device = current;
-    here().streams.push_back(made);
-    *fresh = reinterpret_cast<stream>(made);
+    here().streams.push_back(std::make_unique<stream_work>());
+    here().streams.back()->device = current;
+    *fresh = reinterpret_cast<stream>(here().streams.back().get());
     return gpu::success;
 }
 error stream_synchronize(stream order) {
@@ -500,7 +495,7 @@ error end_capture(stream order, graph_work** graph) {
     if (!is_known(order) || !stream_of(order).captures) return gpu::invalid_handle;
     const std::shared_ptr<captured_work> captured = stream_of(order).captured;
     bool is_invalidated = false;
-    for (stream_work* const each : here().streams) {
+    for (const auto& each : here().streams) {
         if (!each->captures || each->captured != captured) continue;
         each->captures = false;
         each->captured = nullptr;
@@ -528,7 +523,7 @@ error is_capturing(stream order, bool* active) {
     if (const error reason = trouble_of_events(); reason != gpu::success) return reason;
     if (!is_known(order)) return gpu::invalid_handle;
     if (order == nullptr) {
-        for (const stream_work* const each : here().streams) {
+        for (const auto& each : here().streams) {
             if (each->captures) return gpu::capture_implicit;  // all streams of this fake are blocking ones
         }
     }
