@@ -104,6 +104,7 @@ public:
     void trim() {
         const std::lock_guard alone{mutex_};
         end_unused_pools();
+        if (captures_.empty()) static_cast<void>(memory_.synchronize());  // pending bytes are not unmapped
         memory_.trim();
     }
 

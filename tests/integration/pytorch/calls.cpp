@@ -181,7 +181,11 @@ TEST_CASE("pytorch: a request that does not fit throws, and says why") {
     CHECK_THROWS_AS(static_cast<void>(allocate(1, 64, nullptr)), std::runtime_error);
     CHECK(allocate(0, 0, streams.first) == nullptr);
     deallocate(nullptr, 0, 0, streams.first);
+    void* const large = allocate(8 * mib, 0, streams.second);
+    const std::uint64_t held = counted().reserved;
+    deallocate(large, 8 * mib, 0, streams.second);  // the stream may still use it
     allot_empty_cache();
+    CHECK(counted().reserved < held);
     CHECK(allot_get_statistics(3, nullptr) == -1);
     CHECK(allot_reset_peak(3) == -1);
     std::size_t size = 0;
