@@ -222,7 +222,8 @@ def small(run):
 
 def benchmark(run):
     program = run.chosen.build / "benchmarks" / "gpu_benchmark"
-    peers = [word for path in sorted(run.chosen.build.glob("lib*_peer.so")) for word in ("--peer", path)]
+    libraries = [*program.parent.glob("lib*_peer.so"), *sorted(run.chosen.build.glob("lib*_peer.so"))]
+    peers = [word for path in libraries for word in ("--peer", path)]
     step = run.step("allocators, side by side", 120, [program, *small(run), *peers, *traces(run)])
     rows = report.json_lines(step["output"])
     for name in TRACES[:1]:
@@ -238,8 +239,8 @@ def training(run):
     """Trains the same models under each allocator of PyTorch and, if it is built, under allot's."""
     rows = []
     small_steps = ["--device", "cpu", "--small", "--steps", "4"] if run.chosen.rehearse else []
-    plug = run.chosen.build / "bindings" / "pytorch" / "liballot_pytorch.so"
-    for name in [*ALLOCATORS[:1], *([plug] if plug.exists() else []), *ALLOCATORS[1:]]:
+    ours = list(run.chosen.build.rglob("liballot_pytorch.so"))[:1]
+    for name in [*ALLOCATORS[:1], *ours, *ALLOCATORS[1:]]:
         step = run.step(f"training step, {Path(name).name}", 60,
                         [sys.executable, HERE / "training_step.py", *small_steps, name])
         rows += report.json_lines(step["output"])

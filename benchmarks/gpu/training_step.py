@@ -5,7 +5,7 @@
     training_step.py [--device cuda|cpu] [--steps N] [--small] ALLOCATOR
 
 ALLOCATOR is `native` (the caching allocator), `expandable` (its expandable segments), `async` (cudaMallocAsync), or the path
-of a shared object with the functions `allot_malloc` and `allot_free` (torch.cuda.memory.CUDAPluggableAllocator).
+of liballot_pytorch.so (bindings/pytorch).
 
 The first model is a transformer. Its sequences have another length in each step, as texts have. The second one is a network
 of convolutions whose images have several sizes. The peak is the memory that the process takes from the driver, without the
@@ -15,10 +15,12 @@ context. It exits with 77 and prints `skipped: REASON` if PyTorch or the device 
 import argparse
 import json
 import os
+import pathlib
 import random
 import sys
 import time
 
+BINDING = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "pytorch"
 PLAIN = {"native": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
 
 
@@ -138,8 +140,9 @@ def main():
     if chosen.allocator not in PLAIN:
         if chosen.device != "cuda":
             skip("an allocator of device memory needs a CUDA device")
-        plug = torch.cuda.memory.CUDAPluggableAllocator(chosen.allocator, "allot_malloc", "allot_free")
-        torch.cuda.memory.change_current_allocator(plug)
+        sys.path.insert(0, str(BINDING))
+        import allot_torch
+        allot_torch.install(chosen.allocator)
     torch.manual_seed(0)
     if chosen.small:
         torch.set_num_threads(1)
