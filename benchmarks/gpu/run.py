@@ -260,11 +260,11 @@ def sanitize(run):
     if not kernels.exists():
         run.skip("compute-sanitizer over kernels", "the program is not built")
         return
-    run.step("memcheck with NVTX, kernels", 60, [*tool, "--tool", "memcheck", "--nvtx", "yes", kernels])
+    run.step("memcheck with NVTX, kernels", 60, [*tool, "--tool", "memcheck", "--nvtx", "yes", kernels, "under-a-tool"])
     run.step("memcheck with NVTX finds a planted write past a block", 60,
              [*tool, "--tool", "memcheck", "--nvtx", "yes", kernels, "past-a-block"], accepted=(PLANTED,))
     for name in ("initcheck", "racecheck"):
-        run.step(f"{name}, kernels", 45, [*tool, "--tool", name, kernels])
+        run.step(f"{name}, kernels", 45, [*tool, "--tool", name, kernels, "under-a-tool"])
 
 
 def demo(run):

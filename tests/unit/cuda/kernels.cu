@@ -95,9 +95,9 @@ int last_value(cudaStream_t first, cudaStream_t second) {
     memory.deallocate(other, two);
     return done ? last : -1;
 }
-bool reuses_in_order(cudaStream_t first, cudaStream_t second) {
+bool reuses_in_order(cudaStream_t first, cudaStream_t second, bool kernels_overlap) {
     if (last_value<allot::cuda::events>(first, second) != 2) return failed("a block of two streams");
-    if (last_value<without_waits>(first, second) != 1) return failed("the notice of a lost wait");
+    if (kernels_overlap && last_value<without_waits>(first, second) != 1) return failed("the notice of a lost wait");
 #ifdef __CUDACC__
     // Blocks of random sizes on two streams, whose kernels run late.
     ordered<allot::cuda::events> memory{{}, allot::cuda::device_memory{0}, whole};
@@ -163,7 +163,8 @@ bool writes_described(cudaStream_t, std::size_t) {
 
 }  // namespace
 
-// kernels [past-a-block]: with the argument, the program does only that, for compute-sanitizer --nvtx yes to report it.
+// kernels [past-a-block | under-a-tool]: past-a-block is the only action then, for compute-sanitizer --nvtx yes to report
+// it. A tool may run kernels one after the other, which hides a lost wait: under-a-tool leaves that test out.
 int main(int count, char** arguments) {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
@@ -181,7 +182,8 @@ int main(int count, char** arguments) {
         return good && writes_described(stream, block_bytes) ? 0 : 1;
     good = good && writes_described(stream, 0);
     cudaStream_t other = nullptr;
-    good = good && cudaStreamCreate(&other) == cudaSuccess && reuses_in_order(stream, other);
+    const bool kernels_overlap = count == 1;
+    good = good && cudaStreamCreate(&other) == cudaSuccess && reuses_in_order(stream, other, kernels_overlap);
     good = good && cudaStreamDestroy(other) == cudaSuccess;
     good = good && writes_apart(allot::arena<cuda::device_memory, outside>{cuda::device_memory{0}, whole}, stream);
     good =
