@@ -76,9 +76,8 @@ public:
     }
     void free(void* address, cudaStream_t stream) {
         const std::lock_guard alone{mutex_};
-        std::size_t size = 0;
         pool_state* const in = pool_of(address);
-        size = in != nullptr ? in->blocks.block_containing(address).size : memory_.block_containing(address).size;
+        const std::size_t size = in != nullptr ? in->blocks.block_at(address).size : memory_.block_at(address).size;
         if (size == 0) return;
         const bool is_freed = in != nullptr ? in->blocks.deallocate(address, stream) : free_in_memory(address, stream);
         if (!is_freed) return static_cast<void>(++counted_.unfreed);
@@ -91,7 +90,7 @@ public:
         const std::lock_guard alone{mutex_};
         if (pool_state* const in = pool_of(address))
             return static_cast<void>(in->blocks.used_on(address, stream)), true;
-        if (!memory_.block_containing(address)) return false;
+        if (!memory_.block_at(address)) return false;
         if (!memory_.used_on(address, stream)) synchronized_.insert(address);  // too many streams
         return true;
     }
@@ -209,7 +208,7 @@ private:
     }
     pool_state* pool_of(void* address) {
         for (auto& [id, each] : pools_)
-            if (each.blocks.block_containing(address)) return &each;
+            if (each.blocks.block_at(address)) return &each;
         return nullptr;
     }
     /// Waits for all work. Returns false if the driver refuses, for example during a capture.

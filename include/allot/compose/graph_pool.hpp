@@ -113,10 +113,10 @@ public:
         const std::lock_guard alone{lock_};
         return blocks_.diagnose(wanted, queue);
     }
-    /// Returns the live block of the pool that contains an address, or an empty block.
-    [[nodiscard]] block_type block_containing(address_type at) const noexcept {
+    /// Returns the live block of the pool at an address, or an empty block.
+    [[nodiscard]] block_type block_at(address_type at) const noexcept {
         const std::lock_guard alone{lock_};
-        return blocks_.block_containing(at);
+        return blocks_.block_at(at);
     }
     /// Calls `f(address, size)` for every live block while it holds the lock. `f` must not call this pool.
     template <class Function>

@@ -24,6 +24,7 @@
 // Before a queue of the driver is destroyed, call `detach`. A driver may give its handle to a new queue.
 //
 // Complexity: that of `ordered`, O(1) on average for the index, and O(queues) to find a queue that is not the last one.
+// `block_containing` is O(distance from the start of the block / 64), and at most O(blocks).
 // Memory: that of `ordered`, and about 56 bytes for each block on the heap.
 // Thread safety: each call holds `Lock`, for example std::mutex or `spin_lock`. `no_lock` needs external synchronization.
 #pragma once
@@ -165,11 +166,15 @@ public:
         const std::lock_guard alone{lock_};
         return diagnose_for(wanted, Ordered::host);
     }
+    /// Returns the live block at an address, or an empty block.
+    [[nodiscard]] block_type block_at(address_type at) const noexcept {
+        const std::lock_guard alone{lock_};
+        return outer(index_.find(at));
+    }
     /// Returns the live block that contains an address, or an empty block.
     [[nodiscard]] block_type block_containing(address_type at) const noexcept {
         const std::lock_guard alone{lock_};
-        const entry* const known = index_.find_around(at);
-        return known == nullptr ? block_type{} : block_type{known->held.address, known->held.size, {}};
+        return outer(index_.find_around(at));
     }
     /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t size() const noexcept {
@@ -203,6 +208,9 @@ private:
         bool is_attached = false;
     };
 
+    [[nodiscard]] static block_type outer(const entry* known) noexcept {
+        return known == nullptr ? block_type{} : block_type{known->held.address, known->held.size, {}};
+    }
     [[nodiscard]] block_type allocate_for(layout wanted, queue_id queue) noexcept {
         if (!queue || !index_.room()) return {};
         const auto given = memory_.allocate(wanted, queue);

@@ -165,6 +165,8 @@ TEST_CASE("indexed_ordered: an address without a live block changes nothing") {
     auto* const inside = static_cast<std::byte*>(block.address) + 99;
     CHECK(memory.block_containing(inside).address == block.address);
     CHECK(!memory.block_containing(inside + 1));
+    CHECK(memory.block_at(block.address).size == 100);
+    CHECK(!memory.block_at(inside));
     CHECK(!memory.deallocate(inside));
     CHECK(!memory.deallocate(nullptr, 0u));
     CHECK(!memory.used_on(inside, 0u));
