@@ -41,9 +41,14 @@
 // functions, all calls fail with VK_ERROR_INITIALIZATION_FAILED. The device must outlive the object. A buffer that
 // queues of different families use needs VK_SHARING_MODE_CONCURRENT, or is bound anew for each block.
 //
-// Complexity: one submission for `record`, `wait` and `barrier`; one driver call for the other functions. Submissions
-// are slow: a request without a point to wait for makes none.
-// Memory: two semaphores, a handle and a number for each of `Queues` queues.
+// Submissions are slow, and the reuse of freed bytes on their own queue needs one. A program whose submissions begin
+// with a pipeline barrier for all commands and memory does not need it:
+//
+//     using own_barriers = allot::vulkan::timeline_semaphores<allot::vulkan::unlocked_submit,
+//         allot::vulkan::timeline_semaphores_options{.program_has_barriers = true}>;
+//
+// Complexity: one submission for `record`, `wait` and `barrier`; one driver call for the other functions.
+// Memory: two semaphores, a handle and a number for each of `timeline_semaphores_options::queues`.
 // Thread safety: none for the object. `Submit` protects the queues from the program's own submissions.
 #pragma once
 
@@ -100,9 +105,19 @@ struct unlocked_submit {
     }
 };
 
-/// The timeline of the queues of one VkDevice. `Submit` submits batches, and `Queues` is the largest number of queues.
-template <class Submit = unlocked_submit, std::size_t Queues = 8>
+/// The options of `timeline_semaphores`.
+struct timeline_semaphores_options {
+    /// The maximum number of queues.
+    std::size_t queues = 8;
+    /// Whether each submission of the program begins with a pipeline barrier from all commands and memory writes to all
+    /// commands and memory accesses. Then queues are in order.
+    bool program_has_barriers = false;
+};
+
+/// The timeline of the queues of one VkDevice. `Submit` submits batches.
+template <class Submit = unlocked_submit, timeline_semaphores_options Options = timeline_semaphores_options{}>
 class timeline_semaphores {
+    static_assert(Options.queues >= 1, "allot: timeline_semaphores_options::queues must be at least 1");
     static_assert(std::is_nothrow_invocable_r_v<VkResult, Submit&, VkQueue, std::uint32_t, const VkSubmitInfo*>,
                   "allot: the function that submits must be noexcept, take a VkQueue, a number of batches and a "
                   "pointer to VkSubmitInfo, and return a VkResult");
@@ -156,8 +171,8 @@ public:
     }
 
     /// Makes `point` the point after all work that was submitted to the queue so far. Fails with
-    /// VK_ERROR_TOO_MANY_OBJECTS (-10) for more than `Queues` queues, or with the driver's code; `point` is then
-    /// unchanged.
+    /// VK_ERROR_TOO_MANY_OBJECTS (-10) for more queues than the option permits, or with the driver's code; `point` is
+    /// then unchanged.
     [[nodiscard]] error_type record(queue_type queue, point_type& point) noexcept {
         queue_state* of = nullptr;
         if (const error_type error = find(queue, of); error != VK_SUCCESS) return error;
@@ -199,8 +214,8 @@ public:
         return calls_.wait(device_, &info, ~std::uint64_t{0});
     }
 
-    /// Returns false: batches of one queue may overlap.
-    [[nodiscard]] bool in_order(queue_type) const noexcept { return false; }
+    /// Returns false, because batches of one queue may overlap, unless the program has barriers.
+    [[nodiscard]] bool in_order(queue_type) const noexcept { return Options.program_has_barriers; }
 
     /// Returns the state of a point. An empty point has passed.
     [[nodiscard]] point_state state(const point_type& point) const noexcept {
@@ -254,7 +269,7 @@ private:
             return VK_SUCCESS;
         }
         if (!*this) return VK_ERROR_INITIALIZATION_FAILED;
-        if (count_ == Queues) return VK_ERROR_TOO_MANY_OBJECTS;
+        if (count_ == Options.queues) return VK_ERROR_TOO_MANY_OBJECTS;
         queue_state fresh{};
         fresh.queue = queue;
         if (const error_type error = create(VK_SEMAPHORE_TYPE_TIMELINE, fresh.semaphore); error != VK_SUCCESS)
@@ -294,7 +309,7 @@ private:
     VkDevice device_;
     Submit submit_;
     std::size_t count_ = 0;
-    queue_state queues_[Queues]{};
+    queue_state queues_[Options.queues]{};
 };
 
 static_assert(timeline<timeline_semaphores<>>);

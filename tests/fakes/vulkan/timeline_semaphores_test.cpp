@@ -133,8 +133,9 @@ TEST_CASE_FIXTURE(fake::driven_queues, "vulkan timeline_semaphores: a call that 
 }
 
 TEST_CASE_FIXTURE(fake::driven_queues, "vulkan timeline_semaphores: a queue more than the limit is refused") {
-    allot::vulkan::timeline_semaphores<allot::vulkan::unlocked_submit, 2> line{&fake::get_with_queues, fake::instance,
-                                                                               fake::device};
+    constexpr allot::vulkan::timeline_semaphores_options two{.queues = 2};
+    allot::vulkan::timeline_semaphores<allot::vulkan::unlocked_submit, two> line{&fake::get_with_queues, fake::instance,
+                                                                                 fake::device};
     decltype(line)::point_type point{};
     for (std::uint64_t i = 0; i != 2; ++i) CHECK(line.record(queue_of(i), point) == VK_SUCCESS);
     CHECK(line.wait(queue_of(2), point) == VK_ERROR_TOO_MANY_OBJECTS);
