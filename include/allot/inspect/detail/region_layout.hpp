@@ -33,12 +33,15 @@ struct region_pieces {
 class region_layout {
 public:
     explicit region_layout(const snapshot& from) : from_{from} {
-        for (const snapshot_range& each : from.regions.empty() ? hull() : from.regions) divide(each);
+        if (from.regions.empty()) {
+            if (const snapshot_range all = hull(); all.size != 0) divide(all);
+        }
+        for (const snapshot_range& each : from.regions) divide(each);
     }
     [[nodiscard]] const std::vector<region_pieces>& regions() const noexcept { return regions_; }
 
 private:
-    [[nodiscard]] std::vector<snapshot_range> hull() const {
+    [[nodiscard]] snapshot_range hull() const {
         std::uint64_t low = ~std::uint64_t{0}, high = 0;
         const auto add = [&](const auto& ranges) {
             if (ranges.empty()) return;
@@ -47,8 +50,7 @@ private:
         };
         add(from_.blocks);
         add(from_.holes);
-        if (low >= high) return {};
-        return {{low, high - low}};
+        return low < high ? snapshot_range{low, high - low} : snapshot_range{};
     }
 
     void divide(snapshot_range region) {

@@ -29,6 +29,7 @@ namespace detail {
         case refusal::out_of_records: return "out_of_records";
         case refusal::over_limit: return "over_limit";
         case refusal::device_refused: return "device_refused";
+        case refusal::pending: return "pending";
     }
     return "unknown";
 }
