@@ -268,26 +268,24 @@ public:
     [[nodiscard]] ALLOT_INLINE block_type allocate(layout wanted) noexcept {
         if (wanted.size - 1 >= PerThread::shape.largest || wanted.align > PerThread::shape.align ||
             !is_alignment(wanted.align))
-            return of_.allocate(wanted);
+            return allocate_without(wanted);
         const std::size_t list = sizes::list_of(wanted.size);
         typename caches_type::item kept;
         cache_.exclusion.enter();
-        if (cache_.stock.pop(list, kept)) [[likely]] {
-            cache_.exclusion.leave();
-            return caches_type::block_from(kept, wanted.size);
-        }
-        return allocate_elsewhere(list, wanted);
+        if (!cache_.stock.pop(list, kept)) [[unlikely]]
+            return allocate_elsewhere(list, wanted);
+        cache_.exclusion.leave();
+        return caches_type::block_from(kept, wanted.size);
     }
     /// Keeps an unchanged block, or deallocates it in the allocator. Does nothing for an empty block.
     ALLOT_INLINE void deallocate(block_type held) noexcept {
-        if (held.size - 1 >= PerThread::shape.largest) return of_.deallocate(held);
+        if (held.size - 1 >= PerThread::shape.largest) return deallocate_without(held);
         if constexpr (requires { of_.check(held); })
             if (!of_.check(held)) return;
         const std::size_t list = sizes::list_of(held.size);
-        const typename caches_type::item freed{held.address, held.metadata};
         cache_.exclusion.enter();
-        if (!cache_.stock.push(list, freed)) [[unlikely]]
-            all().keep_elsewhere(cache_, list, freed);
+        if (!cache_.stock.push(list, {held.address, held.metadata})) [[unlikely]]
+            return keep_elsewhere(list, held);
         cache_.exclusion.leave();
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure.
@@ -330,10 +328,19 @@ public:
     }
 
 private:
+    // Not inlined: the common paths would save registers for them.
+    [[gnu::noinline]] block_type allocate_without(layout wanted) noexcept { return of_.allocate(wanted); }
+    [[gnu::noinline]] void deallocate_without(block_type held) noexcept { of_.deallocate(held); }
+    /// Fills the list, and ends the use of the cache.
     [[gnu::noinline]] block_type allocate_elsewhere(std::size_t list, layout wanted) noexcept {
         const block_type given = all().refill(cache_, list);
         cache_.exclusion.leave();
         return given ? detail::with_size(given, wanted.size) : of_.allocate(wanted);
+    }
+    /// Makes room in the list, and ends the use of the cache.
+    [[gnu::noinline]] void keep_elsewhere(std::size_t list, block_type held) noexcept {
+        all().keep_elsewhere(cache_, list, {held.address, held.metadata});
+        cache_.exclusion.leave();
     }
     [[nodiscard]] caches_type& all() noexcept { return of_.all_; }
 

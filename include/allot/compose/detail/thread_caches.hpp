@@ -142,11 +142,11 @@ public:
     /// Frees the blocks of a cache. Returns true if there was one.
     bool free_all(cache& of) noexcept { return free_all(of.stock); }
     /// Keeps a block whose list is full: makes room, or frees the block.
-    [[gnu::noinline]] void keep_elsewhere(cache& in, std::size_t list, const item& freed) noexcept {
+    void keep_elsewhere(cache& in, std::size_t list, const item& freed) noexcept {
         if (!make_room(in, list) || !in.stock.push(list, freed)) free_items(list, &freed, 1);
     }
     /// Fills an empty list, and returns a block of its size.
-    [[gnu::noinline]] block_type refill(cache& in, std::size_t list) noexcept {
+    block_type refill(cache& in, std::size_t list) noexcept {
         stock_type& stock = in.stock;
         stock.raise(list);
         item last;
