@@ -190,17 +190,15 @@ public:
     Cache cache;
 };
 
-/// Random calls on a `played` cache.
-template <class Cache>
-void play(played<Cache>& with, unsigned seed, int calls, std::uint32_t models) {
-    std::mt19937 random{seed};
-    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+/// Calls on a `played` cache until `is_done()`. `below(n)` selects a number below n.
+template <class Cache, class Below, class Done>
+void play_calls(played<Cache>& with, std::uint32_t models, Below below, Done is_done) {
     const auto prompt = [&] {
         tokens made(below(24));
         for (std::uint32_t& token : made) token = below(8) == 0 ? 1 : 0;
         return made;
     };
-    for (int i = 0; i != calls; ++i) {
+    while (!is_done()) {
         const std::size_t which = with.members.empty() ? 0 : below(with.members.size());
         const auto& members = with.members;
         with.refused_copies = below(16) == 0 ? 1 : 0;
@@ -228,6 +226,14 @@ void play(played<Cache>& with, unsigned seed, int calls, std::uint32_t models) {
     }
     while (!with.members.empty()) REQUIRE_EQ(with.release(0), allot::page_refusal::none);
     with.check();
+}
+/// Random calls on a `played` cache.
+template <class Cache>
+void play(played<Cache>& with, unsigned seed, int calls, std::uint32_t models) {
+    std::mt19937 random{seed};
+    play_calls(
+        with, models, [&](std::size_t n) { return static_cast<std::size_t>(random() % n); },
+        [&] { return calls-- == 0; });
 }
 
 }  // namespace tests
