@@ -10,8 +10,8 @@
 
 namespace {
 
-using memory_type = allot::ordered<allot::arena<allot::host::static_storage<4096>, allot::best_fit<>>,
-                                   simulated::timeline>;
+using memory_type =
+    allot::ordered<allot::arena<allot::host::static_storage<4096>, allot::best_fit<>>, simulated::timeline>;
 using view = allot::on_queue<memory_type>;
 static_assert(allot::allocator<view> && allot::resizable_allocator<view> && allot::measuring_allocator<view> &&
               allot::owning<view> && allot::sized_allocator<view>);
