@@ -64,9 +64,9 @@ extern "C" {
 void* allot_malloc(ptrdiff_t size, int device, cudaStream_t stream) {
     return size <= 0 ? nullptr : all().at(device).allocate(static_cast<std::size_t>(size), stream);
 }
-void allot_free(void* address, ptrdiff_t, int device, cudaStream_t stream) {
+void allot_free(void* address, ptrdiff_t size, int device, cudaStream_t stream) {
     device_state* const known = all().find(device);
-    if (address != nullptr && known != nullptr) known->free(address, stream);
+    if (address != nullptr && known != nullptr) known->free(address, static_cast<std::size_t>(size), stream);
 }
 void allot_record_stream(void* address, cudaStream_t stream) {
     all().for_each_until([&](device_state& each) { return each.used_on(address, stream); });

@@ -17,7 +17,7 @@ extern "C" {
 
 /* Returns memory of a device for work on a stream. Throws std::runtime_error if there is none. */
 void* allot_malloc(ptrdiff_t size, int device, cudaStream_t stream);
-/* Frees memory behind the work on a stream, and behind that of allot_record_stream. */
+/* Frees memory behind the work on a stream, and behind that of allot_record_stream. `size` is the requested size. */
 void allot_free(void* address, ptrdiff_t size, int device, cudaStream_t stream);
 
 #ifdef __cplusplus
@@ -41,7 +41,7 @@ struct allot_pytorch_statistics {
     uint64_t blocks;         /* live blocks */
     uint64_t allocations;    /* blocks that were allocated */
     uint64_t refusals;       /* requests that failed */
-    uint64_t unfreed;        /* blocks that could not be freed, because the driver refused a point on their stream */
+    uint64_t unfreed;        /* frees without effect: no such block, or the driver refused a point on the stream */
     uint64_t graph_pools;    /* pools of captured graphs */
     uint64_t graph_reserved; /* bytes of `reserved` that these pools hold */
 };

@@ -74,11 +74,10 @@ public:
         note_peaks();
         return given;
     }
-    void free(void* address, cudaStream_t stream) {
+    /// Frees a block. `size` is the requested one.
+    void free(void* address, std::size_t size, cudaStream_t stream) {
         const std::lock_guard alone{mutex_};
         pool_state* const in = pool_of(address);
-        const std::size_t size = in != nullptr ? in->blocks.block_at(address).size : memory_.block_at(address).size;
-        if (size == 0) return;
         const bool is_freed = in != nullptr ? in->blocks.deallocate(address, stream) : free_in_memory(address, stream);
         if (!is_freed) return static_cast<void>(++counted_.unfreed);
         --counted_.blocks;

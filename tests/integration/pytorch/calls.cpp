@@ -193,5 +193,9 @@ TEST_CASE("pytorch: a request that does not fit throws, and says why") {
     CHECK(allot_base_allocation(static_cast<std::byte*>(block) + 999, &size) == block);
     CHECK(size == 1000);
     CHECK(allot_base_allocation(&size, &size) == nullptr);
+    const std::uint64_t unfreed = counted().unfreed;
+    deallocate(static_cast<std::byte*>(block) + 256, 1000, 0, streams.first);  // not the address of a block
+    CHECK(counted().unfreed == unfreed + 1);
+    CHECK(counted().allocated == 1000);
     deallocate(block, 1000, 0, streams.first);
 }
