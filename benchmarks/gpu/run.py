@@ -42,6 +42,7 @@ class Run:
 
     def __init__(self, chosen):
         self.chosen, self.steps = chosen, []
+        self.patience = 8 if chosen.rehearse else 1  # a machine for rehearsals has fewer processors, and other work
         self.end = time.monotonic() + chosen.seconds
         self.out = Path(chosen.out).resolve()
         self.out.mkdir(parents=True, exist_ok=True)
@@ -57,7 +58,7 @@ class Run:
         """Runs a command for at most `limit` seconds. Returns the step; `output` is empty unless it ended."""
         made = {"name": name, "status": "passed", "seconds": 0.0, "detail": "", "output": ""}
         self.steps.append(made)
-        allowed = min(limit, self.left())
+        allowed = min(limit * self.patience, self.left())
         if allowed < ENOUGH:
             made.update(status="not started", detail="no time is left")
         else:
@@ -72,8 +73,8 @@ class Run:
             process = subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, errors="replace",
                                        stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-        except OSError as reason:
-            made.update(status="failed", detail=str(reason))
+        except FileNotFoundError:
+            made.update(status="not started", detail=f"{Path(command[0]).name} is not built")
             return
         try:
             made["output"], _ = process.communicate(text, timeout=allowed)
@@ -290,8 +291,9 @@ def arguments():
     parser.add_argument("--wheels")
     parser.add_argument("--build", help="a build folder whose programs are used as they are")
     parser.add_argument("--carry", default=ROOT / "build" / "gpu-carry", type=Path)
-    parser.add_argument("--seconds", type=float, default=465)
+    parser.add_argument("--seconds", type=float, help="the time for all steps (default: 465, and 1800 for a rehearsal)")
     chosen = parser.parse_args()
+    chosen.seconds = chosen.seconds or (1800 if chosen.rehearse else 465)
     kind = "gpu-rehearsal" if chosen.rehearse else "gpu"
     chosen.built = chosen.build is not None
     chosen.build = Path(chosen.build or ROOT / "build" / kind).resolve()

@@ -100,6 +100,11 @@ class Gpu(unittest.TestCase):
         self.assertEqual(steps["test_cuda_virtual_memory_gpu"]["status"], "not started")
         self.assertIn("no time is left", (self.out / "report.md").read_text())
 
+    def test_a_program_that_was_not_built(self):
+        (self.root / "benchmarks" / "gpu_benchmark").unlink()
+        self.run_it("--rehearse")  # the build, which is not a step here, has failed
+        self.assertEqual(self.steps()["allocators, side by side"]["detail"], "gpu_benchmark is not built")
+
     def test_without_a_gpu(self):
         (self.root / "nothing").mkdir()
         done = self.run_it(exits_with=2, PATH=str(self.root / "nothing"))
