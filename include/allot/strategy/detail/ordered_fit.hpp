@@ -111,14 +111,10 @@ public:
             const node hole = holes_.bins.head(own);
             if (!is_own(hole, *holes_.nodes.by)) return {};
             holes_.pop(own, hole);
-            holes_.nodes.mark_used(hole, need);
+            holes_.nodes.mark_own_used(hole, need);
             return holes_.allocation_of_node(hole, wanted.size);
         }
-        const bin from = holes_.bins.next(own);
-        if (from == bins::count) return {};
-        const node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
-        if (hole == none || !is_own(hole, *holes_.nodes.by)) return {};
-        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, wanted.size);
+        return cut_own(holes_.bins.next(own), need, wanted.size);
     }
     /// Allocates a block without a wait.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
@@ -231,6 +227,15 @@ private:
     constexpr void for_each_free(Function f) const noexcept {
         for (bin b = holes_.bins.next(0); b != bins::count; b = holes_.bins.after(b))
             for (node hole = holes_.bins.head(b); hole != none; hole = holes_.nodes.next(hole)) f(hole);
+    }
+
+    /// Cuts a block from the front of a hole of a bin if only this queue used the hole. A separate function, so that
+    /// `allocate_own` saves no registers for it.
+    [[gnu::noinline]] constexpr allocation_type cut_own(bin from, Offset need, Offset size) noexcept {
+        if (from == bins::count) return {};
+        const node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
+        if (hole == none || !is_own(hole, *holes_.nodes.by)) return {};
+        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, size);
     }
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────

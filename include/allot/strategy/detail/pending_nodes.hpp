@@ -107,6 +107,11 @@ public:
         append(first, offset(second), note(second));
         base::join(first, second);
     }
+    /// Marks a hole of one segment, whose uses are known, as used.
+    ALLOT_INLINE constexpr void mark_own_used(node hole, Offset bytes) noexcept {
+        note(hole).queues = 0;
+        base::mark_used(hole, bytes);
+    }
     /// Marks a node as used, and takes the pending uses of its bytes.
     ALLOT_INLINE constexpr void mark_used(node of, Offset bytes) noexcept {
         pending_use& own = note(of);
