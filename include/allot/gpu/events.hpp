@@ -18,8 +18,9 @@
 // The code relies on these rules of both runtimes. Sources: the CUDA runtime API reference, "Event Management",
 // "Stream Management" and "Stream synchronization behavior"; the CUDA programming guide, "CUDA Graphs", section
 // "Prohibited and Unhandled Operations"; the comments of <hip/hip_runtime_api.h>.
-//   - A wait uses the last record of an event at the time of the call. A later record does not change it. An event may
-//     be destroyed before it completes, and its stream may be destroyed before it.
+//   - A wait uses the last record of an event at the time of the call. A later record does not change it. Therefore the
+//     event of a released point can be recorded again at once. An event may be destroyed before it completes, and its
+//     stream may be destroyed before it.
 //   - An event and the stream that records it belong to the same device. A stream may wait for an event of another
 //     device. Therefore one object serves the streams of one device, and any stream may wait for its points.
 //   - Stream 0 means the default stream of the current device. The object makes its device current for such calls.
@@ -33,10 +34,10 @@
 //     thread is in the relaxed mode. `state` and `wait_on_host` select this mode for their call.
 //   - After a fault of a kernel, all calls fail, and so does every point. A process cannot recover from it.
 //
-// Complexity: `record` takes two runtime calls, and about four more for a point without an event; `wait` two; `state`
-// three.
-// Memory: an int. A point holds a handle and a flag.
-// Thread safety: that of the runtime. Any thread may use the object and all streams. One thread at a time uses a point.
+// Complexity: `record` and `wait` take two runtime calls, `state` three. An event is created, with about four calls,
+// only if no point was released before.
+// Memory: at most 16 events of released points. A point holds a handle and a flag.
+// Thread safety: none for one object. Streams may be used by other threads at the same time.
 #pragma once
 
 #include <allot/core/timeline.hpp>
@@ -107,22 +108,33 @@ public:
     events() noexcept = default;
     /// Selects the device of the streams.
     explicit events(int device) noexcept : device_{device} {}
+    /// Takes the unused events of `other`, which has none afterwards.
+    events(events&& other) noexcept { swap(other); }
+    /// Swaps the devices and the unused events.
+    events& operator=(events&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    /// Destroys the unused events.
+    ~events() {
+        while (count_ != 0) destroy(idle_[--count_]);
+    }
 
     /// Returns the point of an event of another library, which keeps the event. The event must exist as long as the
     /// point is used. If it is recorded again, the point moves with it.
     [[nodiscard]] static point_type adopt(event_type event) noexcept { return {event, true}; }
 
     /// Makes `point` the point after all work that was submitted to the stream so far. Uses the event of the point, or
-    /// creates one. Fails with the runtime's error; `point` is then unchanged.
+    /// one of a released point, or creates one. Fails with the runtime's error; `point` is then unchanged.
     [[nodiscard]] error_type record(queue_type queue, point_type& point) noexcept {
         return on(queue, [&]() noexcept {
             if (point && !point.adopted) return Runtime::record_event(point.event, queue);
-            event_type fresh{};
-            error_type error = create(fresh);
-            if (error != Runtime::success) return error;
-            error = Runtime::record_event(fresh, queue);
-            if (error == Runtime::success) point = {fresh, false};
-            else static_cast<void>(Runtime::destroy_event(fresh));
+            if (count_ == 0)
+                if (const error_type error = create(idle_[0]); error != Runtime::success) return error;
+            const unsigned last = count_ == 0 ? 0 : count_ - 1;
+            count_ = last + 1;
+            const error_type error = Runtime::record_event(idle_[last], queue);
+            if (error == Runtime::success) point = {idle_[--count_], false};
             return error;
         });
     }
@@ -156,10 +168,13 @@ public:
                                              : point_state::failed;
     }
 
-    /// Destroys the event of the point, unless it is adopted. The point becomes empty.
+    /// Keeps the event of the point for a later record, or destroys it, unless it is adopted. The point becomes empty.
+    /// The point is one that this object recorded.
     void release(point_type& point) noexcept {
         const point_type old = std::exchange(point, point_type{});
-        if (old && !old.adopted) static_cast<void>(cleared(Runtime::destroy_event(old.event)));
+        if (!old || old.adopted) return;
+        if (count_ == most_idle) destroy(old.event);
+        else idle_[count_++] = old.event;
     }
 
     /// Returns true if the stream captures a graph, or if the runtime cannot tell.
@@ -171,6 +186,14 @@ public:
     [[nodiscard]] int device() const noexcept { return device_; }
 
 private:
+    static constexpr unsigned most_idle = 16;
+
+    void swap(events& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(idle_, other.idle_);
+        std::swap(count_, other.count_);
+    }
+    static void destroy(event_type old) noexcept { static_cast<void>(cleared(Runtime::destroy_event(old))); }
     // Clears the runtime's last error, so that the program does not take it for the error of a kernel.
     [[nodiscard]] static error_type cleared(error_type error) noexcept {
         if (error != Runtime::success) static_cast<void>(Runtime::get_last_error());
@@ -199,6 +222,8 @@ private:
     }
 
     int device_ = 0;
+    unsigned count_ = 0;
+    event_type idle_[most_idle]{};  // of released points
 };
 
 }  // namespace gpu

@@ -18,10 +18,10 @@
 // Requires <hip/hip_runtime_api.h> and libamdhip64. The CMake target allot::hip provides both and defines
 // __HIP_PLATFORM_AMD__; hipcc is not needed.
 //
-// Complexity: `record` takes two runtime calls, and about four more for a point without an event; `wait` two; `state`
-// three.
-// Memory: an int. A point holds a handle and a flag.
-// Thread safety: that of the runtime. Any thread may use the object and all streams. One thread at a time uses a point.
+// Complexity: `record` and `wait` take two runtime calls, `state` three. An event is created, with about four calls,
+// only if no point was released before.
+// Memory: at most 16 events of released points. A point holds a handle and a flag.
+// Thread safety: none for one object. Streams may be used by other threads at the same time.
 #pragma once
 
 #include <allot/gpu/events.hpp>

@@ -4,6 +4,7 @@
 #include "streams.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -116,6 +117,33 @@ TEST_CASE(VENDOR " events: a wait keeps its point although the event is recorded
     }
 }
 
+TEST_CASE(VENDOR " events: the events of released points are recorded again, at most 16 are kept") {
+    const machine machine;
+    const two_streams streams;
+    {
+        events line;
+        for (int i = 0; i != 50; ++i) {
+            events::point_type point{};
+            CHECK(line.record(streams.first, point) == gpu::success);
+            CHECK(line.wait(streams.second, point) == gpu::success);
+            line.release(point);  // still pending
+        }
+        CHECK(fake_gpu::calls().creations == 1);
+        CHECK(fake_gpu::events() == 1);
+        events::point_type many[20]{};
+        for (events::point_type& each : many) CHECK(line.record(streams.first, each) == gpu::success);
+        CHECK(fake_gpu::events() == 20);
+        for (events::point_type& each : many) line.release(each);
+        CHECK(fake_gpu::events() == 16);
+        events moved{std::move(line)};
+        line = std::move(moved);
+        CHECK(line.record(streams.first, many[0]) == gpu::success);
+        CHECK(fake_gpu::calls().creations == 20);
+        line.release(many[0]);
+    }
+    CHECK(fake_gpu::events() == 0);
+}
+
 TEST_CASE(VENDOR " events: the object serves the streams of its device, whichever device is current") {
     const machine machine;
     const two_streams streams;
@@ -135,7 +163,9 @@ TEST_CASE(VENDOR " events: the object serves the streams of its device, whicheve
     int current = 0;
     CHECK(gpu::get_device(&current) == gpu::success);
     CHECK(current == 1);
-    for (events::point_type* const each : {&point, &other_point, &default_point}) line_of_0.release(*each);
+    line_of_0.release(point);
+    line_of_0.release(default_point);
+    line_of_1.release(other_point);
     CHECK(gpu::stream_destroy(other) == gpu::success);
     CHECK(gpu::set_device(0) == gpu::success);
 }
@@ -217,6 +247,7 @@ TEST_CASE(VENDOR " events: after the loss of a device all points fail, and their
     CHECK(line.record(stream, other) == gpu::illegal_address);
     CHECK(line.capturing(stream));  // the runtime cannot tell
     line.release(point);
+    { const events last{std::move(line)}; }
     CHECK(fake_gpu::events() == 0);
     fake_gpu::start();
     CHECK(gpu::stream_destroy(stream) == gpu::success);
