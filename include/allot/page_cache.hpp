@@ -9,6 +9,7 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
+#include <allot/page_cache/copied_pages.hpp>
 #include <allot/page_cache/eviction.hpp>
 #include <allot/page_cache/leaf_first_eviction.hpp>
 #include <allot/page_cache/page_cache.hpp>

@@ -29,8 +29,7 @@ void play(std::span<const unsigned char> choices, std::uint64_t bytes, std::span
                         .sequence_pages = 20}};
     std::size_t at = 0;
     tests::play_calls(
-        with, groups.back().model + 1,
-        [&](std::size_t n) { return at < choices.size() ? choices[at++] % n : 0; },
+        with, groups.back().model + 1, [&](std::size_t n) { return at < choices.size() ? choices[at++] % n : 0; },
         [&] { return at >= choices.size(); });
 }
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <vector>
 #ifdef KV_CACHE_OPENCL
-#include <allot/opencl/buffer.hpp>
+#include <allot/opencl/tensor.hpp>
 #endif
 
 /// One token of each sequence.
@@ -37,8 +37,12 @@ inline std::vector<float> make_weights() {
 
 /// The host.
 class host_engine {
+    using arena_type = allot::naive<allot::host::heap>;
+    struct no_copier {};
+
 public:
     static constexpr const char* name = "host";
+    using copies = allot::copied_pages<no_copier, arena_type, arena_type>;
     explicit host_engine(std::size_t pages)
         : block_{arena_.allocate({pages * page_bytes, 64})}, pages_{reinterpret_cast<float*>(block_.address)} {
         if (!block_) throw std::runtime_error{"no memory for pages"};
@@ -52,14 +56,10 @@ public:
             compute_token(weights_.data(), pages_, &of.tables[i * table_entries], of.tokens[i], of.positions[i],
                           &of.out[i * dim]);
     }
-    void copy(std::uint64_t from, std::uint64_t to) { std::memcpy(at(to), at(from), page_bytes); }
-    void read(std::uint64_t from, void* to) { std::memcpy(to, at(from), page_bytes); }
-    void write(const void* from, std::uint64_t to) { std::memcpy(at(to), from, page_bytes); }
+    /// Returns a function that copies pages, also to and from host memory.
+    [[nodiscard]] copies page_copies(void* slower) { return copies{{}, block_.address, slower}; }
 
 private:
-    [[nodiscard]] float* at(std::uint64_t offset) const { return pages_ + offset / sizeof(float); }
-
-    using arena_type = allot::naive<allot::host::heap>;
     arena_type arena_;
     allot::block_of<arena_type> block_;
     float* pages_;
@@ -74,8 +74,11 @@ struct no_device : std::runtime_error {
 
 /// The first device of OpenCL. All memory is one arena of buffers.
 class opencl_engine {
+    using arena_type = allot::arena<allot::opencl::buffer, allot::best_fit<>>;
+
 public:
     static constexpr const char* name = "OpenCL";
+    using copies = allot::copied_pages<allot::opencl::queue_copy, arena_type, allot::naive<allot::host::heap>>;
     explicit opencl_engine(std::size_t pages)
         : arena_{{context_, device_}, pages * page_bytes + (std::size_t{1} << 20U)},
           pages_{allocate(pages * page_bytes)},
@@ -123,20 +126,12 @@ public:
         of.out.resize(count * dim);
         get(out_, 0, of.out.data(), count * dim * sizeof(float));
     }
-    void copy(std::uint64_t from, std::uint64_t to) {
-        const auto at = pages_.address;
-        check(::clEnqueueCopyBuffer(queue_(), at.handle, at.handle, at.offset + from, at.offset + to, page_bytes, 0,
-                                    nullptr, nullptr));
-    }
-    void read(std::uint64_t from, void* to) { get(pages_, from, to, page_bytes); }
-    void write(const void* from, std::uint64_t to) {
-        const auto at = pages_.address;
-        check(::clEnqueueWriteBuffer(queue_(), at.handle, CL_TRUE, at.offset + to, page_bytes, from, 0, nullptr,
-                                     nullptr));
+    /// Returns a function that copies pages on the device, and to and from host memory.
+    [[nodiscard]] copies page_copies(void* slower) {
+        return copies{allot::opencl::queue_copy{queue_}, pages_.address, slower};
     }
 
 private:
-    using arena_type = allot::arena<allot::opencl::buffer, allot::best_fit<>>;
     using block = allot::block_of<arena_type>;
     static constexpr std::size_t most = 64;  // sequences of a batch
 

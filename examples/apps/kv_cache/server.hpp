@@ -68,6 +68,7 @@ public:
     server(std::size_t pages, std::size_t slower_pages)
         : engine_{pages},
           slower_(slower_pages * page_floats),
+          page_copies_{engine_.page_copies(slower_.data())},
           sizes_{slower_pages * page_bytes},
           records_(cache_type::bytes_for(limits(pages))),
           cache_{limits(pages), records_, copier{this}} {
@@ -93,8 +94,8 @@ private:
     struct copier {
         server* of = nullptr;
         bool operator()(allot::page_place from, allot::page_place to) const noexcept {
-            of->copy(from, to);
-            return true;
+            ++(to.tier != 0 ? of->to_slower : from.tier != 0 ? of->from_slower : of->copies);
+            return of->page_copies_(from, to);
         }
     };
     using cache_type = allot::page_cache<allot::page_pool<1024>, allot::reuse_eviction, copier, 1>;
@@ -113,12 +114,6 @@ private:
                 .sequence_pages = table_entries,
                 .compare_tokens = true};
     }
-    void copy(allot::page_place from, allot::page_place to) {
-        if (from.tier == 0 && to.tier == 0) engine_.copy(from.offset, to.offset), ++copies;
-        else if (to.tier != 0) engine_.read(from.offset, &slower_[to.offset / sizeof(float)]), ++to_slower;
-        else engine_.write(&slower_[from.offset / sizeof(float)], to.offset), ++from_slower;
-    }
-
     /// Starts waiting sequences. The last token is always computed, because its vector selects the next one.
     void admit() {
         while (!waiting_.empty() && running_.size() + room_for_forks < most_running) {
@@ -204,6 +199,7 @@ private:
 
     Engine engine_;
     std::vector<float> slower_;
+    typename Engine::copies page_copies_;
     std::uint64_t sizes_[1];
     std::vector<std::byte> records_;
     cache_type cache_;

@@ -12,6 +12,8 @@
 // does before it writes the page. It returns false if it cannot copy. A write then fails and changes nothing, an
 // evicted page is lost, and a page that does not come back is not found.
 //
+// `copied_pages` makes such a function of a copier for OpenCL, CUDA or other memory.
+//
 // When to use: with `fork` or slower tiers. When not to use: without them. `no_page_copies` is the default.
 //
 // Complexity: that of the function.
