@@ -8,8 +8,8 @@
 // `until_freed` if their work is not submitted yet. Adjacent ranges of the same queues are one with the later epoch.
 //
 // Complexity: O(1) next to the range of the last call, and at both ends of the list. Otherwise O(ranges between).
-// Memory: 40 bytes for each range. The ranges are on the heap. If it is exhausted, a use is joined to the nearest range, so
-// that its bytes also wait for this use.
+// Memory: 40 bytes for each range, on the heap, or in the object of a microcontroller. Without room for a range, a use is
+// joined to the nearest range, so that the bytes of both wait for both.
 // Thread safety: not synchronized.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The pending uses of ranges of offsets.
-template <std::unsigned_integral Offset>
+/// The pending uses of ranges of offsets: at most `Capacity` ranges in the object, or any number on the heap.
+template <std::unsigned_integral Offset, std::size_t Capacity = is_microcontroller ? 32 : 0>
 class pending_ranges {
     using index = record_index;
     static constexpr index none = no_record;
@@ -45,8 +45,9 @@ public:
                 continue;
             }
             const index inside = cut_out(at, from, high);
-            range& of = ranges_[inside];
-            if (of.epoch == until_freed || of.epoch < use.epoch) of.epoch = use.epoch;
+            range& of = ranges_[near_ = inside];
+            const bool is_cut = of.low >= from && of.high <= high;  // there was room
+            if (of.epoch < use.epoch || (is_cut && of.epoch == until_freed)) of.epoch = use.epoch;
             of.queues |= use.queues;
             from = of.high;
             merge(inside);
@@ -64,7 +65,7 @@ public:
     constexpr void take(Offset low, Offset high, Function f) noexcept {
         for (index at = seek(low); at != none && ranges_[at].low < high;) {
             f(ranges_[at]);
-            const index inside = cut_out(at, low, high), next = ranges_[inside].next;
+            const index inside = near_ = cut_out(at, low, high), next = ranges_[inside].next;
             if (ranges_[inside].low >= low && ranges_[inside].high <= high) erase(inside);
             at = next;
         }
@@ -88,11 +89,12 @@ private:
     /// Returns the lowest range that ends above `at`.
     [[nodiscard]] constexpr index seek(Offset at) const noexcept {
         if (highest_ == none || ranges_[highest_].high <= at) return none;
-        if (ranges_[highest_].low <= at) return near_ = highest_;
-        if (ranges_[lowest_].high > at) return near_ = lowest_;
-        while (ranges_[near_].high <= at) near_ = ranges_[near_].next;
-        while (ranges_[ranges_[near_].previous].high > at) near_ = ranges_[near_].previous;
-        return near_;
+        if (ranges_[highest_].low <= at) return highest_;
+        if (ranges_[lowest_].high > at) return lowest_;
+        index found = near_;
+        while (ranges_[found].high <= at) found = ranges_[found].next;
+        while (ranges_[ranges_[found].previous].high > at) found = ranges_[found].previous;
+        return found;
     }
     /// Adds a range to bytes without one, below the range `above`.
     constexpr void put(Offset low, Offset high, index above, const pending_use& use) noexcept {
@@ -159,9 +161,9 @@ private:
         ranges_.give(at);
     }
 
-    record_table<range, 0> ranges_;
+    record_table<range, Capacity> ranges_;
     index lowest_ = none, highest_ = none;
-    mutable index near_ = none;  // the range of the last call
+    index near_ = none;  // a range that was changed lately
 };
 
 }  // namespace detail
