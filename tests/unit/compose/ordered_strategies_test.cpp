@@ -331,3 +331,46 @@ TEST_CASE("ordered: a block that the host still uses also waits for later work o
     check(pages{});
     check(allot::ring<>{});
 }
+
+TEST_CASE("ordered over pool and page_tree: a request waits for the fewest queues") {
+    const auto check = [](auto strategy) {
+        queues device{3};
+        memory_of<decltype(strategy), 256> memory{timeline{&device}};
+        const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2)};
+        const auto one = memory.allocate({64, 1}, id[1]), both = memory.allocate({64, 1}, id[1]);
+        for (int i = 0; i != 2; ++i) REQUIRE(memory.allocate({64, 1}, id[0]));
+        device.submit(1);
+        device.submit(2);
+        memory.deallocate(both, {id[1], id[2]});
+        memory.deallocate(one, id[1]);
+        CHECK(memory.allocate({64, 1}, id[0]).address == one.address);
+        CHECK(device.waits == 1);
+        CHECK(memory.allocate({64, 1}, id[0]).address == both.address);
+        CHECK(device.waits == 2);
+    };
+    check(slots{});
+    check(pages{});
+}
+
+TEST_CASE("ordered over pool and page_tree: uses by the host end in any order") {
+    const auto check = [](auto strategy) {
+        queues device{1};
+        memory_of<decltype(strategy), 256> memory{timeline{&device}};
+        const auto queue = memory.attach(0);
+        const auto first = memory.allocate({64, 1}, queue), second = memory.allocate({64, 1}, queue);
+        for (int i = 0; i != 2; ++i) REQUIRE(memory.allocate({64, 1}, queue));
+        const allot::host_use early = memory.begin_host_use(), late = memory.begin_host_use();
+        CHECK(memory.deallocate(second, late));
+        CHECK(memory.deallocate(first, early));
+        CHECK_FALSE(memory.allocate({64, 1}, queue));
+        CHECK(memory.diagnose({64, 1}, queue).reason == refusal::pending);
+        memory.end_host_use(early);
+        CHECK(memory.allocate({64, 1}, queue).address == first.address);
+        CHECK_FALSE(memory.allocate({64, 1}, queue));
+        memory.end_host_use(late);
+        CHECK(memory.allocate({64, 1}, queue).address == second.address);
+        CHECK(calls_of(device) == 0);
+    };
+    check(slots{});
+    check(pages{});
+}

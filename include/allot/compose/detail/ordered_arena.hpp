@@ -74,6 +74,9 @@ struct ordered_arena<arena<Device, Strategy, Growth, Options, OnMisuse>, Columns
         strategy_type::several_extents || (Growth::regions == 1 && !Growth::in_place),
         "allot: ordered grows only with best_fit, because a strategy of one extent would lose the pending uses "
         "of its earlier regions: leave out the growth, or use best_fit");
+    static_assert(Options.hardening != hardening::debug || !Device::host_accessible,
+                  "allot: hardening::debug overwrites freed bytes, which work of a queue may still use: use "
+                  "hardening::checked in an arena of ordered");
     static consteval arena_options without_annotations() {
         arena_options options = Options;
         options.annotate = false;

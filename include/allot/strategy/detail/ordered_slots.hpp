@@ -126,9 +126,10 @@ public:
     ALLOT_INLINE constexpr allocation_type allocate_own(layout_type wanted) noexcept {
         if (!is_request(wanted)) return {};
         if (const queue_set own = taken_.by->own; own != 0) {
-            const index newest = lists_[order_of(wanted.size)][std::countr_zero(own)].newest;
-            if (newest != none && is_aligned(newest, wanted.align)) {
-                unlink(newest);
+            list& in = lists_[order_of(wanted.size)][lowest_one(own)];
+            if (const index newest = in.newest; newest != none && is_aligned(newest, wanted.align)) {
+                in.newest = slots_[newest].next;
+                (in.newest == none ? in.oldest : slots_[in.newest].newer) = none;
                 return give(newest, wanted.size);
             }
         }
@@ -251,17 +252,16 @@ private:
 
     // ── lists of kept blocks ─────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] constexpr list& list_of(index at) noexcept {
-        const slot& of = slots_[at];
-        return lists_[of.order]
-                     [std::has_single_bit(of.queues) ? static_cast<unsigned>(std::countr_zero(of.queues)) : Queues];
+    /// Returns the list of the blocks that these queues may still use: one or more.
+    [[nodiscard]] ALLOT_INLINE constexpr list& list_of(queue_set queues, unsigned order) noexcept {
+        return lists_[order][(queues & (queues - 1)) == 0 ? lowest_one(queues) : Queues];
     }
     /// Adds a block to the list of its queue. It is the newest one, unless its use began before the block was freed.
     constexpr void keep(index at, unsigned order) noexcept {
         slot& kept = slots_[at];
         kept.order = static_cast<unsigned char>(order);
         kept.state = stage::kept;
-        list& in = list_of(at);
+        list& in = list_of(kept.queues, order);
         kept.newer = none;
         kept.next = in.newest;
         while (kept.next != none && slots_[kept.next].epoch > kept.epoch) {
@@ -273,7 +273,7 @@ private:
     }
     constexpr void unlink(index at) noexcept {
         const slot& kept = slots_[at];
-        list& in = list_of(at);
+        list& in = list_of(kept.queues, kept.order);
         (kept.newer == none ? in.newest : slots_[kept.newer].next) = kept.next;
         (kept.next == none ? in.oldest : slots_[kept.next].newer) = kept.newer;
     }
