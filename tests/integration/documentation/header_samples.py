@@ -23,6 +23,7 @@ LEFT = {
     "compose/block_cache.hpp": "needs CUDA", "compose/indexed.hpp": "needs CUDA",
     "compose/indexed_ordered.hpp": "needs CUDA",
     "compose/graph_pool.hpp": "needs CUDA", "compose/ordered.hpp": "needs CUDA",
+    "compose/on_queue.hpp": "needs CUDA", "compose/queue_id.hpp": "needs CUDA",
 }
 TOP = """#include <atomic>
 #include <cstring>
