@@ -301,6 +301,8 @@ private:
         if (!clock_.is_row(queue.index)) [[unlikely]]
             return {};
         access::strategy(arena_).ask(clock_.known(queue.index));
+        if constexpr (requires(block_type held) { arena_.check(held); })  // frees a block that it has no record for
+            access::strategy(arena_).give_back(clock_.now(), clock::all);
         const block_type given = access::allocate_held(
             arena_, wanted, [](auto& strategy, auto asked) { return strategy.allocate_own(asked); });
         if (given) [[likely]]

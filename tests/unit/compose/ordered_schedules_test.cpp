@@ -415,6 +415,7 @@ TEST_CASE_TEMPLATE("ordered: random long programs keep the order of uses", Memor
             run<inserted, Memory>(operations, queues, i % 3 != 0, false, sum);
             run<few_points, Memory>(operations, queues, true, false, sum);
             run<handed, Memory>(operations, queues, true, false, sum);
+            run<never, Memory>(operations, queues, true, false, sum);
         }
         CHECK(sum.races == 0);
         CHECK(sum.refused == 0);

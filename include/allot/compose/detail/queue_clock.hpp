@@ -37,6 +37,7 @@ public:
     static constexpr unsigned external = Options.queues;       // the column of external points
     static constexpr unsigned host_uses = Options.queues + 1;  // the column of uses by the host
     static constexpr unsigned columns = Options.queues + 2;
+    static constexpr queue_set all = ~queue_set{0} >> (32 - columns);
     using row_type = knowledge<columns>;
 
     Timeline timeline;
