@@ -180,7 +180,6 @@ private:
     }
     void* try_allocate(std::size_t size, cudaStream_t stream) {
         if (captures_.empty()) return memory_.allocate({size, align}, stream).address;
-        const allot::cuda::events::relaxed_capture relaxed;
         bool captures = false;
         if (allot::cuda::event_runtime::is_capturing(stream, &captures) == cudaSuccess && captures) {
             for (const capture& each : captures_) {

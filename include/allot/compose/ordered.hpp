@@ -259,6 +259,7 @@ public:
     {
         poll();
         settle();
+        [[maybe_unused]] const auto permitted = permission();
         return arena_.trim();
     }
     /// Returns the usable bytes of a block: at least its size.
@@ -332,17 +333,31 @@ private:
         };
         if constexpr (waits == wait_policy::never) {
             cover_all(queue);
-            return arena_.allocate(wanted);
+            return allocate_grown(wanted);
         }
         block_type given{};
         if (has_larger || !Options.grow_first) given = held(wanted, behind);
-        if (!given) given = arena_.allocate(wanted);
+        if (!given) given = allocate_grown(wanted);
         if (!given && Options.grow_first) given = held(wanted, behind);
         if (!given || arena_.strategy().taken_queues() == 0 || wait_for_taken(queue, handed)) return given;
-        arena_.deallocate(given);         // with the uses that `wait_for_taken` gave back
-        given = arena_.allocate(wanted);  // from a new region, if the arena grows
+        arena_.deallocate(given);        // with the uses that `wait_for_taken` gave back
+        given = allocate_grown(wanted);  // from a new region, if the arena grows
         if (given) error_ = {};
         return given;
+    }
+    struct nothing {};
+    /// Permits calls of the device that a capture by a queue forbids, because they concern other work.
+    [[nodiscard]] static auto permission() noexcept {
+        if constexpr (requires { typename Timeline::relaxed_capture; }) {
+            return typename Timeline::relaxed_capture{};
+        } else {
+            return nothing{};
+        }
+    }
+    /// Allocates a block without a wait, from a new region if necessary.
+    [[nodiscard]] block_type allocate_grown(layout wanted) noexcept {
+        [[maybe_unused]] const auto permitted = permission();
+        return arena_.allocate(wanted);
     }
     /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
     /// take these bytes without a wait.

@@ -35,7 +35,6 @@ struct capture_line {
 /// Device whose regions are blocks of an `indexed_ordered`.
 template <class Memory>
 class regions_of_memory : public traits_of<typename Memory::ordered_type::arena_type::device_type> {
-    using timeline_type = typename Memory::ordered_type::timeline_type;
     using device_type = typename Memory::ordered_type::arena_type::device_type;
 
 public:
@@ -46,7 +45,6 @@ public:
     explicit regions_of_memory(Memory& memory) noexcept : memory_{&memory} {}
 
     [[nodiscard]] acquired<regions_of_memory> acquire(layout wanted) noexcept {
-        [[maybe_unused]] const auto permitted = permission();
         if (wanted.align < min_align) wanted.align = min_align;
         const auto given = memory_->allocate(wanted);
         if (!given) return acquired<regions_of_memory>::failure(memory_->diagnose(wanted).reason);
@@ -55,16 +53,6 @@ public:
     void release(region_of<regions_of_memory> held) noexcept { memory_->deallocate(held.base); }
 
 private:
-    struct nothing {};
-    /// Permits calls that the driver forbids during a capture, because they concern other work.
-    [[nodiscard]] static auto permission() noexcept {
-        if constexpr (requires { typename timeline_type::relaxed_capture; }) {
-            return typename timeline_type::relaxed_capture{};
-        } else {
-            return nothing{};
-        }
-    }
-
     Memory* memory_;
 };
 
