@@ -230,7 +230,7 @@ private:
         if (of.count == Options.points) {  // the next point covers the work before the oldest one
             if (const error_type error = timeline.record(of.native, of.points[0].point); error != error_type{})
                 return error;
-            for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
+            std::rotate(of.points, of.points + 1, of.points + of.count);
         } else {
             if (const error_type error = timeline.record(of.native, of.points[of.count].point); error != error_type{})
                 return error;
@@ -252,7 +252,7 @@ private:
         queue_state& of = queues_[at];
         for (row_type& row : known_) learn(row, at, of.points[0]);
         timeline.release(of.points[0].point);
-        for (unsigned i = 1; i != of.count; ++i) std::swap(of.points[i - 1], of.points[i]);
+        std::rotate(of.points, of.points + 1, of.points + of.count);
         if (--of.count == 0 && of.state == stage::leaving) of.state = stage::free;
     }
     bool pass_external() noexcept {
