@@ -11,8 +11,8 @@
 //                 │  ▲                                                        ───┘
 //     tier 1   host_arena     │ page │ page │ …     at slower_pages.address
 //
-// The first memory is that of the tables, and each further one is a slower tier. Bytes of two memories that the host can
-// access are copied by the host. All others are copied by the copier, and each copy is finished before the call returns.
+// The first memory is that of the tables, and each further one is a slower tier. The host copies between two memories
+// that it can access. The copier copies between all others, and finishes each copy before the call returns.
 //
 // When to use: if one copier can copy between all tiers. When not to use: for files, or to queue many copies. Write a
 // function as in page_copies.hpp.

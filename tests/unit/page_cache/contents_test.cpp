@@ -10,7 +10,7 @@ using namespace tests;
 
 template <class Pages, class Eviction = allot::lru_eviction>
 void play_limits(const allot::page_cache_limits& limits, std::uint32_t models, bool weak = false) {
-    for (unsigned seed = 0; seed != 20; ++seed) {
+    for (unsigned seed = 0; seed != 8; ++seed) {
         played<allot::page_cache<Pages, Eviction, byte_copier>> with{limits, weak};
         play(with, seed, 300, models);
     }
@@ -62,7 +62,7 @@ TEST_CASE("page_cache: pages that come back from slower tiers have their bytes")
                                          {.page_bytes = 6, .page_tokens = 2, .window = 5}};
     constexpr std::uint64_t slower[] = {60, 132};
     using pool = allot::page_pool<64>;
-    for (unsigned seed = 0; seed != 20; ++seed) {
+    for (unsigned seed = 0; seed != 8; ++seed) {
         played<allot::page_cache<pool, allot::lru_eviction, byte_copier, 1>> single{
             {.bytes = 48, .groups = one, .slower = std::span{slower}.first(1), .sequences = 5, .sequence_pages = 20}};
         play(single, seed, 300, 1);

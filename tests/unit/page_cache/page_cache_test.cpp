@@ -185,7 +185,10 @@ TEST_CASE("page_cache: limits that are invalid") {
     constexpr allot::page_group none[] = {{.page_bytes = 0}}, no_tokens[] = {{.page_tokens = 0}},
                                 late[] = {{.model = 1}}, apart[] = {{}, {.model = 1}, {}},
                                 unequal[] = {{.page_tokens = 2}, {.page_tokens = 3}},
-                                coprime[] = {{.page_bytes = std::size_t{1} << 62}, {.page_bytes = 5}}, nine[9]{};
+                                coprime[] = {{.page_bytes = 0xFFFF'FFFB},
+                                             {.page_bytes = 0xFFFF'FFFD},
+                                             {.page_bytes = 0xFFFF'FFFF}},
+                                nine[9]{};
     const auto bytes = [](const allot::page_cache_limits& limits) { return cache_type::bytes_for(limits); };
     CHECK_EQ(bytes({.bytes = 0}), 0);
     CHECK_EQ(bytes({.bytes = 65}), 0);  // more pages than the strategy manages
