@@ -462,6 +462,28 @@ TEST_CASE("page_cache: an evicted page goes to slower tiers and comes back") {
     with.check();
 }
 
+TEST_CASE("page_cache: a prompt ends before a page that does not come back") {
+    using tiered = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, byte_copier, 1>;
+    constexpr std::uint64_t slower[] = {60};
+    played<tiered> with{{.bytes = 24, .groups = of_three, .slower = slower, .sequences = 4, .sequence_pages = 5}};
+    const tokens one{1, 1, 1, 1, 1, 1, 1, 1, 1};
+    REQUIRE_EQ(with.start({}), page_refusal::none);
+    REQUIRE_EQ(with.append(0, one), page_refusal::none);
+    REQUIRE_EQ(with.name(0, 3), page_refusal::none);
+    REQUIRE_EQ(with.release(0), page_refusal::none);
+    REQUIRE_EQ(with.start({}), page_refusal::none);
+    REQUIRE_EQ(with.append(0, tokens(6, 2)), page_refusal::none);  // the last page leaves
+    REQUIRE_EQ(with.release(0), page_refusal::none);
+    with.refused_copies = 1;
+    REQUIRE_EQ(with.start(one), page_refusal::none);
+    CHECK_EQ(with.members[0].all.size(), 6);
+    with.check();
+    REQUIRE_EQ(with.release(0), page_refusal::none);
+    REQUIRE_EQ(with.start(one), page_refusal::none);
+    CHECK_EQ(with.members[0].all.size(), 9);
+    with.check();
+}
+
 TEST_CASE("page_cache: a page that cannot be copied to a slower tier is lost") {
     using tiered = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, byte_copier, 1>;
     constexpr std::uint64_t slower[] = {60};
