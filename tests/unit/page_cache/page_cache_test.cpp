@@ -5,6 +5,9 @@
 #include <allot/strategy/page_tree.hpp>
 
 #include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
 #include <type_traits>
 
 namespace {
@@ -460,6 +463,49 @@ TEST_CASE("page_cache: an evicted page goes to slower tiers and comes back") {
         CHECK_EQ(with.cache.counts(0, 1).free, 3);
     }
     with.check();
+}
+
+/// Pages in an array, and a slower tier in a file.
+struct file_copier {
+    char* pages;
+    std::FILE* file;
+    bool operator()(allot::page_place from, allot::page_place to) const noexcept {
+        const long at = static_cast<long>(from.tier == 0 ? to.offset : from.offset);
+        if (std::fseek(file, at, SEEK_SET) != 0) return false;
+        if (from.tier == 0) return std::fwrite(pages + from.offset, from.bytes, 1, file) == 1;
+        return std::fread(pages + to.offset, from.bytes, 1, file) == 1;
+    }
+};
+
+TEST_CASE("page_cache: evicted pages go to a file and come back") {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
+    REQUIRE(file);
+    char pages[8]{};
+    using filed = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, file_copier, 1>;
+    constexpr allot::page_group group[] = {{.page_bytes = 4, .page_tokens = 1}};
+    constexpr std::uint64_t slower[] = {40};
+    const allot::page_cache_limits limits{
+        .bytes = 8, .groups = group, .slower = slower, .sequences = 1, .sequence_pages = 2};
+    std::vector<std::byte> records(filed::bytes_for(limits));
+    filed cache{limits, records, file_copier{pages, file.get()}};
+    for (int round = 0; round != 2; ++round)
+        for (char user = 'a'; user != 'f'; ++user) {
+            const allot::page_request request{.contents = std::span{prompt}.first(2),
+                                              .salt = {0, static_cast<unsigned char>(user)}};
+            const auto begun = cache.start(request);
+            REQUIRE(begun);
+            CHECK_EQ(begun->tokens, round == 0 ? 0 : 2);
+            REQUIRE(cache.append(begun->sequence, 2 - begun->tokens));
+            const auto table = cache.pages(begun->sequence);
+            if (round == 0) {
+                for (const std::uint32_t page : table) std::memset(pages + page * 4, user, 4);
+                REQUIRE(cache.name(begun->sequence, request.contents));
+            }
+            for (const std::uint32_t page : table)
+                CHECK_EQ(std::string_view{pages + page * 4, 4}, std::string(4, user));
+            cache.release(begun->sequence);
+        }
+    CHECK_EQ(cache.check(), page_cache_fault::none);
 }
 
 TEST_CASE("page_cache: a prompt ends before a page that does not come back") {
