@@ -138,8 +138,9 @@ public:
     /// Returns the longest prefix of a request that is cached, in any tier.
     [[nodiscard]] page_match match(const page_request& request) const noexcept {
         if (request.model >= shape_.models) return {};
-        const page_key root = base::root_of(request.model, request.salt);
-        const std::uint32_t pages = base::match_pages(request.model, root, request.contents, Tiers);
+        page_key key = base::root_of(request.model, request.salt);
+        const std::uint32_t pages = base::match_pages(request.model, key, request.contents, Tiers,
+                                                      [](std::uint32_t, std::uint32_t, std::uint32_t) {});
         return {pages, pages * base::tokens_of_page(request.model)};
     }
 

@@ -77,28 +77,39 @@ protected:
     // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
     /// Returns the number of cached pages from the start of a prompt that suffice to continue it.
     /// Searches the first `tiers` slower tiers too.
-    [[nodiscard]] std::uint32_t match_pages(std::uint32_t model, page_key key, std::span<const page_content> contents,
-                                            std::size_t tiers) const noexcept {
+    /// Calls `found(row, position, slot)` with each page, where `slot` is `no_page` if the memory does not have it.
+    /// Replaces `key` by the key of the last cached page.
+    template <class Found>
+    [[nodiscard]] std::uint32_t match_pages(std::uint32_t model, page_key& key, std::span<const page_content> contents,
+                                            std::size_t tiers, Found found) const noexcept {
         std::uint32_t runs[most_groups]{}, pages = 0, usable = 0;
+        page_key chained = key;
         for (const page_content& content : contents) {
             if (pages == tables_.most_pages()) break;
-            key = chain_keys(key, content);
+            chained = chain_keys(chained, content);
+            const auto found_here = [&](std::uint32_t row, std::uint32_t slot) { found(row, pages, slot); };
+            if (!extend_runs(model, chained, content, runs, tiers, found_here)) break;
             ++pages;
-            if (!extend_runs(model, key, content, runs, tiers)) break;
-            if (are_usable(model, pages, runs)) usable = pages;
+            if (!are_usable(model, pages, runs)) continue;
+            usable = pages;
+            key = chained;
         }
         return usable;
     }
     /// Updates the number of last pages without a gap in each group. Returns false if a page without window is missing.
+    template <class Found>
     [[nodiscard]] bool extend_runs(std::uint32_t model, page_key key, const page_content& content,
-                                   std::uint32_t (&runs)[most_groups], std::size_t tiers) const noexcept {
+                                   std::uint32_t (&runs)[most_groups], std::size_t tiers, Found found) const noexcept {
         bool present = true;
         for_each_row(model, [&](std::uint32_t row, std::uint32_t group) {
-            bool found = present && store_.find(key_in(group, key), content.tokens) != no_page;
-            for (std::size_t tier = 0; tier != tiers && present && !found; ++tier)
-                found = slower_[tier].find(key_in(group, key), content.tokens) != no_page;
-            runs[row] = found ? runs[row] + 1 : 0;
-            if (!found && groups_[group].window == 0) present = false;
+            if (!present) return;
+            const std::uint32_t slot = store_.find(key_in(group, key), content.tokens);
+            found(row, slot);
+            bool cached = slot != no_page;
+            for (std::size_t tier = 0; tier != tiers && !cached; ++tier)
+                cached = slower_[tier].find(key_in(group, key), content.tokens) != no_page;
+            runs[row] = cached ? runs[row] + 1 : 0;
+            if (!cached && groups_[group].window == 0) present = false;
         });
         return present;
     }
@@ -111,29 +122,26 @@ protected:
         });
         return usable;
     }
-    /// Enters the first `pages` pages of a prompt that the memory has into the tables of a new sequence. Returns
-    /// whether all pages that the sequence needs are entered.
-    bool hold_pages(std::uint32_t index, std::span<const page_content> contents, std::uint32_t pages) noexcept {
-        sequence_record& of = tables_[index];
+    /// Uses the first `pages` pages that `match_pages` entered into the tables of a new sequence, without those that
+    /// windows have passed. Returns whether the memory has all pages that the sequence needs.
+    bool hold_pages(std::uint32_t index, std::uint32_t pages) noexcept {
         bool all = true;
-        of.key = of.root;
-        for (std::uint32_t at = 0; at != pages; ++at) {
-            of.key = chain_keys(of.key, contents[at]);
-            for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
-                std::uint32_t entry = no_page;
-                if (at >= passed_pages(groups_[group], pages * groups_[group].page_tokens)) {
-                    const std::uint32_t slot = store_.find_key(key_in(group, of.key));
-                    all = all && slot != no_page;
-                    if (slot != no_page) {
-                        store_.hold(slot);
-                        store_.hit(slot);
-                        entry = store_.index_of(group, slot);
-                    }
+        for_each_row(tables_[index].model, [&](std::uint32_t row, std::uint32_t group) {
+            const auto entries = tables_.row(index, row);
+            const std::uint32_t passed = passed_pages(groups_[group], pages * groups_[group].page_tokens);
+            for (std::uint32_t at = 0; at != pages; ++at) {
+                if (at < passed) {
+                    store_shared(entries[at], no_page);
+                } else if (entries[at] == no_page) {
+                    all = false;
+                } else {
+                    const std::uint32_t slot = store_.slot_of(group, entries[at]);
+                    store_.hold(slot);
+                    store_.hit(slot);
                 }
-                store_shared(tables_.row(index, row)[at], entry);
-            });
-        }
-        of.named = pages;
+            }
+        });
+        tables_[index].named = pages;
         return all;
     }
     /// Enters the cached prefix of a prompt into the tables of a new sequence. Pages of slower tiers come back; if one
@@ -141,8 +149,13 @@ protected:
     std::uint32_t start_pages(std::uint32_t index, std::span<const page_content> contents) noexcept {
         sequence_record& of = tables_[index];
         for (std::size_t tiers = Tiers + 1; tiers-- != 0;) {
-            const std::uint32_t pages = match_pages(of.model, of.root, contents, tiers);
-            if (hold_pages(index, contents, pages) || bring_back(index, contents, pages)) return pages;
+            of.key = of.root;
+            const std::uint32_t pages = match_pages(
+                of.model, of.key, contents, tiers, [&](std::uint32_t row, std::uint32_t at, std::uint32_t slot) {
+                    const std::uint32_t group = shape_.first[of.model] + row;
+                    store_shared(tables_.row(index, row)[at], slot == no_page ? no_page : store_.index_of(group, slot));
+                });
+            if (hold_pages(index, pages) || bring_back(index, contents, pages)) return pages;
             drop_pages(index, 0, pages);
             tiers = tiers == 0 ? 0 : 1;  // the memory alone
         }
