@@ -51,10 +51,10 @@ public:
     /// Adds a queue. Returns its number; `Options.queues` if there is no room.
     [[nodiscard]] unsigned attach(queue_type queue) noexcept {
         for (unsigned at = 0; at != Options.queues; ++at) {
-            if (queues_[at].state != stage::free) continue;
+            if (is_running(at)) continue;
             queues_[at].native = queue;
-            queues_[at].state = stage::attached;
             attached_ |= queue_set{1} << at;
+            running_ |= queue_set{1} << at;
             const queue_set own = timeline.in_order(queue) ? queue_set{1} << at : 0;
             known_[at] = known_[host_row];
             known_[at].own = own;
@@ -71,7 +71,6 @@ public:
         recorded* last = nullptr;
         if (const error_type error = record(queue, last); error != error_type{}) return error;
         last->epoch = end_of_time;
-        queues_[queue].state = stage::leaving;
         attached_ &= ~(queue_set{1} << queue);
         return {};
     }
@@ -95,12 +94,7 @@ public:
         return ((attached_ | queue_set{1} << host_row) >> (row % 32) & 1U) != 0;
     }
     /// Returns all queues whose work may still run.
-    [[nodiscard, gnu::cold]] queue_set running() const noexcept {
-        queue_set set = 0;
-        for (unsigned at = 0; at != Options.queues; ++at)
-            if (queues_[at].state != stage::free) set |= queue_set{1} << at;
-        return set;
-    }
+    [[nodiscard]] queue_set running() const noexcept { return running_; }
 
     // ── knowledge ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -109,7 +103,7 @@ public:
     /// Returns the knowledge of a row.
     [[nodiscard]] const row_type& known(unsigned row) const noexcept { return known_[row % 32]; }
     /// Returns the columns that a request can wait for.
-    [[nodiscard]] queue_set waitable() const noexcept { return (running() & ~failed_) | queue_set{1} << external; }
+    [[nodiscard]] queue_set waitable() const noexcept { return (running_ & ~failed_) | queue_set{1} << external; }
 
     /// Asks the driver which points passed. Returns true if the host learned of one.
     bool poll() noexcept {
@@ -179,17 +173,16 @@ public:
 
     /// Releases all points, and treats all uses as done.
     void forget_all() noexcept {
-        for (queue_state& of : queues_) {
+        for (queue_state& of : queues_)
             while (of.count != 0) timeline.release(of.points[--of.count].point);
-            if (of.state == stage::leaving) of.state = stage::free;
-        }
+        running_ = attached_;
         while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
         host_count_ = 0;
         failed_ = 0;
         for (row_type& row : known_) row.until.fill(now_);
         ++now_;
         for (unsigned at = 0; at != Options.queues; ++at) {
-            if (queues_[at].state == stage::free)
+            if (!is_running(at))
                 for (row_type& row : known_) row.until[at] = end_of_time;
             else if (known_[at].own != 0) known_[at].until[at] = end_of_time;
         }
@@ -197,7 +190,7 @@ public:
     }
 
 private:
-    enum class stage : unsigned char { free, attached, leaving };
+    [[nodiscard]] bool is_running(unsigned queue) const noexcept { return (running_ >> queue & 1U) != 0; }
 
     struct recorded {
         detail::epoch epoch = 0;
@@ -206,7 +199,6 @@ private:
     };
     struct queue_state {
         queue_type native{};
-        stage state = stage::free;
         unsigned count = 0;
         recorded points[Options.points];  // in the order of their epochs
     };
@@ -253,7 +245,7 @@ private:
         for (row_type& row : known_) learn(row, at, of.points[0]);
         timeline.release(of.points[0].point);
         std::rotate(of.points, of.points + 1, of.points + of.count);
-        if (--of.count == 0 && of.state == stage::leaving) of.state = stage::free;
+        if (--of.count == 0 && attached(at) == 0) running_ &= ~(queue_set{1} << at);
     }
     bool pass_external() noexcept {
         unsigned left = 0;
@@ -305,7 +297,7 @@ private:
 
     queue_state queues_[Options.queues];
     row_type known_[Options.queues + 1];
-    queue_set attached_ = 0;
+    queue_set attached_ = 0, running_ = 0;  // a queue that was detached runs until its last point passes
     epoch now_ = 1;
     queue_set failed_ = 0;  // queues with a point that the driver cannot answer for
     external_point externals_[Options.external];
