@@ -178,7 +178,7 @@ struct dlpack_form {
 [[nodiscard]] inline tensor_result<dlpack_form> form_of(const DLTensor& from, std::uint64_t flags) noexcept {
     const auto refuse = [](tensor_refusal reason) { return tensor_result<dlpack_form>::failure({reason}); };
     const bool is_packed = from.dtype.bits % 8 == 0 || (flags & dlpack_flag::is_padded) == 0;
-    if (from.dtype.code > static_cast<std::uint8_t>(dtype_code::boolean) || !is_packed)
+    if (from.dtype.code > static_cast<std::uint8_t>(last_dtype_code) || !is_packed)
         return refuse(tensor_refusal::bad_dtype);
     if (from.ndim < 0 || (from.ndim != 0 && from.shape == nullptr)) return refuse(tensor_refusal::bad_shape);
 

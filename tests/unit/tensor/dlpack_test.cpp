@@ -638,8 +638,40 @@ TEST_CASE("from_dlpack: booleans are adopted, unknown dtype codes are rejected")
     modern from;
     from.set(allot::boolean);
     CHECK(allot::from_dlpack<heap>(from.share())->dtype() == allot::boolean);
-    from.managed.dl_tensor.dtype.code = static_cast<std::uint8_t>(allot::dtype_code::boolean) + 1;
+    from.managed.dl_tensor.dtype.code = 18;  // the first that DLPack 1.3 leaves free
     CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
+}
+
+TEST_CASE_TEMPLATE("from_dlpack: floats of 8, 6 and 4 bits are adopted packed, and only with their own width", Producer,
+                   modern, legacy) {
+    Producer from;
+    from.shape = {3, 5};
+    from.strides = {5, 1};
+    for (int code = 7; code != 18; ++code) {
+        CAPTURE(code);
+        const std::uint8_t bits = code < 15 ? 8 : code < 17 ? 6 : 4;
+        for (const std::uint8_t other : std::initializer_list<std::uint8_t>{4, 6, 8, 16, 32}) {
+            from.managed.dl_tensor.dtype = {static_cast<std::uint8_t>(code), other, 1};
+            if (other != bits) CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
+        }
+        from.managed.dl_tensor.dtype = {static_cast<std::uint8_t>(code), bits, 1};
+        const auto adopted = allot::from_dlpack<heap>(from.share());
+        REQUIRE(adopted);
+        CHECK(adopted->size_bytes() == (15U * bits + 7) / 8);
+        const auto again = *allot::to_dlpack(*adopted);
+        CHECK(again->dl_tensor.dtype.code == code);
+        CHECK(again->dl_tensor.dtype.bits == bits);
+        CHECK(again->flags == 0);  // packed
+    }
+    if constexpr (requires { from.managed.flags; }) {
+        from.managed.flags = allot::dlpack_flag::is_padded;
+        from.set(allot::float4_e2m1fn);
+        CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
+        from.set({allot::dtype_code::float4_e2m1fn, 4, 2});  // padded: a byte for each lane
+        CHECK(refusal_of(from) == tensor_refusal::bad_dtype);
+        from.set(allot::float8_e5m2);  // whole bytes are never padded
+        CHECK(allot::from_dlpack<heap>(from.share()));
+    }
 }
 
 TEST_CASE("from_dlpack: the last element may end at the last address") {

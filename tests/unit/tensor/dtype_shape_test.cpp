@@ -42,6 +42,30 @@ static_assert(reason(dtype{dtype_code::integer, 8, 0}.bytes_for(1)) == tensor_re
 static_assert(allot::uint4.is_valid() && !allot::uint4.is_whole_bytes() && allot::float16.element_bytes() == 2);
 static_assert(dtype{dtype_code::unsigned_integer, 4, 2}.is_whole_bytes());
 
+// The floats of 8, 6 and 4 bits: DLPack's codes 7 to 17, whose elements are packed, and which allow no other width.
+struct narrow_float {
+    dtype type;
+    const char* name;
+    int code;
+    std::size_t bytes_of_nine;  // elements
+};
+constexpr narrow_float narrow_floats[] = {{allot::float8_e3m4, "float8_e3m4", 7, 9},
+                                          {allot::float8_e4m3, "float8_e4m3", 8, 9},
+                                          {allot::float8_e4m3b11fnuz, "float8_e4m3b11fnuz", 9, 9},
+                                          {allot::float8_e4m3fn, "float8_e4m3fn", 10, 9},
+                                          {allot::float8_e4m3fnuz, "float8_e4m3fnuz", 11, 9},
+                                          {allot::float8_e5m2, "float8_e5m2", 12, 9},
+                                          {allot::float8_e5m2fnuz, "float8_e5m2fnuz", 13, 9},
+                                          {allot::float8_e8m0fnu, "float8_e8m0fnu", 14, 9},
+                                          {allot::float6_e2m3fn, "float6_e2m3fn", 15, 7},
+                                          {allot::float6_e3m2fn, "float6_e3m2fn", 16, 7},
+                                          {allot::float4_e2m1fn, "float4_e2m1fn", 17, 5}};
+static_assert(!dtype{dtype_code::float8_e5m2, 16}.is_valid() && !dtype{dtype_code::float6_e2m3fn, 8}.is_valid() &&
+              !dtype{dtype_code::float4_e2m1fn, 8}.is_valid() && !dtype{dtype_code::float4_e2m1fn, 4, 0}.is_valid());
+static_assert(reason(dtype{dtype_code::float6_e3m2fn, 8}.bytes_for(1)) == tensor_refusal::bad_dtype);
+static_assert(dtype{dtype_code::float4_e2m1fn, 4, 2}.is_whole_bytes() && !allot::float6_e3m2fn.is_whole_bytes());
+static_assert(*byte_count({3, 4}, allot::float6_e2m3fn) == 9 && *byte_count({3, 5}, allot::float4_e2m1fn) == 8);
+
 // ── shapes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 static_assert(*element_count({}) == 1 && *element_count({4, 64}) == 256 && *element_count({4, 0, 64}) == 0);
@@ -93,11 +117,50 @@ TEST_CASE("dtype_named: parses the names of graph compilers") {
     CHECK(*dtype_named("int8x65535") == dtype{dtype_code::integer, 8, 65535});
     // The characters after the view's end are ignored.
     CHECK(*dtype_named(std::string_view{"int1288"}.substr(0, 5)) == dtype{dtype_code::integer, 12});
-    for (const std::string name :
-         {"", "int", "int0", "int256", "int032", "int32x", "int32x0", "int32x65536", "int32x4x4", "Int32", "int32 ",
-          " int32", "x4", "4", "floaty16", "int-8", "int+8", "bools"}) {
+    for (const std::string name : {"",
+                                   "int",
+                                   "int0",
+                                   "int256",
+                                   "int032",
+                                   "int32x",
+                                   "int32x0",
+                                   "int32x65536",
+                                   "int32x4x4",
+                                   "Int32",
+                                   "int32 ",
+                                   " int32",
+                                   "x4",
+                                   "4",
+                                   "floaty16",
+                                   "int-8",
+                                   "int+8",
+                                   "bools",
+                                   "float8_",
+                                   "float8_e4m3f",
+                                   "float8_e4m3fnu",
+                                   "float4_e2m1",
+                                   "float6_e3m2fnuz",
+                                   "float8_e5m2 ",
+                                   "float8_e5m2x",
+                                   "float8_e5m2x0",
+                                   "float4_e2m1fn_x2",
+                                   "xfloat8_e5m2",
+                                   "bfloat8_e5m2"}) {
         CAPTURE(name);
         CHECK(dtype_named(name).error().reason == tensor_refusal::bad_dtype);
+    }
+}
+
+TEST_CASE("dtype_named: the floats of 8, 6 and 4 bits have DLPack's codes, and are packed") {
+    for (const narrow_float& each : narrow_floats) {
+        const std::string name = each.name;
+        CAPTURE(name);
+        CHECK(*dtype_named(name) == each.type);
+        CHECK(static_cast<int>(each.type.code) == each.code);
+        CHECK(*each.type.bytes_for(9) == each.bytes_of_nine);
+        CHECK(*dtype_named(name + "x4") == dtype{each.type.code, each.type.bits, 4});
+        for (const std::uint8_t bits : std::initializer_list<std::uint8_t>{3, 4, 6, 8, 16})
+            CHECK(dtype{each.type.code, bits}.is_valid() == (bits == each.type.bits));
     }
 }
 

@@ -97,10 +97,15 @@ TEST_CASE("packed elements: a copy changes only the bits of its target, for ever
     memory it;
     std::minstd_rand random{5};
     const auto below = [&](std::int64_t bound) { return static_cast<std::int64_t>(random()) % bound; };
-    constexpr dtype types[] = {{allot::dtype_code::unsigned_integer, 1}, {allot::dtype_code::unsigned_integer, 2},
-                               {allot::dtype_code::unsigned_integer, 3}, int4,
-                               {allot::dtype_code::integer, 4, 3},       {allot::dtype_code::floating, 6},
-                               {allot::dtype_code::floating, 12},        uint8};
+    constexpr dtype types[] = {{allot::dtype_code::unsigned_integer, 1},
+                               {allot::dtype_code::unsigned_integer, 2},
+                               {allot::dtype_code::unsigned_integer, 3},
+                               int4,
+                               {allot::dtype_code::integer, 4, 3},
+                               allot::float6_e3m2fn,
+                               allot::float4_e2m1fn,
+                               {allot::dtype_code::floating, 12},
+                               uint8};
     int copied = 0, refused = 0;
     for (int round = 0; round != 15'000; ++round) {
         const dtype type = types[below(std::size(types))];
