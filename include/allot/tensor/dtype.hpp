@@ -96,6 +96,23 @@ struct dtype {
     friend constexpr bool operator==(const dtype&, const dtype&) = default;
 };
 
+namespace detail {
+
+/// Returns the dtype for the name of a float of 8, 6 or 4 bits without lanes, or an invalid dtype.
+[[nodiscard]] constexpr dtype narrow_float_named(std::string_view name) noexcept {
+    constexpr std::string_view names[] = {"float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
+                                          "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
+                                          "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
+    auto code = static_cast<std::uint8_t>(dtype_code::float8_e3m4);
+    for (const std::string_view each : names) {
+        const auto kind = static_cast<dtype_code>(code++);
+        if (name == each) return {kind, prescribed_bits(kind)};
+    }
+    return {};
+}
+
+}  // namespace detail
+
 inline constexpr dtype int4{dtype_code::integer, 4},            ///< A signed integer of 4 bits.
     int8{dtype_code::integer, 8},                               ///< A signed integer of 8 bits.
     int16{dtype_code::integer, 16},                             ///< A signed integer of 16 bits.
@@ -113,37 +130,17 @@ inline constexpr dtype float16{dtype_code::floating, 16},       ///< A half-prec
     bfloat16{dtype_code::bfloat, 16},                           ///< A brain floating-point number.
     boolean{dtype_code::boolean, 8};                            ///< A truth value of 8 bits.
 
-inline constexpr dtype float8_e3m4{dtype_code::float8_e3m4, 8};  ///< The element of `dtype_code::float8_e3m4`.
-inline constexpr dtype float8_e4m3{dtype_code::float8_e4m3, 8};  ///< The element of `dtype_code::float8_e4m3`.
-inline constexpr dtype float8_e4m3b11fnuz{dtype_code::float8_e4m3b11fnuz,
-                                          8};  ///< The element of `dtype_code::float8_e4m3b11fnuz`.
-inline constexpr dtype float8_e4m3fn{dtype_code::float8_e4m3fn, 8};  ///< The element of `dtype_code::float8_e4m3fn`.
-inline constexpr dtype float8_e4m3fnuz{dtype_code::float8_e4m3fnuz,
-                                       8};                       ///< The element of `dtype_code::float8_e4m3fnuz`.
-inline constexpr dtype float8_e5m2{dtype_code::float8_e5m2, 8};  ///< The element of `dtype_code::float8_e5m2`.
-inline constexpr dtype float8_e5m2fnuz{dtype_code::float8_e5m2fnuz,
-                                       8};  ///< The element of `dtype_code::float8_e5m2fnuz`.
-inline constexpr dtype float8_e8m0fnu{dtype_code::float8_e8m0fnu, 8};  ///< The element of `dtype_code::float8_e8m0fnu`.
-inline constexpr dtype float6_e2m3fn{dtype_code::float6_e2m3fn, 6};    ///< The element of `dtype_code::float6_e2m3fn`.
-inline constexpr dtype float6_e3m2fn{dtype_code::float6_e3m2fn, 6};    ///< The element of `dtype_code::float6_e3m2fn`.
-inline constexpr dtype float4_e2m1fn{dtype_code::float4_e2m1fn, 4};    ///< The element of `dtype_code::float4_e2m1fn`.
-
-namespace detail {
-
-/// Returns the dtype for the name of a float of 8, 6 or 4 bits without lanes, or an invalid dtype.
-[[nodiscard]] constexpr dtype narrow_float_named(std::string_view name) noexcept {
-    constexpr std::string_view names[] = {"float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz", "float8_e4m3fn",
-                                          "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz",    "float8_e8m0fnu",
-                                          "float6_e2m3fn",   "float6_e3m2fn", "float4_e2m1fn"};
-    auto code = static_cast<std::uint8_t>(dtype_code::float8_e3m4);
-    for (const std::string_view each : names) {
-        const auto kind = static_cast<dtype_code>(code++);
-        if (name == each) return {kind, prescribed_bits(kind)};
-    }
-    return {};
-}
-
-}  // namespace detail
+inline constexpr dtype float8_e3m4{dtype_code::float8_e3m4, 8};                ///< DLPack's code 7.
+inline constexpr dtype float8_e4m3{dtype_code::float8_e4m3, 8};                ///< DLPack's code 8.
+inline constexpr dtype float8_e4m3b11fnuz{dtype_code::float8_e4m3b11fnuz, 8};  ///< DLPack's code 9.
+inline constexpr dtype float8_e4m3fn{dtype_code::float8_e4m3fn, 8};            ///< DLPack's code 10.
+inline constexpr dtype float8_e4m3fnuz{dtype_code::float8_e4m3fnuz, 8};        ///< DLPack's code 11.
+inline constexpr dtype float8_e5m2{dtype_code::float8_e5m2, 8};                ///< DLPack's code 12.
+inline constexpr dtype float8_e5m2fnuz{dtype_code::float8_e5m2fnuz, 8};        ///< DLPack's code 13.
+inline constexpr dtype float8_e8m0fnu{dtype_code::float8_e8m0fnu, 8};          ///< DLPack's code 14.
+inline constexpr dtype float6_e2m3fn{dtype_code::float6_e2m3fn, 6};            ///< DLPack's code 15.
+inline constexpr dtype float6_e3m2fn{dtype_code::float6_e3m2fn, 6};            ///< DLPack's code 16.
+inline constexpr dtype float4_e2m1fn{dtype_code::float4_e2m1fn, 4};            ///< DLPack's code 17.
 
 /// Returns the dtype for a name in the spelling of graph compilers: `int32`, `uint4`, `float16x4`, `bfloat16`, `bool`,
 /// `float8_e4m3fn`, `float4_e2m1fnx2`. Fails with `bad_dtype` for any other name.
