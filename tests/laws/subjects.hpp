@@ -72,9 +72,13 @@ template <allot::pool_store Store>
 using pool_narrow = allot::pool<allot::pool_options{.slot = 40, .count = 80, .align = 8, .store = Store}, narrow>;
 template <allot::pool_store Store, std::size_t Count = 80>
 using pool_aligned = allot::pool<allot::pool_options{.slot = 100, .count = Count, .align = 64, .store = Store}>;
-using pages_in_tree = allot::page_tree<allot::page_tree_options{.page = 64, .count = 80}>;
+/// The position of a page depends on the caller's processor, which must be the same for the same calls.
+struct one_processor {
+    std::size_t operator()() const noexcept { return 1; }
+};
+using pages_in_tree = allot::page_tree<allot::page_tree_options{.page = 64, .count = 80}, std::size_t, one_processor>;
 using narrow_pages_in_tree =
-    allot::page_tree<allot::page_tree_options{.page = 32, .count = 90, .processors = 2}, narrow>;
+    allot::page_tree<allot::page_tree_options{.page = 32, .count = 90, .processors = 2}, narrow, one_processor>;
 
 // ── growths and options ──────────────────────────────────────────────────────────────────────────────────────────────
 

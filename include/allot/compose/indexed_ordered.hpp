@@ -134,9 +134,9 @@ public:
     /// Removes all queues and treats all pending work as done.
     void abandon() noexcept {
         const std::lock_guard alone{lock_};
-        for (unsigned at = 0; at != Ordered::max_queues; ++at)
-            if (slots_[at].is_attached && memory_.detach(queue_id{at}) == error_type{}) slots_[at].is_attached = false;
         memory_.abandon();
+        for (unsigned at = 0; at != Ordered::max_queues; ++at)
+            if (std::exchange(slots_[at].is_attached, false)) memory_.abandon(queue_id{at});
     }
     /// Records a point on each queue with pending uses, before one of them captures a graph.
     void cover() noexcept {

@@ -100,8 +100,8 @@ public:
         clock_.forget_all();
     }
 
-    /// Adds a queue of the driver. Returns no queue if `ordered_options::queues` are attached already. The driver's queue
-    /// must outlive its attachment.
+    /// Adds a queue of the driver. Returns no queue if `ordered_options::queues` are attached already, or are detached with
+    /// work that is not done. The driver's queue must outlive its attachment.
     [[nodiscard]] queue_id attach(native_queue queue) noexcept {
         unsigned at = clock_.attach(queue);
         if (at == Options.queues && poll()) at = clock_.attach(queue);
@@ -121,10 +121,7 @@ public:
     }
     /// Records a point on each queue with pending uses. A later wait for these uses records nothing on their queues, for
     /// example while one of them captures a graph.
-    void cover() noexcept {
-        access::strategy(arena_).collect(clock_.known(clock::host_row));
-        cover_taken();
-    }
+    void cover() noexcept { cover_all(host); }
 
     /// Allocates a block for work on a queue, or for the host. Inserts a wait for other queues if no other bytes fit.
     /// Returns an empty block on failure; `diagnose` returns the reason.
@@ -213,7 +210,8 @@ public:
         const bool resized = arena_.resize(held, size);
         strategy.forbid();
         if (!resized) return false;
-        if (strategy.taken_queues() == 0 || wait_for_taken(queue, typename clock::no_hand{})) return true;
+        if (strategy.taken_queues() == 0 || note(wait_for_all(queue.index)) == error_type{}) return true;
+        strategy.give_back(clock_.now(), strategy.taken_queues() | users(queue));
         static_cast<void>(arena_.resize(held, before.size));
         return false;
     }
@@ -238,18 +236,24 @@ public:
         error_ = {};
         settle();
     }
+    /// Removes a queue of a lost device without a call of the driver. Treats its work as done.
+    void abandon(queue_id queue) noexcept {
+        if (clock_.attached(queue.index) == 0) return;
+        clock_.forget(queue.index);
+        settle();
+    }
 
-    /// Returns the reason for which `allocate(wanted, queue)` would fail. A failed call of the driver counts as a refusal
-    /// by the device until a later request succeeds.
+    /// Returns the reason for which `allocate(wanted, queue)` would fail: `over_limit` for a queue that is not attached. A
+    /// failed call of the driver counts as a refusal by the device until a later request succeeds.
     [[nodiscard]] diagnosis diagnose(layout wanted, queue_id queue) const noexcept {
         diagnosis answer = arena_.diagnose(wanted);
         if (answer.reason != refusal::none) return answer;
         if (error_ != error_type{}) return {refusal::device_refused, answer.largest_hole, static_cast<long>(error_)};
         if (!clock_.is_row(queue.index)) return {refusal::over_limit, answer.largest_hole};
+        const auto& strategy = arena_.strategy();
+        if (strategy.diagnose(strategy_layout(wanted)).reason != refusal::none) return answer;  // the arena grows
         const detail::queue_set waitable = waits == wait_policy::never ? 0 : clock_.waitable();
-        if (arena_.strategy().diagnose(strategy_layout(wanted)).reason == refusal::none &&
-            !arena_.strategy().has_place(strategy_layout(wanted), clock_.known(queue.index), waitable))
-            answer.reason = refusal::pending;
+        answer.reason = strategy.lacks_place(strategy_layout(wanted), clock_.known(queue.index), waitable);
         return answer;
     }
 
@@ -259,7 +263,7 @@ public:
     {
         poll();
         settle();
-        [[maybe_unused]] const auto permitted = permission();
+        [[maybe_unused]] const auto permitted = clock::permission();
         return arena_.trim();
     }
     /// Returns the usable bytes of a block: at least its size.
@@ -322,41 +326,38 @@ private:
         if (const block_type given = held(wanted, tight)) return given;
         if (poll())
             if (const block_type given = held(wanted, tight)) return given;
+        const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
         const bool has_larger = arena_.strategy().taken_queues() != 0;
         if (has_larger && (waits == wait_policy::never || !Options.less_memory)) {
             cover_passed_over();
-            const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
             if (const block_type given = held(wanted, known)) return given;
         }
-        const auto behind = [this](auto& strategy, auto asked) {
-            return strategy.allocate_behind(asked, clock_.waitable());
-        };
         if constexpr (waits == wait_policy::never) {
             cover_all(queue);
             return allocate_grown(wanted);
         }
         block_type given{};
-        if (has_larger || !Options.grow_first) given = held(wanted, behind);
+        if ((has_larger || !Options.grow_first) && wait_for_place(wanted, queue, handed)) given = held(wanted, known);
         if (!given) given = allocate_grown(wanted);
-        if (!given && Options.grow_first) given = held(wanted, behind);
-        if (!given || arena_.strategy().taken_queues() == 0 || wait_for_taken(queue, handed)) return given;
-        arena_.deallocate(given);        // with the uses that `wait_for_taken` gave back
-        given = allocate_grown(wanted);  // from a new region, if the arena grows
+        if (!given && !has_larger && Options.grow_first && wait_for_place(wanted, queue, handed))
+            given = held(wanted, known);
         if (given) error_ = {};
         return given;
     }
-    struct nothing {};
-    /// Permits calls of the device that a capture by a queue forbids, because they concern other work.
-    [[nodiscard]] static auto permission() noexcept {
-        if constexpr (requires { typename Timeline::relaxed_capture; }) {
-            return typename Timeline::relaxed_capture{};
-        } else {
-            return nothing{};
-        }
+    /// Makes the queue wait for the uses of a place for a block, which is then known. Returns false if there is no place or
+    /// if the driver fails.
+    template <class Handed>
+    [[nodiscard]] bool wait_for_place(layout wanted, queue_id queue, Handed&& handed) noexcept {
+        bool found = false;
+        static_cast<void>(held(wanted, [&](auto& strategy, auto asked) {
+            found = strategy.seek_behind(asked, clock_.waitable());
+            return decltype(strategy.allocate(asked)){};
+        }));
+        return found && note(wait_for_all(queue.index, handed)) == error_type{};
     }
     /// Allocates a block without a wait, from a new region if necessary.
     [[nodiscard]] block_type allocate_grown(layout wanted) noexcept {
-        [[maybe_unused]] const auto permitted = permission();
+        [[maybe_unused]] const auto permitted = clock::permission();
         return arena_.allocate(wanted);
     }
     /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
@@ -366,15 +367,6 @@ private:
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (!clock_.has_points(column)) static_cast<void>(clock_.cover(column, strategy.taken(column)));
         });
-    }
-    /// Makes the queue wait for the uses of the bytes that were taken. On failure, gives these uses back, and one by the
-    /// queue itself: it stands for uses that the queue need not wait for, but other queues must.
-    template <class Handed>
-    [[nodiscard]] bool wait_for_taken(queue_id queue, Handed&& handed) noexcept {
-        auto& strategy = access::strategy(arena_);
-        if (note(wait_for_all(queue.index, handed)) == error_type{}) return true;
-        strategy.give_back(clock_.now(), strategy.taken_queues() | users(queue));
-        return false;
     }
     template <class Handed = typename clock::no_hand>
     [[nodiscard]] error_type wait_for_all(unsigned row, Handed&& handed = {}) noexcept {
@@ -388,11 +380,8 @@ private:
     }
     /// Records a point on each queue with a pending use, so that `poll` learns when it is done.
     void cover_all(queue_id queue) noexcept {
-        access::strategy(arena_).collect(clock_.known(queue.index));
-        cover_taken();
-    }
-    void cover_taken() noexcept {
-        const auto& strategy = arena_.strategy();
+        auto& strategy = access::strategy(arena_);
+        strategy.collect(clock_.known(queue.index));
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
             if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
                 error_ = error;

@@ -147,14 +147,14 @@ struct ordered_options {
     unsigned queues = 8;
     /// The handling of bytes that another queue may still use.
     wait_policy waits = wait_policy::insert;
-    /// Whether a request waits for another queue if it finds no other hole, or only one that is more than twice as large.
+    /// Whether a request waits for another queue if it finds no other hole, or only one that is more than half as large again.
     /// By default, it takes a larger hole without a wait.
     bool less_memory = false;
     /// Whether the arena grows before a request waits for another queue.
     bool grow_first = false;
     /// Advanced. The number of recorded points that are kept for each queue. More points wait for less work.
     unsigned points = 4;
-    /// The maximum number of external points, and of uses by the host, that are pending.
+    /// The maximum number of external points that are pending, and of uses by the host.
     unsigned external = 16;
 };
 

@@ -195,3 +195,19 @@ TEST_CASE("indexed_ordered: a queue is detached before its handle names another 
     memory.abandon();
     device.lost = false;
 }
+
+TEST_CASE("indexed_ordered: queues of a lost device are destroyed after abandon") {
+    simulated::queues device{4};
+    memory_of<2> memory{simulated::timeline{&device}};
+    const auto first = memory.allocate({100, 1}, 0u), second = memory.allocate({100, 1}, 1u);
+    device.submit(0);
+    device.submit(1);
+    CHECK(memory.deallocate(first.address, 0u));
+    device.lost = true;
+    memory.abandon();
+    device.lost = false;
+    CHECK(memory.allocate({100, 1}, 2u));
+    CHECK(memory.allocate({100, 1}, 3u));  // each gets a number without a point of the queue that had it
+    CHECK(device.records + device.waits + device.host_waits == 0);
+    CHECK(memory.deallocate(second.address, 2u));
+}

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 // What ordered does over pool, page_tree, bump, stack and ring. ordered_schedules_test.cpp checks the order of uses.
@@ -228,6 +229,50 @@ TEST_CASE("ordered over bump, stack and ring: without waits, a request is refuse
     check(allot::bump<>{});
     check(allot::stack<>{});
     check(allot::ring<>{});
+}
+
+TEST_CASE("ordered over each strategy: a wait that fails changes nothing") {
+    const auto check = [](auto strategy) {
+        using strategy_type = decltype(strategy);
+        constexpr bool frees_newest_first = std::is_same_v<strategy_type, allot::stack<>>;
+        for (int fails_in = 0; fails_in != 4; ++fails_in) {
+            queues device{3};
+            memory_of<strategy_type> memory{timeline{&device}};
+            const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2)};
+            std::vector<typename decltype(memory)::block_type> blocks;
+            for (unsigned i = 0; i != 16; ++i) {
+                const auto block = memory.allocate({64, 1}, id[i % 2]);
+                if (!block) break;
+                device.submit(i % 2);
+                blocks.push_back(block);
+            }
+            if (frees_newest_first) std::reverse(blocks.begin(), blocks.end());
+            const auto kept = blocks.back();
+            blocks.pop_back();
+            for (const auto& block : blocks) memory.deallocate(block, id[0]);
+            device.fails_in = fails_in;
+            const auto failed = memory.allocate({64, 1}, id[2]);
+            const bool did_fail = !failed;
+            device.fails_in = -1;
+            if (did_fail) CHECK(memory.diagnose({64, 1}, id[2]).reason == refusal::device_refused);
+            else memory.deallocate(failed, id[2]);
+            CHECK(did_fail == (fails_in < 2));  // a point and a wait
+            CHECK(device.records + device.waits <= (did_fail ? 1u : 2u));
+            memory.deallocate(kept, id[1]);
+            device.run_all();
+            CHECK(memory.synchronize() == 0);
+            unsigned count = 0;
+            while (memory.allocate({64, 1}, memory.host)) ++count;
+            // A ring that does not start at its first byte leaves one slot unused.
+            const unsigned unused = std::is_same_v<strategy_type, allot::ring<>> && !did_fail ? 1 : 0;
+            CHECK(count + unused == blocks.size() + 1);
+        }
+    };
+    check(allot::best_fit<>{});
+    check(slots{});
+    check(pages{});
+    check(allot::ring<>{});
+    check(allot::stack<>{});
 }
 
 TEST_CASE("ordered over a bump: reset and rollback name the queues that may still use the blocks") {

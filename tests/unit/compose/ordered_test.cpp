@@ -7,6 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -293,6 +296,65 @@ TEST_CASE("ordered: a lost device is answered, and memory returns after abandon"
         memory.deallocate(block, second);
     }
     CHECK(device.live_points == 0);
+}
+
+TEST_CASE("ordered: a queue of a lost device leaves without a call of the driver") {
+    queues device{3};
+    fixed<allot::ordered_options{.queues = 2}> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto block = memory.allocate({size / 2, 16}, first);
+    const auto other = memory.allocate({size / 2, 16}, second);
+    device.submit(0);
+    device.submit(1);
+    memory.deallocate(block, first);
+    memory.deallocate(other, second);
+    memory.abandon(first);
+    memory.abandon(first);  // once more has no effect
+    CHECK(calls_of(device) == 0);
+    CHECK_FALSE(memory.allocate({16, 16}, first));
+    const auto third = memory.attach(2);
+    CHECK(third == first);
+    block = memory.allocate({size / 2, 16}, third);
+    CHECK(block);
+    CHECK(calls_of(device) == 0);
+    CHECK(memory.allocate({size / 2, 16}, third));
+    CHECK(device.is_before(1, 1, 2));  // work of the other queue is still pending
+}
+
+TEST_CASE("ordered: diagnose predicts each request, also if the records are used up") {
+    constexpr allot::best_fit_options few{.store = allot::node_store::side_table, .records = 6, .granule = 16};
+    using small = allot::ordered<allot::arena<allot::host::static_storage<size>, allot::best_fit<few>>, timeline,
+                                 allot::ordered_options{.waits = wait_policy::insert}>;
+    unsigned out_of_records = 0;
+    for (unsigned seed = 0; seed != 40; ++seed) {
+        queues device{2};
+        small memory{timeline{&device}};
+        const allot::queue_id id[] = {memory.attach(0), memory.attach(1)};
+        std::vector<small::block_type> blocks;
+        std::mt19937 random{seed};
+        for (int i = 0; i != 200; ++i) {
+            const unsigned queue = random() % 2;
+            if (random() % 2 == 0) {
+                const allot::layout wanted{1 + random() % 600, std::size_t{1} << random() % 9};
+                const refusal predicted = memory.diagnose(wanted, id[queue]).reason;
+                const auto block = memory.allocate(wanted, id[queue]);
+                CHECK_MESSAGE(static_cast<bool>(block) == (predicted == refusal::none),
+                              std::string{to_string(predicted)});
+                if (predicted == refusal::out_of_records) ++out_of_records;
+                if (!block) continue;
+                blocks.push_back(block);
+                device.submit(queue);
+            } else if (!blocks.empty()) {
+                std::swap(blocks[random() % blocks.size()], blocks.back());
+                memory.deallocate(blocks.back(), id[queue]);
+                blocks.pop_back();
+            }
+            if (random() % 8 == 0) device.run(queue);
+        }
+        for (const auto& block : blocks) memory.deallocate(block, id[0]);
+        CHECK(memory.allocate({size, 16}, id[1]));
+    }
+    CHECK(out_of_records > 0);
 }
 
 TEST_CASE("ordered: never waits gives bytes only when their work is done") {

@@ -88,6 +88,6 @@ TEST_CASE("result: holds a value or an error") {
 }
 
 TEST_CASE("diagnosis: every reason has its own text") {
-    texts::check_distinct_up_to(allot::refusal::device_refused);
+    texts::check_distinct_up_to(allot::refusal::pending);
     CHECK(std::string_view{allot::diagnosis{allot::refusal::exhausted}.what()} == to_string(allot::refusal::exhausted));
 }

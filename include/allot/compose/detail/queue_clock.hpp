@@ -46,6 +46,13 @@ public:
         for (row_type& row : known_) row.until.fill(end_of_time);
     }
 
+    /// Permits calls of the device that a capture by a queue forbids, because they concern other work.
+    [[nodiscard]] static auto permission() noexcept {
+        struct nothing {};
+        if constexpr (requires { typename Timeline::relaxed_capture; }) return typename Timeline::relaxed_capture{};
+        else return nothing{};
+    }
+
     // ── queues ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// Adds a queue. Returns its number; `Options.queues` if there is no room.
@@ -187,6 +194,15 @@ public:
             else if (known_[at].own != 0) known_[at].until[at] = end_of_time;
         }
         for (row_type& row : known_) row.until[external] = row.until[host_uses] = end_of_time;
+    }
+
+    /// Releases the points of a queue and treats its uses as done.
+    void forget(unsigned at) noexcept {
+        queue_state& of = queues_[at];
+        while (of.count != 0) timeline.release(of.points[--of.count].point);
+        for (row_type& row : known_) row.until[at] = end_of_time;
+        attached_ &= ~(queue_set{1} << at);
+        running_ &= ~(queue_set{1} << at);
     }
 
 private:

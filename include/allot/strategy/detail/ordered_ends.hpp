@@ -68,16 +68,16 @@ public:
             return false;
         });
     }
-    /// Returns true if `allocate(wanted)` would succeed with these settings.
-    [[nodiscard]] constexpr bool has_place(layout_type wanted, const knowledge<Queues>& by,
-                                           queue_set waitable) const noexcept {
+    /// Returns `pending` if the place of the strategy needs other waits than these, otherwise `none`.
+    [[nodiscard]] constexpr refusal lacks_place(layout_type wanted, const knowledge<Queues>& by,
+                                                queue_set waitable) const noexcept {
         const mark_type before = strategy_.mark();
         const allocation_type given = strategy_.allocate(wanted);
         const bool has = given && ranges_.all_of(given.where.offset, given.where.end(), [&](const pending_use& use) {
             return (use.unknown(by.until.data()) & ~waitable) == 0;
         });
         if (given) strategy_.rollback(before);
-        return has;
+        return has ? refusal::none : refusal::pending;
     }
 
     // ── the interface of a strategy ──────────────────────────────────────────────────────────────────────────────
@@ -90,14 +90,27 @@ public:
         return allocate_if(wanted, [&](const pending_use& use) { return (use.queues & ~taken_.by->own) == 0; });
     }
     /// Allocates a block without a wait.
-    constexpr allocation_type allocate(layout_type wanted) noexcept { return allocate_behind(wanted, 0); }
+    constexpr allocation_type allocate(layout_type wanted) noexcept {
+        return allocate_if(wanted, [&](const pending_use& use) { return use.unknown(taken_.by->until.data()) == 0; });
+    }
     /// `allocate`: there is no other place.
-    constexpr allocation_type allocate_tight(layout_type wanted, queue_set, bool) noexcept { return allocate(wanted); }
-    /// Allocates a block, if it needs a wait for no other queues than `waitable`. These are then `taken`.
-    constexpr allocation_type allocate_behind(layout_type wanted, queue_set waitable) noexcept {
+    constexpr allocation_type allocate_tight(layout_type wanted, queue_set, bool) noexcept {
         taken_.clear_taken();
-        return allocate_if(
-            wanted, [&](const pending_use& use) { return (use.unknown(taken_.by->until.data()) & ~waitable) == 0; });
+        return allocate(wanted);
+    }
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
+    /// The bytes keep them and are not allocated.
+    constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
+        taken_.clear_taken();
+        const mark_type before = strategy_.mark();
+        const allocation_type given = strategy_.allocate(wanted);
+        if (!given) return false;
+        strategy_.rollback(before);
+        return ranges_.all_of(given.where.offset, given.where.end(), [&](const pending_use& use) {
+            if ((use.unknown(taken_.by->until.data()) & ~waitable) != 0) return false;
+            taken_.take(use);
+            return true;
+        });
     }
     /// Frees a block, or notes its use if the strategy keeps it.
     constexpr void deallocate(allocation_type allocation) noexcept {
@@ -168,7 +181,7 @@ private:
         });
     }
 
-    mutable Strategy strategy_;  // `has_place` allocates and rolls back
+    mutable Strategy strategy_;  // `lacks_place` allocates and rolls back
     ranges_type ranges_;
 };
 

@@ -93,11 +93,14 @@ public:
             });
         });
     }
-    /// Returns true if `allocate(wanted)` would find suitable bytes with these settings. O(holes).
-    [[nodiscard]] constexpr bool has_place(layout_type wanted, const knowledge<Queues>& by,
-                                           queue_set waitable) const noexcept {
+    /// Returns `pending` if no bytes fit with these settings, `out_of_records` if bytes fit but no record is available for
+    /// the holes around them, otherwise `none`. O(holes).
+    [[nodiscard]] constexpr refusal lacks_place(layout_type wanted, const knowledge<Queues>& by,
+                                                queue_set waitable) const noexcept {
         const Offset need = sizes::of_node(wanted.size);
-        return need != 0 && is_alignment(wanted.align) && find(wanted, need, {&by, waitable}).hole != none;
+        if (find(wanted, need, {&by, waitable}).hole != none) return refusal::none;
+        const place found = find(wanted, need, {&by, waitable, true});
+        return found.hole == none ? refusal::pending : refusal::out_of_records;
     }
 
     // ── the interface of a strategy ──────────────────────────────────────────────────────────────────────────────
@@ -118,12 +121,20 @@ public:
     }
     /// Allocates a block without a wait.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
-        return allocate_found(wanted, {holes_.nodes.by, 0});
+        const Offset need = sizes::of_node(wanted.size);
+        if (need == 0 || !is_alignment(wanted.align)) return {};
+        return holes_.give(find(wanted, need, {holes_.nodes.by, 0}), need, wanted.size);
     }
-    /// Allocates a block, without a wait if possible, otherwise behind a wait for `waitable`, which is then `taken`.
-    constexpr allocation_type allocate_behind(layout_type wanted, queue_set waitable) noexcept {
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
+    /// The bytes keep them and are not allocated.
+    constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
+        const Offset need = sizes::of_node(wanted.size);
         holes_.nodes.clear_taken();
-        return allocate_found(wanted, {holes_.nodes.by, waitable});
+        if (need == 0 || !is_alignment(wanted.align)) return false;
+        const place found = find(wanted, need, {holes_.nodes.by, waitable});
+        if (found.hole == none) return false;
+        take_uses(found, need);
+        return true;
     }
     /// Allocates a block without a wait, unless the hole is more than twice as large as a hole behind a wait for
     /// `waitable`. Then returns an empty allocation, and the uses to wait for are `taken`. With `keep_own`, a hole that only
@@ -198,12 +209,21 @@ public:
         return sizes::up_to(inserted, places::lowest(low, wanted.align), need);
     }
     using base::size_for;
+    /// Returns the reason for which `allocate(wanted)` would fail if all waits were permitted.
+    [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
+        diagnosis answer = base::diagnose(wanted);
+        if (answer.reason == refusal::out_of_records &&
+            lacks_place(wanted, *holes_.nodes.by, ~queue_set{0}) == refusal::none)
+            answer.reason = refusal::none;  // other bytes than those of best_fit need fewer records
+        return answer;
+    }
 
 private:
-    /// The queue of a search.
+    /// The queue of a search, and whether the search includes places without records for the holes around them.
     struct asker {
         const knowledge<Queues>* known;
         queue_set waitable;
+        bool without_records = false;
     };
 
     /// Returns true if a hole has one segment, which only the requesting queue may still use.
@@ -240,11 +260,6 @@ private:
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] constexpr allocation_type allocate_found(layout_type wanted, asker by) noexcept {
-        const Offset need = sizes::of_node(wanted.size);
-        if (need == 0 || !is_alignment(wanted.align)) return {};
-        return holes_.give(find(wanted, need, by), need, wanted.size);
-    }
     /// Returns the best place in the bins below `end`, in the order of best_fit: the first holes of the smallest bin, then
     /// the bins whose holes are all large enough, then all holes of the bins between.
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by,
@@ -307,7 +322,7 @@ private:
         const bool large = sizes::is_large(wanted.size);
         if (!large && is_own(hole, *by.known)) {
             const Offset at = places::lowest(start, wanted.align);
-            return {at > start + (size - need) ? nowhere : at, 0};
+            return {at > start + (size - need) || !has_records(hole, at, need, by) ? nowhere : at, 0};
         }
         const auto last = static_cast<Offset>(start + (size - need));
         spot best;
@@ -317,13 +332,16 @@ private:
             Offset at = nowhere;
             if (!large) at = places::lowest(low, wanted.align);
             else if (high - start >= need) at = places::highest(start, static_cast<Offset>(high - need), wanted.align);
-            if (at > last) return true;
+            if (at > last || !has_records(hole, at, need, by)) return true;
             const int waits = waits_in(hole, at, static_cast<Offset>(at + need), by);
             if (waits < 0) return true;
             if (best.at == nowhere || waits < best.waits || (waits == best.waits && large)) best = {at, waits};
             return by.waitable != 0 || large;
         });
         return best;
+    }
+    [[nodiscard]] constexpr bool has_records(node hole, Offset at, Offset need, asker by) const noexcept {
+        return by.without_records || holes_.has_room({hole, 0, at}, need);
     }
     /// Returns the number of queues that bytes of a hole wait for; -1 if a wait is not permitted.
     [[nodiscard]] constexpr int waits_in(node hole, Offset low, Offset end, asker by) const noexcept {

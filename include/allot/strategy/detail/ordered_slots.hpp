@@ -20,35 +20,11 @@
 #pragma once
 
 #include <allot/strategy/detail/pending_use.hpp>
-#include <allot/strategy/page_tree.hpp>
-#include <allot/strategy/pool.hpp>
+#include <allot/strategy/detail/slots_of.hpp>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
-
-/// The slots of a strategy: blocks of 2^order of them, at offsets from an origin.
-template <class Strategy>
-struct slots_of;
-template <pool_options Options, class Offset>
-struct slots_of<pool<Options, Offset>> {
-    static constexpr auto align = static_cast<Offset>(Options.align);
-    static constexpr auto size = align_up(static_cast<Offset>(Options.slot), align);
-    static constexpr std::size_t count = Options.count;
-    static constexpr unsigned largest_order = 0;
-    static constexpr Offset largest_align = align;
-    [[nodiscard]] static constexpr Offset origin_of(Offset start) noexcept { return align_up(start, align); }
-};
-template <page_tree_options Options, class Offset, class Processor>
-struct slots_of<page_tree<Options, Offset, Processor>> {
-    static constexpr auto size = static_cast<Offset>(Options.page);
-    static constexpr std::size_t count = Options.count;
-    static constexpr unsigned largest_order = Options.largest_order;
-    static constexpr auto largest_align = static_cast<Offset>(size << largest_order);
-    [[nodiscard]] static constexpr Offset origin_of(Offset start) noexcept {
-        return align_down(align_up(start, size), largest_align);
-    }
-};
 
 /// A strategy of slots whose requests name a queue.
 template <class Strategy, unsigned Queues>
@@ -104,11 +80,12 @@ public:
         taken_.clear_taken();
         for_each_kept([&](index at) { taken_.take(slots_[at]); });
     }
-    /// Returns true if `allocate(wanted)` would succeed with these settings.
-    [[nodiscard]] constexpr bool has_place(layout_type wanted, const knowledge<Queues>& by,
-                                           queue_set waitable) const noexcept {
-        return strategy_.diagnose(wanted).reason == refusal::none ||
-               (is_request(wanted) && find(wanted, {&by, waitable}).at != none);
+    /// Returns `pending` if no block is available with these settings, otherwise `none`.
+    [[nodiscard]] constexpr refusal lacks_place(layout_type wanted, const knowledge<Queues>& by,
+                                                queue_set waitable) const noexcept {
+        const bool has = strategy_.diagnose(wanted).reason == refusal::none ||
+                         (is_request(wanted) && find(wanted, {&by, waitable}).at != none);
+        return has ? refusal::none : refusal::pending;
     }
 
     // ── the interface of a strategy ──────────────────────────────────────────────────────────────────────────────
@@ -146,10 +123,15 @@ public:
         taken_.clear_taken();
         return allocate(wanted);
     }
-    /// Allocates a block, without a wait if possible, otherwise behind a wait for `waitable`, which is then `taken`.
-    constexpr allocation_type allocate_behind(layout_type wanted, queue_set waitable) noexcept {
-        const allocation_type given = allocate_tight(wanted, waitable, true);
-        return given ? given : allocate_kept(wanted, {taken_.by, waitable});
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
+    /// The blocks keep them and are not allocated.
+    constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
+        taken_.clear_taken();
+        const place found = is_request(wanted) ? find(wanted, {taken_.by, waitable}) : place{};
+        if (found.at == none) return false;
+        if constexpr (orders == 1) taken_.take(slots_[found.at]);
+        else for_each_kept_in(found.at, order_of(wanted.size), [&](index kept) { taken_.take(slots_[kept]); });
+        return true;
     }
     /// Frees a block. Its bytes are pending until the work of `give_back` and of the block's queues is done.
     constexpr void deallocate(allocation_type allocation) noexcept {
