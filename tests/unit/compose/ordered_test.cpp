@@ -1,4 +1,5 @@
 #include <allot/compose/ordered.hpp>
+#include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>
 #include <allot/host/virtual_memory.hpp>
@@ -323,16 +324,16 @@ TEST_CASE("ordered: a queue of a lost device leaves without a call of the driver
 
 TEST_CASE("ordered: diagnose predicts each request, also if the records are used up") {
     constexpr allot::best_fit_options few{.store = allot::node_store::side_table, .records = 6, .granule = 16};
-    using small = allot::ordered<allot::arena<allot::host::static_storage<size>, allot::best_fit<few>>, timeline,
-                                 allot::ordered_options{.waits = wait_policy::insert}>;
+    using small = allot::ordered<allot::arena<allot::host::buffer, allot::best_fit<few>>, timeline>;
+    alignas(256) static std::byte bytes[size + 256];
     unsigned out_of_records = 0;
-    for (unsigned seed = 0; seed != 40; ++seed) {
+    for (unsigned seed = 0; seed != 600; ++seed) {
         queues device{2};
-        small memory{timeline{&device}};
+        small memory{timeline{&device}, allot::host::buffer{bytes + 16 * (seed % 16), size}};
         const allot::queue_id id[] = {memory.attach(0), memory.attach(1)};
         std::vector<small::block_type> blocks;
         std::mt19937 random{seed};
-        for (int i = 0; i != 200; ++i) {
+        for (int i = 0; i != 130; ++i) {
             const unsigned queue = random() % 2;
             if (random() % 2 == 0) {
                 const allot::layout wanted{1 + random() % 600, std::size_t{1} << random() % 9};

@@ -320,11 +320,12 @@ private:
         const Offset start = holes_.nodes.offset(hole), size = holes_.nodes.size(hole);
         if (size < need) return {};
         const bool large = sizes::is_large(wanted.size);
+        const auto last = static_cast<Offset>(start + (size - need));
         if (!large && is_own(hole, *by.known)) {
             const Offset at = places::lowest(start, wanted.align);
-            return {at > start + (size - need) || !has_records(hole, at, need, by) ? nowhere : at, 0};
+            if (at > last) return {};
+            if (has_records(hole, at, need, by)) return {at, 0};
         }
-        const auto last = static_cast<Offset>(start + (size - need));
         spot best;
         holes_.nodes.for_each_segment(hole, [&](Offset low, Offset high, const pending_use& use) {
             if (!is_permitted(use, by)) return true;
@@ -338,7 +339,12 @@ private:
             if (best.at == nowhere || waits < best.waits || (waits == best.waits && large)) best = {at, waits};
             return by.waitable != 0 || large;
         });
-        return best;
+        if (best.at != nowhere || holes_.nodes.has_room(2)) return best;
+        // The other end of the hole may need fewer records.
+        const Offset edge = large ? start : last;
+        if (places::lowest(edge, wanted.align) != edge || !has_records(hole, edge, need, by)) return best;
+        const int waits = waits_in(hole, edge, static_cast<Offset>(edge + need), by);
+        return waits < 0 ? best : spot{edge, waits};
     }
     [[nodiscard]] constexpr bool has_records(node hole, Offset at, Offset need, asker by) const noexcept {
         return by.without_records || holes_.has_room({hole, 0, at}, need);
