@@ -5,5 +5,6 @@
 #include <allot/dma/buffer.hpp>
 #include <allot/dma/copy.hpp>
 #include <allot/dma/heap.hpp>
+#include <allot/dma/imported_memory.hpp>
 #include <allot/dma/u_dma_buf.hpp>
 #include <allot/dma/udmabuf.hpp>

@@ -5,7 +5,9 @@
 #include <allot/vulkan/bindable_memory.hpp>
 #include <allot/vulkan/bound_buffer.hpp>
 #include <allot/vulkan/dedicated.hpp>
+#include <allot/vulkan/exported_memory.hpp>
 #include <allot/vulkan/imported.hpp>
+#include <allot/vulkan/imported_memory.hpp>
 #include <allot/vulkan/logical_device.hpp>
 #include <allot/vulkan/memory.hpp>
 #include <allot/vulkan/tensor.hpp>

@@ -11,7 +11,8 @@
 //     }                                                                              // the caches are written back
 //
 // Drivers and other processes accept a descriptor and an offset, so passing a buffer on copies nothing. The device owns
-// the descriptor. To keep a buffer longer than its region, call dup(2) on the descriptor.
+// the descriptor of `buffer_of`. `export_memory` returns a descriptor of its own, with which the buffer outlives its
+// region, for the imports of other drivers (external/memory.hpp).
 //
 // Kernel rules (kernel documentation, driver-api/dma-buf, and <linux/dma-buf.h>): the CPU accesses a mapped buffer only
 // between SYNC_START and SYNC_END. Each call is repeated after EINTR and EAGAIN, and each call covers the whole buffer.
@@ -28,6 +29,7 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
+#include <allot/external/memory.hpp>
 
 #include <linux/dma-buf.h>
 
@@ -111,25 +113,7 @@ private:
 
 namespace detail {
 
-// File descriptor that is closed on destruction.
-class descriptor {
-public:
-    explicit descriptor(int value = -1) noexcept : value_{value} {}
-    descriptor(descriptor&& other) noexcept : value_{std::exchange(other.value_, -1)} {}
-    descriptor& operator=(descriptor&& other) noexcept {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-    ~descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    [[nodiscard]] explicit operator bool() const noexcept { return value_ >= 0; }
-    [[nodiscard]] int operator*() const noexcept { return value_; }
-    int release() noexcept { return std::exchange(value_, -1); }
-
-private:
-    int value_;
-};
+using external::detail::descriptor;
 
 [[nodiscard]] inline std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
@@ -166,6 +150,9 @@ class dma_buffers {
     static_assert(Regions > 0, "allot: a device of DMA buffers requires regions greater than 0");
 
 public:
+    /// The kinds of handles that `export_memory` returns.
+    static constexpr external::handle_kinds exports{.dma_buf = true};
+
     dma_buffers() noexcept = default;
     dma_buffers(dma_buffers&& other) noexcept : held_{std::exchange(other.held_, 0)} {
         for (std::size_t i = 0; i != held_; ++i) entries_[i] = other.entries_[i];
@@ -190,6 +177,17 @@ public:
             if (extent{0, each.size}.contains({offset, size})) return {each.descriptor, offset, each.size};
         }
         return {};
+    }
+
+    /// Returns the buffer of a region for another driver, with a new descriptor. The buffer lives until the region and
+    /// all such descriptors and imports are gone. Fails with EBADF for a region that the device does not hold, otherwise
+    /// with the `errno` value of fcntl(2).
+    [[nodiscard]] result<external::memory, int> export_memory(region<void*> held) const noexcept {
+        using answer = result<external::memory, int>;
+        const buffer whole = buffer_of(held.base, held.size);
+        const int fresh = ::fcntl(whole.descriptor, F_DUPFD_CLOEXEC, 0);
+        if (fresh < 0) return answer::failure(errno);
+        return external::memory{fresh, {.kind = external::handle_kind::dma_buf, .size = whole.size}};
     }
 
     /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one

@@ -29,6 +29,7 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/external/crossing.hpp>
 
 #include <linux/dma-heap.h>
 
@@ -93,7 +94,7 @@ private:
     const char* directory_ = "/dev/dma_heap";
 };
 
-static_assert(device<heap<"system">> && !bounded_device<heap<"system">>);
+static_assert(external::exportable<heap<"system">> && !bounded_device<heap<"system">>);
 
 }  // namespace dma
 }  // namespace v1

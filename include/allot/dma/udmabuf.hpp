@@ -17,6 +17,7 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/external/crossing.hpp>
 
 #include <linux/udmabuf.h>
 
@@ -74,7 +75,7 @@ private:
     const char* node_ = "/dev/udmabuf";
 };
 
-static_assert(device<udmabuf<>> && !bounded_device<udmabuf<>>);
+static_assert(external::exportable<udmabuf<>> && !bounded_device<udmabuf<>>);
 
 }  // namespace dma
 }  // namespace v1

@@ -172,14 +172,21 @@ protected:
     allocations(logical_device& gpu, std::uint32_t type, resources holds) noexcept
         : gpu_{&gpu}, type_{type}, holds_{holds} {}
 
+    // Returns whether this object acquired the region.
+    [[nodiscard]] bool is_held(region<address> held) const noexcept {
+        return held.base.offset == 0 && find(held.base, held.size) != nullptr;
+    }
+
     // Allocates, maps host-visible memory, and records the region. `dedicated`: for a resource that may require that.
+    // Sets `allocated` once the driver has the memory, even if mapping fails.
     [[nodiscard]] result<region<address>, VkResult> take(layout wanted, const void* next, bool takes_from_heap = true,
-                                                         bool dedicated = false) noexcept {
+                                                         bool dedicated = false, bool* allocated = nullptr) noexcept {
         using answer = result<region<address>, VkResult>;
         if (!wanted.is_valid()) return answer::failure(VK_ERROR_VALIDATION_FAILED_EXT);
         if (held_ == Regions) return answer::failure(VK_ERROR_TOO_MANY_OBJECTS);
         const auto made = gpu_->allocate(type_, wanted.size, next, takes_from_heap);
         if (!made) return answer::failure(made.error());
+        if (allocated != nullptr) *allocated = true;
         entry fresh{*made, nullptr, wanted.size, takes_from_heap, dedicated};
         if (has(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
             const VkResult status = gpu_->calls.map(gpu_->handle(), *made, 0, VK_WHOLE_SIZE, 0, &fresh.host);

@@ -121,6 +121,9 @@ struct functions {
     PFN_vkDestroyImage destroy_image = nullptr;
     PFN_vkCmdCopyBuffer copy_buffer = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT of_host_pointer = nullptr;  // with VK_EXT_external_memory_host
+    PFN_vkGetPhysicalDeviceExternalBufferProperties of_external_buffers = nullptr;
+    PFN_vkGetMemoryFdKHR get_descriptor = nullptr;           // with VK_KHR_external_memory_fd
+    PFN_vkGetMemoryFdPropertiesKHR of_descriptor = nullptr;  // with VK_KHR_external_memory_fd
 
     functions(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkDevice device) noexcept {
         if (get == nullptr || instance == nullptr || device == nullptr) return;
@@ -132,6 +135,7 @@ struct functions {
         from_instance(get_properties, "vkGetPhysicalDeviceProperties2");
         from_instance(get_memory_properties, "vkGetPhysicalDeviceMemoryProperties");
         from_instance(get_memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
+        from_instance(of_external_buffers, "vkGetPhysicalDeviceExternalBufferProperties");
         if (get_of_device == nullptr) return;
         const auto from_device = [&]<class Function>(Function& to, const char* name) {
             to = reinterpret_cast<Function>(get_of_device(device, name));
@@ -151,6 +155,8 @@ struct functions {
         from_device(destroy_image, "vkDestroyImage");
         from_device(copy_buffer, "vkCmdCopyBuffer");
         from_device(of_host_pointer, "vkGetMemoryHostPointerPropertiesEXT");
+        from_device(get_descriptor, "vkGetMemoryFdKHR");
+        from_device(of_descriptor, "vkGetMemoryFdPropertiesKHR");
     }
     [[nodiscard]] bool are_there() const noexcept {
         return get_properties && get_memory_properties && get_memory_properties2 && allocate && free && map && flush &&
@@ -239,11 +245,16 @@ public:
     }
 
     /// Returns a bit for each memory type that buffers of this usage support, which does not depend on their size.
-    /// Returns 0 if the driver does not create such a buffer.
-    [[nodiscard]] std::uint32_t types_for_buffers(VkBufferUsageFlags usage) const noexcept {
+    /// `handles` are the external handle types of the buffers. Returns 0 if the driver does not create such a buffer.
+    [[nodiscard]] std::uint32_t types_for_buffers(VkBufferUsageFlags usage,
+                                                  VkExternalMemoryHandleTypeFlags handles = 0) const noexcept {
         if (!*this) return 0;
+        VkExternalMemoryBufferCreateInfo external{};
+        external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+        external.handleTypes = handles;
         VkBufferCreateInfo any{};
         any.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+        any.pNext = handles == 0 ? nullptr : &external;
         any.size = 1;
         any.usage = usage;
         VkBuffer made = VK_NULL_HANDLE;

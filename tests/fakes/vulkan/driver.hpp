@@ -6,6 +6,8 @@
 // It is as strict as the specification allows and records every broken rule. It calls no function of the real loader.
 #pragma once
 
+#include "../payloads.hpp"
+
 #include <allot/vulkan/memory.hpp>
 
 #include <doctest/doctest.h>
@@ -27,6 +29,12 @@ struct allocation {
     VkMemoryAllocateFlags flags = 0;
     bool is_mapped = false, is_dedicated = false;
     std::vector<std::byte> of_device, of_host;
+    VkExternalMemoryHandleTypeFlags handles = 0;  // exportable as this, or imported from this
+    bool is_imported = false;
+    std::shared_ptr<held_payload> payload{};  // of exportable or imported memory, in place of `of_device`
+
+    [[nodiscard]] std::byte* data() { return payload ? payload->data() : of_device.data(); }
+    [[nodiscard]] std::size_t size() const { return payload ? payload->size() : of_device.size(); }
 };
 struct resource {
     VkDeviceSize size = 0;
@@ -35,6 +43,15 @@ struct resource {
     bool requires_dedicated = false;
     VkDeviceMemory bound_to = VK_NULL_HANDLE;
     VkDeviceSize at = 0;
+    VkExternalMemoryHandleTypeFlags handles = 0;
+};
+
+inline constexpr VkExternalMemoryFeatureFlags both_ways =
+    VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+/// What Vulkan requires of imports from an opaque descriptor.
+struct opaque_payload {
+    VkDeviceSize size = 0;
+    std::uint32_t type = 0;
 };
 
 /// The driver's state and its requested failures.
@@ -47,12 +64,18 @@ struct machine {
     resource next{};         // the properties of resources that the driver creates, except size and kind
     const char* lacks = "";  // a missing function
     bool has_budget = true;  // supports VK_EXT_memory_budget
+    // Handles that cross drivers.
+    VkExternalMemoryFeatureFlags opaque_features = both_ways, dma_features = both_ways;
+    std::uint32_t dma_types = 1u << coherent;        // the memory types that can be a DMA buffer
+    unsigned char device_uuid = 1, driver_uuid = 2;  // the first bytes
 
     std::map<VkDeviceMemory, allocation> memory{};
     std::map<std::uint64_t, resource> resources{};
     std::uint64_t names = 0x1000;
     std::size_t allocations_asked = 0, flushes = 0, invalidations = 0;
     VkMappedMemoryRange last_range{};
+    std::map<std::uint64_t, opaque_payload> opaque_payloads{};  // by identity
+    std::size_t imports = 0;
     std::vector<std::string> broken{};  // the broken rules
 
     void check(bool is_kept, const char* rule) {
@@ -87,7 +110,14 @@ inline VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDev
     to->properties.limits.maxMemoryAllocationCount = now.most_allocations;
     to->properties.limits.bufferImageGranularity = page;
     to->properties.limits.nonCoherentAtomSize = atom;
-    static_cast<VkPhysicalDeviceMaintenance3Properties*>(to->pNext)->maxMemoryAllocationSize = now.largest;
+    for (auto* next = static_cast<VkBaseOutStructure*>(to->pNext); next != nullptr; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES)
+            reinterpret_cast<VkPhysicalDeviceMaintenance3Properties*>(next)->maxMemoryAllocationSize = now.largest;
+        if (next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES) continue;
+        auto& identity = *reinterpret_cast<VkPhysicalDeviceIDProperties*>(next);
+        identity.deviceUUID[0] = now.device_uuid;
+        identity.driverUUID[0] = now.driver_uuid;
+    }
 }
 inline VKAPI_ATTR void VKAPI_CALL get_memory(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* to) {
     constexpr VkMemoryPropertyFlags of_device = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
@@ -110,9 +140,41 @@ inline VKAPI_ATTR void VKAPI_CALL get_memory2(VkPhysicalDevice of, VkPhysicalDev
         heaps->heapBudget[heap] = now.heap / 2;
         heaps->heapUsage[heap] = 1000;  // of other code in this process
         for (const auto& [name, each] : now.memory)
-            if (to->memoryProperties.memoryTypes[each.type].heapIndex == heap)
-                heaps->heapUsage[heap] += each.of_device.size();
+            if (to->memoryProperties.memoryTypes[each.type].heapIndex == heap) heaps->heapUsage[heap] += each.size();
     }
+}
+// The memory behind a descriptor. Fails as the driver does, without taking the descriptor.
+inline VkResult import_into(allocation& fresh, const VkMemoryAllocateInfo& wanted,
+                            const VkImportMemoryFdInfoKHR& from) {
+    const bool is_dma = from.handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    now.check(is_dma || from.handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, "00669: the handle type");
+    now.check(((is_dma ? now.dma_features : now.opaque_features) & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0,
+              "00667: importable");
+    const bool is_valid = is_of_kind(from.fd, is_dma ? dma_buffer : opaque);
+    now.check(is_valid, "00670: a descriptor of the stated type");
+    if (!is_valid) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (is_dma) {
+        now.check((now.dma_types >> wanted.memoryTypeIndex & 1) != 0, "00648: a memory type of the descriptor");
+    } else {
+        const opaque_payload of = now.opaque_payloads[identity_of(from.fd)];
+        now.check(of.size == wanted.allocationSize && of.type == wanted.memoryTypeIndex, "01742: size and type");
+    }
+    if (wanted.allocationSize > size_of(from.fd)) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    ++now.imports;
+    fresh.handles = from.handleType;
+    fresh.is_imported = true;
+    fresh.payload = std::make_shared<held_payload>(from.fd);
+    return VK_SUCCESS;
+}
+inline void make_exportable(allocation& fresh, const VkMemoryAllocateInfo& wanted,
+                            VkExternalMemoryHandleTypeFlags handles) {
+    const bool is_dma = handles == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    now.check(is_dma || handles == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, "one handle type");
+    now.check(((is_dma ? now.dma_features : now.opaque_features) & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0,
+              "00656: exportable");
+    fresh.handles = handles;
+    fresh.payload = std::make_shared<held_payload>(make_payload(is_dma ? dma_buffer : opaque, wanted.allocationSize));
+    if (!is_dma) now.opaque_payloads[fresh.payload->identity()] = {wanted.allocationSize, wanted.memoryTypeIndex};
 }
 inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateInfo* wanted,
                                                const VkAllocationCallbacks*, VkDeviceMemory* to) {
@@ -122,16 +184,22 @@ inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateI
     now.check(wanted->allocationSize != 0 && wanted->allocationSize <= now.largest, "maxMemoryAllocationSize");
     allocation fresh;
     fresh.type = wanted->memoryTypeIndex;
-    fresh.of_device.resize(wanted->allocationSize);
     for (auto* next = static_cast<const VkBaseInStructure*>(wanted->pNext); next != nullptr; next = next->pNext) {
         if (next->sType == VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO)
             fresh.flags = reinterpret_cast<const VkMemoryAllocateFlagsInfo*>(next)->flags;
+        if (next->sType == VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO)
+            make_exportable(fresh, *wanted, reinterpret_cast<const VkExportMemoryAllocateInfo*>(next)->handleTypes);
+        if (next->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) {
+            const auto& from = *reinterpret_cast<const VkImportMemoryFdInfoKHR*>(next);
+            if (const VkResult status = import_into(fresh, *wanted, from); status != VK_SUCCESS) return status;
+        }
         if (next->sType != VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) continue;
         const auto& to_one = *reinterpret_cast<const VkMemoryDedicatedAllocateInfo*>(next);
         const resource& what = to_one.image != VK_NULL_HANDLE ? of(to_one.image) : of(to_one.buffer);
         now.check(what.size == wanted->allocationSize, "the size of a dedicated allocation");
         fresh.is_dedicated = true;
     }
+    if (!fresh.payload) fresh.of_device.resize(wanted->allocationSize);
     *to = handle_of<VkDeviceMemory>(++now.names);
     now.memory[*to] = fresh;
     return VK_SUCCESS;
@@ -146,14 +214,14 @@ inline VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory memory, VkDev
     now.check(what.type == visible || what.type == coherent, "mapped memory is host-visible");
     now.check(!std::exchange(what.is_mapped, true), "mapped once");
     now.check(offset == 0 && size == VK_WHOLE_SIZE, "mapped as a whole");
-    if (what.type == coherent) return *to = what.of_device.data(), VK_SUCCESS;
-    what.of_host = what.of_device;
+    if (what.type == coherent) return *to = what.data(), VK_SUCCESS;
+    what.of_host.assign(what.data(), what.data() + what.size());
     *to = what.of_host.data();
     return VK_SUCCESS;
 }
 inline void move_range(const VkMappedMemoryRange& range, bool to_device) {
     allocation& what = now.memory.at(range.memory);
-    const VkDeviceSize all = what.of_device.size();
+    const VkDeviceSize all = what.size();
     now.last_range = range;
     now.check(what.is_mapped, "flushed memory is mapped");
     now.check(range.offset % atom == 0, "a range begins at an atom");
@@ -161,9 +229,9 @@ inline void move_range(const VkMappedMemoryRange& range, bool to_device) {
     now.check(range.size % atom == 0 || range.offset + range.size == all,
               "a range ends at an atom or at the end of its memory");
     if (what.type == coherent || !now.broken.empty()) return;
-    auto& from = to_device ? what.of_host : what.of_device;
-    auto& to = to_device ? what.of_device : what.of_host;
-    std::memcpy(to.data() + range.offset, from.data() + range.offset, range.size);
+    const std::byte* const from = to_device ? what.of_host.data() : what.data();
+    std::byte* const to = to_device ? what.data() : what.of_host.data();
+    std::memcpy(to + range.offset, from + range.offset, range.size);
 }
 inline VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice, std::uint32_t, const VkMappedMemoryRange* range) {
     return ++now.flushes, move_range(*range, true), VK_SUCCESS;
@@ -187,7 +255,10 @@ inline VkResult bind(resource& what, VkDeviceMemory memory, VkDeviceSize at) {
     if (now.refuse_bind != VK_SUCCESS) return std::exchange(now.refuse_bind, VK_SUCCESS);
     const allocation& in = now.memory.at(memory);
     now.check(at % resource_align == 0, "bound at its alignment");
-    now.check(at <= in.of_device.size() && what.size <= in.of_device.size() - at, "bound inside the memory");
+    now.check(at <= in.size() && what.size <= in.size() - at, "bound inside the memory");
+    now.check(
+        in.handles == 0 || (what.handles & in.handles) != 0,
+        in.is_imported ? "02985: a resource for the imported handle type" : "02726: a resource for the handle type");
     now.check((what.fits_types >> in.type & 1) != 0, "bound to a supported memory type");
     now.check(!what.requires_dedicated || in.is_dedicated, "dedicated if required");
     for (const auto& [name, other] : now.resources) {
@@ -222,7 +293,10 @@ void destroy(Handle what) {
 }
 inline VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice, const VkBufferCreateInfo* wanted,
                                                     const VkAllocationCallbacks*, VkBuffer* to) {
-    return create(wanted->size, false, to);
+    const VkResult status = create(wanted->size, false, to);
+    if (status == VK_SUCCESS && wanted->pNext != nullptr)
+        of(*to).handles = static_cast<const VkExternalMemoryBufferCreateInfo*>(wanted->pNext)->handleTypes;
+    return status;
 }
 inline VKAPI_ATTR void VKAPI_CALL destroy_buffer(VkDevice, VkBuffer what, const VkAllocationCallbacks*) {
     destroy(what);
@@ -235,6 +309,30 @@ inline VKAPI_ATTR void VKAPI_CALL destroy_image(VkDevice, VkImage what, const Vk
 
 inline VKAPI_ATTR void VKAPI_CALL copy_buffer(VkCommandBuffer, VkBuffer, VkBuffer, std::uint32_t, const VkBufferCopy*) {
     now.broken.emplace_back("no copy is expected");
+}
+
+inline VKAPI_ATTR void VKAPI_CALL of_external_buffers(VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo* about,
+                                                      VkExternalBufferProperties* to) {
+    now.check(about->usage != 0, "buffers have a usage");
+    to->externalMemoryProperties.externalMemoryFeatures =
+        about->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT ? now.dma_features : now.opaque_features;
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL get_descriptor(VkDevice, const VkMemoryGetFdInfoKHR* wanted, int* to) {
+    const auto found = now.memory.find(wanted->memory);
+    now.check(found != now.memory.end(), "memory of the device is exported");
+    if (found == now.memory.end()) return VK_ERROR_UNKNOWN;
+    now.check(found->second.handles == static_cast<VkFlags>(wanted->handleType) && !found->second.is_imported,
+              "00671: exported as the memory was allocated");
+    *to = found->second.payload->share();
+    return *to < 0 ? VK_ERROR_TOO_MANY_OBJECTS : VK_SUCCESS;
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL of_descriptor(VkDevice, VkExternalMemoryHandleTypeFlagBits type, int descriptor,
+                                                    VkMemoryFdPropertiesKHR* to) {
+    now.check(type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, "00674: not for opaque descriptors");
+    const bool is_valid = is_of_kind(descriptor, dma_buffer);
+    now.check(is_valid, "00673: a descriptor of the stated type");
+    to->memoryTypeBits = now.dma_types;
+    return is_valid ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE;
 }
 
 inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name);
@@ -263,20 +361,25 @@ inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
         {"vkCreateImage", any(&create_image)},
         {"vkDestroyImage", any(&destroy_image)},
         {"vkCmdCopyBuffer", any(&copy_buffer)},
+        {"vkGetPhysicalDeviceExternalBufferProperties", any(&of_external_buffers)},
+        {"vkGetMemoryFdKHR", any(&get_descriptor)},
+        {"vkGetMemoryFdPropertiesKHR", any(&of_descriptor)},
     };
     const auto found = all.find(name);
     return found == all.end() ? nullptr : found->second;
 }
 
-/// A fresh machine for one test. At the end, checks that no rule is broken and no memory is held.
+/// A fresh machine for one test. At the end, checks that no rule is broken, no memory is held, and no descriptor is open.
 struct driven {
     driven() { now = {}; }
     driven(const driven&) = delete;
     driven& operator=(const driven&) = delete;
     ~driven() {
         CHECK(now.memory.empty());
+        CHECK(open_descriptors() == opened);
         for (const std::string& each : now.broken) FAIL_CHECK(each);
     }
+    const std::size_t opened = open_descriptors();
 };
 
 }  // namespace fake

@@ -1,7 +1,9 @@
 // A fake kernel with DMA buffers at the level of `ioctl`: nodes are ordinary files, and buffers are memfds. While an
-// object exists, it answers the requests that the real kernel rejects (ENOTTY). fakes_test.cpp defines the `ioctl` that
+// object exists, it answers the requests that the real kernel rejects (ENOTTY). fake_ioctl.hpp defines the `ioctl` that
 // calls it. real_test.cpp tests the real drivers in the VM of tests/vm.
 #pragma once
+
+#include "../../fakes/payloads.hpp"
 
 #include <doctest/doctest.h>
 
@@ -72,9 +74,9 @@ public:
     std::size_t allocations = 0;       // number of requests
     std::vector<std::uint64_t> syncs;  // flags of successful calls
 
-    [[nodiscard]] int answer(unsigned long request, void* argument) {
+    [[nodiscard]] int answer(int descriptor, unsigned long request, void* argument) {
         switch (request) {
-            case DMA_BUF_IOCTL_SYNC: return sync(*static_cast<dma_buf_sync*>(argument));
+            case DMA_BUF_IOCTL_SYNC: return sync(descriptor, *static_cast<dma_buf_sync*>(argument));
             case DMA_HEAP_IOCTL_ALLOC: return allocate(*static_cast<dma_heap_allocation_data*>(argument));
             case UDMABUF_CREATE: return create(*static_cast<udmabuf_create*>(argument));
             default: return fail(ENOTTY);
@@ -86,7 +88,8 @@ private:
         errno = reason;
         return -1;
     }
-    int sync(const dma_buf_sync& asked) {
+    int sync(int descriptor, const dma_buf_sync& asked) {
+        if (!fake::is_of_kind(descriptor, fake::dma_buffer)) return fail(ENOTTY);
         if (!sync_errors.empty()) {
             const int reason = sync_errors.front();
             sync_errors.erase(sync_errors.begin());
@@ -100,11 +103,8 @@ private:
         if (refuse_with != 0) return fail(refuse_with);
         if (wanted.len == 0 || wanted.fd != 0 || wanted.heap_flags != 0 || wanted.fd_flags != (O_RDWR | O_CLOEXEC))
             return fail(EINVAL);
-        const int memory = ::memfd_create("buffer", MFD_CLOEXEC);
-        if (::ftruncate(memory, static_cast<off_t>(wanted.len)) != 0) {
-            ::close(memory);
-            return fail(ENOMEM);
-        }
+        const int memory = fake::make_payload(fake::dma_buffer, wanted.len);
+        if (memory < 0) return fail(ENOMEM);
         wanted.fd = static_cast<std::uint32_t>(given(memory));
         return 0;
     }
@@ -116,7 +116,7 @@ private:
         if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || (seals & F_SEAL_WRITE) != 0) return fail(EINVAL);
         if (wanted.size == 0 || wanted.size % 4096 != 0 || wanted.offset != 0) return fail(EINVAL);
         if (::lseek(memory, 0, SEEK_END) != static_cast<off_t>(wanted.size)) return fail(EINVAL);
-        return given(::fcntl(memory, F_DUPFD_CLOEXEC, 0));
+        return given(fake::make_payload(fake::dma_buffer, wanted.size));
     }
     [[nodiscard]] int given(int memory) const {
         if (!unmappable) return memory;
@@ -129,11 +129,6 @@ private:
     std::string udmabuf_;
 };
 
-/// Returns the number of open descriptors of this process.
-[[nodiscard]] inline std::size_t open_descriptors() {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) ++count;
-    return count;
-}
+using fake::open_descriptors;
 
 }  // namespace tests

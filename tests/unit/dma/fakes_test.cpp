@@ -1,5 +1,5 @@
 // The devices of DMA buffers on a fake kernel: their requests, and their handling of its answers.
-#include "fake_kernel.hpp"
+#include "fake_ioctl.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/dma/copy.hpp>
@@ -7,20 +7,7 @@
 #include <allot/dma/udmabuf.hpp>
 #include <allot/tensor.hpp>
 
-#include <cstdarg>
 #include <cstring>
-#include <sys/syscall.h>
-
-/// Replaces the C library's function and passes requests that the real kernel rejects to the fake kernel.
-extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
-    va_list arguments;
-    va_start(arguments, request);
-    void* const argument = va_arg(arguments, void*);
-    va_end(arguments);
-    const auto real = static_cast<int>(::syscall(SYS_ioctl, descriptor, request, argument));
-    tests::fake_kernel* const fake = tests::fake_kernel::running;
-    return real < 0 && errno == ENOTTY && fake != nullptr ? fake->answer(request, argument) : real;
-}
 
 namespace {
 

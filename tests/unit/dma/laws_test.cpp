@@ -7,6 +7,7 @@
 #include "../../seen.hpp"
 
 #include <allot/dma/heap.hpp>
+#include <allot/dma/imported_memory.hpp>
 #include <allot/dma/u_dma_buf.hpp>
 #include <allot/dma/udmabuf.hpp>
 
@@ -16,7 +17,7 @@
 
 namespace {
 
-std::optional<tests::fake_kernel> fake;
+std::optional<tests::fake_kernel> kernel;
 
 /// Returns whether this machine's kernel lacks a driver.
 bool is_missing() { return ::access("/dev/dma_heap/reserved", F_OK) != 0 || ::access("/dev/udmabuf", F_OK) != 0; }
@@ -29,14 +30,14 @@ template <allot::dma::heap_name Name, allot::dma::heap_options Options>
 struct ground<allot::dma::heap<Name, Options>> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::dma::heap<Name, Options> device(std::size_t) {
-        return fake ? allot::dma::heap<Name, Options>{fake->heaps()} : allot::dma::heap<Name, Options>{};
+        return kernel ? allot::dma::heap<Name, Options>{kernel->heaps()} : allot::dma::heap<Name, Options>{};
     }
 };
 template <allot::dma::udmabuf_options Options>
 struct ground<allot::dma::udmabuf<Options>> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::dma::udmabuf<Options> device(std::size_t) {
-        return fake ? allot::dma::udmabuf<Options>{fake->udmabuf()} : allot::dma::udmabuf<Options>{};
+        return kernel ? allot::dma::udmabuf<Options>{kernel->udmabuf()} : allot::dma::udmabuf<Options>{};
     }
 };
 template <allot::dma::u_dma_buf_options Options>
@@ -89,7 +90,7 @@ constexpr laws::row table[] = {
 }  // namespace
 
 TEST_CASE("device laws: DMA buffers") {
-    if (is_missing()) fake.emplace();
+    if (is_missing()) kernel.emplace();
     const laws::variant how;
     laws::judge_device([&] { return laws::ground<heap>{how}.device(0); }, {.align = std::size_t{1} << 22});
     laws::judge_device([&] { return laws::ground<allot::dma::udmabuf<>>{how}.device(0); },
@@ -97,15 +98,30 @@ TEST_CASE("device laws: DMA buffers") {
     laws::ground<allot::dma::u_dma_buf<>> one{how}, other{how};
     bool turn = false;
     laws::judge_device([&] { return (turn = !turn, turn ? one : other).device(16'384); }, {.align = 8192});
-    for (const char* device : {"dma::heap", "dma::udmabuf"})
-        fake ? tests::seen_on_fake_driver(device) : tests::seen(device);
+    // A buffer of a heap and one of the udmabuf driver, imported in turn.
+    auto first = laws::ground<heap>{how}.device(0);
+    auto second = laws::ground<allot::dma::udmabuf<>>{how}.device(0);
+    const auto a = first.acquire({.size = 8192}), b = second.acquire({.size = 8192});
+    REQUIRE(a);
+    REQUIRE(b);
+    laws::judge_device(
+        [&] {
+            auto shared = (turn = !turn) ? first.export_memory(*a) : second.export_memory(*b);
+            REQUIRE(shared);
+            return allot::dma::imported_memory<>{std::move(*shared)};
+        },
+        {.align = std::size_t{1} << 22});
+    first.release(*a);
+    second.release(*b);
+    for (const char* device : {"dma::heap", "dma::udmabuf", "dma::imported_memory"})
+        kernel ? tests::seen_on_fake_driver(device) : tests::seen(device);
     tests::seen_on_fake_driver("dma::u_dma_buf");
-    fake.reset();
+    kernel.reset();
 }
 
 TEST_CASE("allocator laws: arenas over DMA buffers") {
     CHECK(std::size(table) == 9);
-    if (is_missing()) fake.emplace();
+    if (is_missing()) kernel.emplace();
     laws::judge(table);
-    fake.reset();
+    kernel.reset();
 }

@@ -43,6 +43,8 @@ public:
     VkQueue queue = VK_NULL_HANDLE;
     std::uint32_t family = 0;
     bool can_import = false;            // VK_EXT_external_memory_host
+    bool shares_descriptors = false;    // VK_KHR_external_memory_fd, enabled
+    bool shares_dma_buffers = false;    // VK_EXT_external_memory_dma_buf, enabled
     bool has_timelines = false;         // VK_KHR_timeline_semaphore, enabled
     bool listens = false;               // the validation layer is installed
     std::vector<std::string> messages;  // its messages
@@ -153,6 +155,10 @@ private:
         std::vector<const char*> enabled;
         can_import = has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
         if (can_import) enabled.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+        shares_descriptors = has(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        if (shares_descriptors) enabled.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        shares_dma_buffers = shares_descriptors && has(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        if (shares_dma_buffers) enabled.push_back(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
         has_timelines = has(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);  // the feature is then mandatory
         if (has_timelines) enabled.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
         VkPhysicalDeviceTimelineSemaphoreFeatures timelines{};

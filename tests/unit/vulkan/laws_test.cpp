@@ -7,7 +7,9 @@
 #include "installed.hpp"
 
 #include <allot/vulkan/dedicated.hpp>
+#include <allot/vulkan/exported_memory.hpp>
 #include <allot/vulkan/imported.hpp>
+#include <allot/vulkan/imported_memory.hpp>
 #include <allot/vulkan/memory.hpp>
 
 #include <doctest/doctest.h>
@@ -149,6 +151,42 @@ TEST_CASE_FIXTURE(on_the_device, "vulkan import: imported bytes and arenas over 
                        mapped_bytes{}, laws::no_resources{});
     laws::judge(imported_table);
     tests::seen("vulkan::imported", vulkan.name());
+}
+
+namespace {
+constexpr auto opaque = allot::external::handle_kind::opaque_fd;
+using exported_memory = allot::vulkan::exported_memory<opaque>;
+using imported_memory = allot::vulkan::imported_memory<opaque>;
+
+/// The driver allocates mappings as it likes, and returns every descriptor.
+struct descriptors {
+    [[nodiscard]] laws::held_resources operator()() const { return {laws::process_resources{}().descriptors, 0}; }
+};
+}  // namespace
+
+TEST_CASE_FIXTURE(on_the_device, "vulkan external memory: exported and imported memory satisfy the device laws") {
+    if (!vulkan.shares_descriptors) {
+        std::puts("skipped: the Vulkan device has no VK_KHR_external_memory_fd");
+        return;
+    }
+    laws::judge_device([this] { return exported_memory{*gpu, type(), tests::every_use}; }, {}, mapped_bytes{},
+                       descriptors{});
+    exported_memory source{*gpu, type(), tests::every_use};
+    const auto one = source.acquire({.size = 8192}), other = source.acquire({.size = 8192});
+    REQUIRE(one);
+    REQUIRE(other);
+    bool turn = false;
+    laws::judge_device(
+        [&] {
+            auto shared = source.export_memory((turn = !turn) ? *one : *other);
+            REQUIRE(shared);
+            return imported_memory{*gpu, std::move(*shared), tests::every_use};
+        },
+        {}, mapped_bytes{}, descriptors{});
+    source.release(*one);
+    source.release(*other);
+    tests::seen("vulkan::exported_memory", vulkan.name());
+    tests::seen("vulkan::imported_memory", vulkan.name());
 }
 
 TEST_CASE_FIXTURE(on_the_device, "vulkan: arenas over device memory satisfy the laws") {
