@@ -135,19 +135,7 @@ private:
 };
 
 /// Heap memory in which consumers take no offset, so that each tensor of a storage has a buffer of its own.
-struct separate_heap : allot::traits_of<allot::host::heap> {
-    using error = allot::host::heap::error;
-    static constexpr allot::offset_use offsets = allot::offset_use::none;
-
-    explicit separate_heap(demo::tally& counts) noexcept : heap_{{}, counts} {}
-    [[nodiscard]] allot::acquired<separate_heap> acquire(allot::layout wanted) noexcept {
-        return heap_.acquire(wanted);
-    }
-    void release(allot::region<void*> held) noexcept { heap_.release(held); }
-
-private:
-    demo::counting<allot::host::heap> heap_;
-};
+using separate_heap = allot::separate<demo::counting<allot::host::heap>>;
 
 /// A driver of allot::hexagon::vtcm over heap memory: the window of a Hexagon on a host without one.
 class host_window {
@@ -208,7 +196,7 @@ std::unique_ptr<memory> make_memory(const std::string& scope, const choice& want
     if (name == "fixed") return std::make_unique<over<arena<allot::growth::fixed<>>>>(1, device);
     if (name == "one region" && capacity == 0) reject("one region needs a size in bytes");
     if (name == "one region") return std::make_unique<over<arena<allot::growth::none<>>>>(1, device, capacity);
-    if (name == "separate") return std::make_unique<over<allot::naive<separate_heap>>>(1, separate_heap{counts});
+    if (name == "separate") return std::make_unique<over<allot::naive<separate_heap>>>(1, separate_heap{{}, counts});
     if (name == "overlapping") return std::make_unique<over<allot::naive<overlapping>>>(1);
     if (name == "images") return make_images(scope, counts);
     if (name == "window") {

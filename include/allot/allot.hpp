@@ -39,6 +39,7 @@
 #include <allot/compose/recorded.hpp>
 #include <allot/compose/retrying.hpp>
 #include <allot/compose/segregated.hpp>
+#include <allot/compose/separate.hpp>
 #include <allot/compose/sharded.hpp>
 #include <allot/compose/synchronized.hpp>
 #include <allot/compose/tagged.hpp>
