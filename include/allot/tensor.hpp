@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, runs and copies.
+// tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, runs, copies and tables in a
+// device's memory.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
 //     auto storage = allot::alloc_storage(memory, {.size = 4096, .align = 256});
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <allot/tensor/copy.hpp>
+#include <allot/tensor/device_table.hpp>
 #include <allot/tensor/discontiguous.hpp>
 #include <allot/tensor/dtype.hpp>
 #include <allot/tensor/policies.hpp>

@@ -75,17 +75,24 @@ struct queue_target {
 template <class Memory>
 concept buffer_memory = buffer_address<typename Memory::address_model::address>;
 
+/// Whether a copy may map a buffer. A map waits for the earlier work of an in-order queue, and no kernel may run on a
+/// buffer that is mapped for writing.
+enum class mapping : unsigned char {
+    allowed,  ///< The host copies where it has the buffer's memory.
+    never,    ///< The driver transfers, after the earlier work of the queue and without a wait of the host.
+};
+
 /// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's context. If a buffer is in
 /// host memory (created with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or on a device with
-/// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies. Otherwise the driver transfers. Leaves
-/// buffers of another context to the next way.
+/// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies, unless `mapping::never` forbids it. Otherwise
+/// the driver transfers. Leaves buffers of another context to the next way.
 class queue_copy {
     using address = handle_offset<cl_mem>::address;
 
 public:
     /// Enqueues copies in this queue.
-    explicit queue_copy(cl::CommandQueue queue) noexcept
-        : queue_{std::move(queue)}, target_{detail::target_or_none(queue_)} {}
+    explicit queue_copy(cl::CommandQueue queue, mapping maps = mapping::allowed) noexcept
+        : queue_{std::move(queue)}, target_{detail::target_or_none(queue_)}, maps_{maps} {}
 
     /// Copies host bytes to a buffer. A transfer is complete after `finish`.
     template <host_memory From, buffer_memory To>
@@ -126,6 +133,7 @@ private:
         return status == CL_SUCCESS ? copied{path} : copied::failure(status);
     }
     [[nodiscard]] bool host_has(cl_mem buffer) const noexcept {
+        if (maps_ == mapping::never) return false;
         cl_mem_flags flags = 0;
         ::clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, nullptr);
         if ((flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) != 0) return false;
@@ -143,6 +151,7 @@ private:
 
     cl::CommandQueue queue_;
     detail::queue_target target_;
+    mapping maps_;
 };
 
 /// A way for `copy_tensor` between the host and buffers. The device reads or writes the host's bytes in place

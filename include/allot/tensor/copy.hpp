@@ -175,18 +175,27 @@ struct way_taken {
     }
 };
 
+/// Copies a run by the first method that supports it. Returns `copy_path::none` when none does.
+template <class From, class To, class... Ways>
+[[nodiscard]] copied copy_by_first(typename From::address_model::address from, typename To::address_model::address to,
+                                   std::size_t bytes, Ways&... ways) noexcept {
+    copied answer{copy_path::none};
+    const auto ends_with = [&](auto& way) {
+        answer = copy_run<From, To>(way, from, to, bytes);
+        return !answer || *answer != copy_path::none;
+    };
+    static_cast<void>((ends_with(ways) || ...));
+    return answer;
+}
+
 /// Copies each run by the first method that supports it, and then waits for all methods.
 template <class From, class To, class... Ways>
 [[nodiscard]] tensor_result<copy_path> copy_runs(const From& from, const To& to, way_taken<Ways>... ways) noexcept {
     using answer = tensor_result<copy_path>;
     bool no_way = false;
     long code = for_each_run(from, to, [&](auto source, auto target, std::size_t bytes) -> long {
-        copied step{copy_path::none};
-        const auto ends_with = [&](auto& way) {
-            step = way.template copy<From, To>(source, target, bytes);
-            return !step || *step != copy_path::none;
-        };
-        no_way = !(ends_with(ways) || ...);
+        const copied step = copy_by_first<From, To>(source, target, bytes, ways...);
+        no_way = step && *step == copy_path::none;
         return no_way ? 1L : step ? 0L : step.error();
     });
     const auto wait_for = [&code](auto& way) {

@@ -18,6 +18,7 @@ LEFT = {
     "core/result.hpp": "leaves arguments out",
     "host/tightly_coupled.hpp": "two alternatives", "plan/workspace.hpp": "two alternatives",
     "arena/shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
+    "tensor/device_table.hpp": "needs OpenCL",
     "page_cache/copied_pages.hpp": "needs OpenCL",
     "arena/naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
     "compose/block_cache.hpp": "needs CUDA", "compose/indexed.hpp": "needs CUDA",
