@@ -73,7 +73,7 @@ struct device_table_request {
     std::size_t align = 64;   ///< The alignment of each version in the device's memory.
 };
 
-/// A version of a device table: what a kernel takes.
+/// A version of a device table, for the arguments of a kernel.
 template <class Address>
 struct table_version {
     Address address{};         ///< The first entry in the device's memory.
@@ -142,9 +142,10 @@ public:
     /// and offsets from the origin of that table. Returns false and changes nothing if the table ends before.
     template <class Table>
     [[nodiscard]] bool set(std::size_t first, const row_table<Table>& rows) noexcept {
-        static_assert(std::same_as<typename Table::value, Value>,
-                      "allot: the entries of this row table have another type: use alloc_device_table<T> with the type of "
-                      "its entries, std::uint32_t for row_index<>");
+        static_assert(
+            std::same_as<typename Table::value, Value>,
+            "allot: the entries of this row table have another type: use alloc_device_table<T> with the type of "
+            "its entries, std::uint32_t for row_index<>");
         return set(first, std::span<const Value>{rows.entries, rows.count});
     }
 

@@ -58,8 +58,8 @@ struct gathering {
         REQUIRE(allot::opencl::set_arg(kernel, 2, version) == CL_SUCCESS);
         REQUIRE(allot::opencl::set_arg(kernel, 4, made.to) == CL_SUCCESS);
         constexpr std::size_t items = entries * page_words;
-        REQUIRE(::clEnqueueNDRangeKernel(queue, kernel(), 1, nullptr, &items, nullptr, after != nullptr, after ? &after : nullptr,
-                                         nullptr) == CL_SUCCESS);
+        REQUIRE(::clEnqueueNDRangeKernel(queue, kernel(), 1, nullptr, &items, nullptr, after != nullptr,
+                                         after ? &after : nullptr, nullptr) == CL_SUCCESS);
         REQUIRE(::clFlush(queue) == CL_SUCCESS);
         return made;
     }
@@ -150,8 +150,8 @@ TEST_CASE("opencl device table: the rows of a tensor, by 32-bit indices and by 6
     const auto tables = *allot::alloc_storage(host, 1024);
     const auto data = *allot::alloc_storage(it.memory, 1 << 16, 64);
     const std::int64_t offsets[] = {2560, 256, 5120, 0};
-    const auto by_index = *allot::alloc_discontiguous_tensor<allot::row_index<>>(tables, 0, data, offsets, {4, 64},
-                                                                                allot::int32);
+    const auto by_index =
+        *allot::alloc_discontiguous_tensor<allot::row_index<>>(tables, 0, data, offsets, {4, 64}, allot::int32);
     allot::opencl::events line;
     auto indices = *allot::alloc_device_table(it.memory, line, {.entries = 4});
     auto bytes = *allot::alloc_device_table<std::uint64_t>(it.memory, line, {.entries = 4});
@@ -160,9 +160,11 @@ TEST_CASE("opencl device table: the rows of a tensor, by 32-bit indices and by 6
 
     // Each kernel writes 100 · row + column to the rows, by its table.
     const auto fill = [&](const char* entry, const char* unit, const auto& version) {
-        const std::string source = std::string{"kernel void fill(global uchar* data, ulong d, global uchar* table, ulong t) {"} +
-                                   "const uint row = get_global_id(1), column = get_global_id(0);" + "global uint* at = (global uint*)(data + d + ((global const " +
-                                   entry + "*)(table + t))[row] * " + unit + ");" + "at[column] += 100 * row + column; }";
+        const std::string source =
+            std::string{"kernel void fill(global uchar* data, ulong d, global uchar* table, ulong t) {"} +
+            "const uint row = get_global_id(1), column = get_global_id(0);" +
+            "global uint* at = (global uint*)(data + d + ((global const " + entry + "*)(table + t))[row] * " + unit +
+            ");" + "at[column] += 100 * row + column; }";
         cl::Kernel kernel = tests::kernel(source.c_str(), "fill");
         REQUIRE(allot::opencl::set_arg(kernel, 0, data.base()) == CL_SUCCESS);
         REQUIRE(allot::opencl::set_arg(kernel, 2, version) == CL_SUCCESS);

@@ -61,8 +61,8 @@ struct late_device {
     bool step(unsigned at, std::size_t skipped = 0) {
         bool all_done = true;
         for (command& each : queues[at].all) {
-            const bool may_run = !each.is_done && (all_done || (!queues[at].is_in_order && !each.waits_all)) &&
-                                 is_passed(each.needs);
+            const bool may_run =
+                !each.is_done && (all_done || (!queues[at].is_in_order && !each.waits_all)) && is_passed(each.needs);
             if (may_run && (skipped-- == 0 || queues[at].is_in_order)) {
                 if (each.run) each.run();
                 return each.is_done = true;
@@ -161,7 +161,8 @@ struct play {
                 const auto queue = static_cast<unsigned>(below(in_order.size()));
                 switch (below(4)) {
                     case 0: {
-                        const std::size_t first = below(entries), some = 1 + below(std::min<std::size_t>(entries - first, 9));
+                        const std::size_t first = below(entries),
+                                          some = 1 + below(std::min<std::size_t>(entries - first, 9));
                         std::vector<std::uint32_t> values(some);
                         for (std::size_t at = 0; at != some; ++at) {
                             values[at] = static_cast<std::uint32_t>(below(3));
@@ -202,7 +203,8 @@ struct play {
     }
 
     template <class Version>
-    static void check_copies(const Version& version, const std::vector<std::pair<const std::byte*, std::size_t>>& copies,
+    static void check_copies(const Version& version,
+                             const std::vector<std::pair<const std::byte*, std::size_t>>& copies,
                              std::map<const void*, std::set<std::size_t>>& stale, std::size_t entries) {
         CHECK(version.size == entries * 4);
         std::set<std::size_t> seen;
@@ -297,9 +299,9 @@ TEST_CASE("device table: work of a queue that was detached still keeps its versi
     late_device device{{true, true}};
     late_line line{&device};
     arena memory{{}, 1 << 16};
-    auto table = *allot::alloc_device_table<std::uint64_t, allot::device_table_options{.versions = 2, .queues = 1,
-                                                                                       .waits = false}>(memory, line,
-                                                                                                        {3});
+    auto table = *allot::alloc_device_table<std::uint64_t,
+                                            allot::device_table_options{.versions = 2, .queues = 1, .waits = false}>(
+        memory, line, {3});
     std::vector<std::pair<const std::byte*, std::size_t>> copies;
     const auto version = *table.publish(0, late_copy{device, 0, copies});
     CHECK(version.size == 24);
@@ -323,7 +325,7 @@ TEST_CASE("device table: the entries of a tensor's rows") {
     arena memory{{}, 1 << 16};
     const auto data = *allot::alloc_storage(memory, 8192, 256), tables = *allot::alloc_storage(memory, 256);
     const auto rows = *allot::alloc_discontiguous_tensor<allot::row_index<>>(tables, 0, data, {768, 256, 2304, 3072},
-                                                                           {4, 64}, allot::int32);
+                                                                             {4, 64}, allot::int32);
     auto table = *allot::alloc_device_table(memory, line, {6});
     CHECK_FALSE(table.set(3, rows.table()));  // the table ends before
     REQUIRE(table.set(1, rows.table()));

@@ -139,8 +139,8 @@ struct host_gate {
         ::vkDestroySemaphore(on.device, semaphore, nullptr);
     }
     void open() const {
-        const auto signal = reinterpret_cast<PFN_vkSignalSemaphoreKHR>(
-            ::vkGetDeviceProcAddr(on.device, "vkSignalSemaphoreKHR"));
+        const auto signal =
+            reinterpret_cast<PFN_vkSignalSemaphoreKHR>(::vkGetDeviceProcAddr(on.device, "vkSignalSemaphoreKHR"));
         REQUIRE(static_cast<bool>(signal));
         VkSemaphoreSignalInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
@@ -152,7 +152,8 @@ struct host_gate {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(tests::with_timelines, "vulkan device table: a shader that runs late keeps the table that it was given") {
+TEST_CASE_FIXTURE(tests::with_timelines,
+                  "vulkan device table: a shader that runs late keeps the table that it was given") {
     if (!vulkan.has_timelines) return;
     line_type line{&::vkGetInstanceProcAddr, vulkan.instance, vulkan.device};
     device_arena memory{{*gpu, type()}, 1 << 18}, staging{{*gpu, type()}, 1 << 14};
@@ -193,8 +194,8 @@ TEST_CASE_FIXTURE(tests::with_timelines, "vulkan device table: a shader that run
             launches.push_back({to, {table.entries().begin(), table.entries().end()}});
             work.submit([&](VkCommandBuffer commands) {
                 barrier(commands);  // `program_has_barriers`
-                const auto version = table.publish(vulkan.queue, mapped_copy{staging.device()},
-                                                   command_copy{*gpu, commands, buffers});
+                const auto version =
+                    table.publish(vulkan.queue, mapped_copy{staging.device()}, command_copy{*gpu, commands, buffers});
                 REQUIRE(version);
                 CHECK(version->uploaded <= most);
                 barrier(commands);

@@ -183,7 +183,8 @@ private:
     [[nodiscard]] tensor_result<published> replace(queue_type queue, Ways&... ways) noexcept {
         using answer = tensor_result<published>;
         if (last_ != nullptr)
-            if (const error_type error = end_uses(*last_); error != error_type{}) return answer::failure(refused(error));
+            if (const error_type error = end_uses(*last_); error != error_type{})
+                return answer::failure(refused(error));
         const auto target = find_free();
         if (!target) return answer::failure(target.error());
         copy_type& to = **target;
@@ -214,8 +215,7 @@ private:
         else step = copy_by_first<host_entries, staging_type>(from, staging, bytes, ways...);
         if (step && *step != copy_path::none)
             step = copy_by_first<staging_type, memory_type>(staging, target, bytes, ways..., host);
-        if (!step)
-            return {tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, step.error()}};
+        if (!step) return {tensor_refusal::copy_failed, no_row, {refusal::device_refused, 0, step.error()}};
         return *step == copy_path::none ? tensor_error{tensor_refusal::no_way} : tensor_error{};
     }
 
