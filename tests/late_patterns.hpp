@@ -72,7 +72,7 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
         const auto queue = static_cast<unsigned>(random() % driver.count());
         const auto other = static_cast<unsigned>(random() % driver.count());
         const std::size_t chosen = live.empty() ? 0 : random() % live.size();
-        switch (random() % 8) {
+        switch (random() % 9) {
             case 0:
             case 1:
             case 2: {
@@ -113,6 +113,11 @@ late_patterns play_late_patterns(Memory& memory, Driver& driver, unsigned seed, 
                     memory.deallocate(one.block, ids[one.queue]);
                 }
                 live.erase(live.begin() + static_cast<std::ptrdiff_t>(chosen));
+                break;
+            }
+            case 6: {  // a block without a kernel: its queue may wait for another one all the same
+                const auto given = memory.allocate({1 + random() % 1500, 64}, ids[queue]);
+                if (given) memory.deallocate(given, ids[queue]);
                 break;
             }
             default: driver.step(random); break;

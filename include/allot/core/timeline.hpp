@@ -5,8 +5,9 @@
 //                            │
 //     other    ──work────────┴──work──►        `wait(other, point)`: later work of `other` starts after the point
 //
-// A queue runs work: a CUDA stream, an OpenCL command queue, a Vulkan queue, a host thread. `record` makes a point after
-// all work that was submitted to a queue so far. A point passes once and then remains passed.
+// A queue runs work: a CUDA stream, an OpenCL command queue, a Vulkan queue, a host thread. `record` makes a point
+// after all work that was submitted to a queue so far, and after all points that the queue waits for. A point passes
+// once and then remains passed.
 //
 // When to use: to write a timeline for a driver that allot does not support. When not to use: to allocate; use `ordered`.
 // Thread safety: stated by each timeline.
@@ -29,8 +30,9 @@ enum class point_state : unsigned char {
 /// - `queue_type` identifies a queue. It is cheap to copy.
 /// - `point_type` holds a recorded point, or is empty. It does not release anything when it is destroyed.
 /// - `error_type` is the driver's error. A value-initialized error means success.
-/// - `record(queue, point)` makes `point` the point after all work that was submitted to the queue so far. A point that
-///   was used before is reused. On failure, the point stays as it was.
+/// - `record(queue, point)` makes `point` the point after all work that was submitted to the queue so far and after all
+///   points that the queue waits for, also if no work was submitted after the wait. A point that was used before is
+///   reused. On failure, the point stays as it was.
 /// - `wait(queue, point)` makes work that is submitted to the queue later start after the point.
 /// - `barrier(queue)` makes work that is submitted to the queue later start after all its earlier work. It is called only
 ///   for queues that are not in order.

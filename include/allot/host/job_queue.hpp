@@ -6,14 +6,16 @@
 //     allot::host::job_timeline line;
 //     const auto job = decoder.submit();                 // before the job is passed to the thread or to the processor
 //     allot::host::job_timeline::point_type decoded{};
-//     line.record(&decoder, decoded);                    // after all jobs so far
+//     line.record(&decoder, decoded);                    // after all jobs and waits so far
 //     line.wait(&encoder, decoded);                      // jobs that are submitted to it later start after the point
 //
 //     decoder.complete(job);                             // in the thread, or in the callback of the processor
 //     if (encoder.start(next)) …                         // blocks until the points that the job waits for pass
 //
-//     submitted   1  2  3  4  5                          a point is a number of a job
+//     submitted   1  2  3  4  5                          a point is a number of jobs
 //     completed   1  2  ·                                it passes when that many jobs are complete
+//
+// A point also includes the points that the queue waits for: it passes after them, and fails if one of them fails.
 //
 // When to use: to reuse memory among threads of a server, or among jobs of a DSP whose driver has no events.
 // When not to use: for a GPU, use the timeline of its interface, such as cuda/events.hpp: the device waits then, not a
@@ -21,19 +23,23 @@
 //
 // The jobs of a queue run one after another, in the order of `submit`. Each job calls `start` before its first use of
 // memory, and `complete` after its last use. A processor without a thread of its own needs `start` before the job is
-// passed to it. `fail` states that the jobs which are not complete never will be.
+// passed to it. `fail` states that the jobs which are not complete never will be. Jobs that wait for them cannot start.
+// After `ordered::abandon`, call `abandon` of each queue that failed or whose `start` returned false. Then submit the
+// jobs again.
 //
-// A queue must outlive its points: destroy it after `ordered::synchronize` or `ordered::abandon`. A point of another
-// library is a counter that only grows, and a value of it (`adopt`). The top bit of a counter means failure.
+// A queue must outlive its points. Queues keep the points that they wait for: destroy such queues together, after
+// `ordered::synchronize` or `ordered::abandon`. A point of another library is a counter that only grows, and a value of
+// it (`adopt`). The top bit of a counter means failure.
 //
-// Complexity: O(1); `start`, `ready` and `wait` are linear in the points that the jobs of the queue wait for.
-// Memory: about 450 bytes for each queue. Jobs of a queue wait for at most 16 pending points; `wait` fails
-// for more.
+// Complexity: O(1); `start`, `ready`, `wait` and the state of a point that includes waits are linear in the points that
+// are waited for. Memory: about 850 bytes for each queue. Jobs of a queue wait for at most 16 pending points; `wait`
+// fails for more.
 // Thread safety: any thread may use a queue. One thread at a time uses a point.
 #pragma once
 
 #include <allot/core/timeline.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -60,10 +66,14 @@ enum class job_error : unsigned char {
     return "unknown";
 }
 
-/// A number of completed jobs that a counter reaches.
+class job_queue;
+
+/// A number of completed jobs that a counter reaches, and the first waits of a queue.
 struct job_point {
     const std::atomic<std::uint64_t>* counter = nullptr;  ///< The counter, or null.
     std::uint64_t value = 0;                              ///< The number of jobs.
+    job_queue* queue = nullptr;                           ///< The queue of the waits, or null.
+    std::uint64_t waits = 0;                              ///< The number of its last wait.
 
     /// The bit of a counter that means failure.
     static constexpr std::uint64_t failure = ~(std::numeric_limits<std::uint64_t>::max() >> 1);
@@ -71,19 +81,11 @@ struct job_point {
     /// Returns true if there is a counter.
     [[nodiscard]] explicit operator bool() const noexcept { return counter != nullptr; }
     /// Returns the state of the point. An empty point has passed.
-    [[nodiscard]] point_state state() const noexcept {
-        return counter == nullptr ? point_state::passed : state_at(counter->load(std::memory_order_acquire));
-    }
+    [[nodiscard]] point_state state() const noexcept;
     /// Blocks the calling thread until the point passes or fails.
-    [[nodiscard]] job_error wait() const noexcept {
-        if (counter == nullptr) return job_error::none;
-        for (;;) {
-            const std::uint64_t now = counter->load(std::memory_order_acquire);
-            if (const point_state state = state_at(now); state != point_state::pending)
-                return state == point_state::passed ? job_error::none : job_error::failed;
-            counter->wait(now, std::memory_order_acquire);
-        }
-    }
+    [[nodiscard]] job_error wait() const noexcept;
+    /// Returns true if both are the same point.
+    friend bool operator==(const job_point&, const job_point&) noexcept = default;
 
 private:
     [[nodiscard]] point_state state_at(std::uint64_t now) const noexcept {
@@ -104,16 +106,11 @@ public:
     std::uint64_t submit() noexcept { return submitted_.fetch_add(1, std::memory_order_relaxed) + 1; }
     /// Blocks the calling thread until the points that the job waits for pass. Returns false if one of them fails: the
     /// job must not use its memory then.
-    [[nodiscard]] bool start(std::uint64_t job) noexcept {
-        job_point next{};
-        while (find_pending(job, next))
-            if (next.wait() != job_error::none) return false;
-        return true;
-    }
+    [[nodiscard]] bool start(std::uint64_t job) noexcept { return wait_until(job, 0); }
     /// Returns true if `start` would not block.
     [[nodiscard]] bool ready(std::uint64_t job) noexcept {
         job_point next{};
-        return !find_pending(job, next) || next.state() == point_state::failed;
+        return find_pending(job, 0, next) != point_state::pending;
     }
     /// States that this job and all earlier ones are complete.
     void complete(std::uint64_t job) noexcept {
@@ -127,50 +124,123 @@ public:
         completed_.notify_all();
     }
 
+    /// Treats all submitted jobs as complete and no longer waits for any point. Call it after `ordered::abandon`, when
+    /// no job of the queue runs. Jobs that are submitted later start, also if the queue or a point had failed.
+    void abandon() noexcept {
+        const std::lock_guard lock{mutex_};
+        count_ = 0;
+        completed_.store(submitted(), std::memory_order_release);
+        completed_.notify_all();
+    }
+
     /// Returns the number of submitted jobs.
     [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_relaxed); }
-    /// Returns the point after all submitted jobs.
-    [[nodiscard]] job_point last() const noexcept { return {&completed_, submitted()}; }
+    /// Returns the point after all submitted jobs and all points that were waited for.
+    [[nodiscard]] job_point last() noexcept {
+        const std::lock_guard lock{mutex_};
+        if (count_ == 0) return {&completed_, submitted()};
+        return {&completed_, submitted(), this, pending_[count_ - 1].number};
+    }
     /// Makes jobs that are submitted later start after the point.
     [[nodiscard]] job_error wait_for(job_point point) noexcept {
-        const std::lock_guard lock{mutex_};
+        if (const point_state now = point.state(); now != point_state::pending)
+            return now == point_state::passed ? job_error::none : job_error::failed;
         drop_passed();
-        if (point.state() != point_state::pending)
-            return point.state() == point_state::passed ? job_error::none : job_error::failed;
+        const std::lock_guard lock{mutex_};
+        if (is_waited_for(point)) return job_error::none;
         if (count_ == most) return job_error::too_many_points;
-        pending_[count_++] = {point, submitted() + 1};
+        pending_[count_++] = {point, submitted() + 1, ++waits_};
         return job_error::none;
     }
 
 private:
+    friend job_point;
     static constexpr unsigned most = 16;
     struct needed {
         job_point point{};
         std::uint64_t first_job = 0;  // the first job that waits
+        std::uint64_t number = 0;     // the number of the wait
     };
 
+    // The state of a point can depend on other queues, which can wait for points of this one. Therefore no function
+    // asks for it while it holds the lock.
+
+    /// Returns true if jobs that are submitted later start after the point already.
+    [[nodiscard]] bool is_waited_for(const job_point& point) const noexcept {
+        if (point.counter == &completed_) return true;
+        return std::any_of(pending_, pending_ + count_, [&](const needed& each) {
+            return each.point.counter == point.counter && each.point.value >= point.value &&
+                   each.point.waits >= point.waits;
+        });
+    }
+    /// Finds the oldest point that did not pass, among those of a job and of the first `waits` waits. Returns its
+    /// state, or `passed` if all passed.
+    [[nodiscard]] point_state find_pending(std::uint64_t job, std::uint64_t waits, job_point& found) noexcept {
+        for (;;) {
+            {
+                const std::lock_guard lock{mutex_};
+                if (count_ == 0 || (pending_[0].first_job > job && pending_[0].number > waits))
+                    return point_state::passed;
+                found = pending_[0].point;
+            }
+            if (const point_state now = found.state(); now != point_state::passed) return now;
+            remove(found);
+        }
+    }
+    /// Waits for the points of a job and of the first `waits` waits. Returns false if one fails.
+    [[nodiscard]] bool wait_until(std::uint64_t job, std::uint64_t waits) noexcept {
+        job_point next{};
+        while (find_pending(job, waits, next) != point_state::passed)
+            if (next.wait() != job_error::none) return false;
+        return true;
+    }
     void drop_passed() noexcept {
+        for (unsigned at = 0;;) {
+            job_point next{};
+            {
+                const std::lock_guard lock{mutex_};
+                if (at >= count_) return;
+                next = pending_[at].point;
+            }
+            if (next.state() == point_state::passed) remove(next);
+            else ++at;
+        }
+    }
+    void remove(const job_point& passed) noexcept {
+        const std::lock_guard lock{mutex_};
         unsigned left = 0;
         for (unsigned i = 0; i != count_; ++i)
-            if (pending_[i].point.state() != point_state::passed) pending_[left++] = pending_[i];
+            if (pending_[i].point != passed) pending_[left++] = pending_[i];
         count_ = left;
-    }
-    [[nodiscard]] bool find_pending(std::uint64_t job, job_point& found) noexcept {
-        const std::lock_guard lock{mutex_};
-        drop_passed();
-        for (unsigned i = 0; i != count_; ++i) {
-            if (pending_[i].first_job > job) continue;
-            found = pending_[i].point;
-            return true;
-        }
-        return false;
     }
 
     std::atomic<std::uint64_t> submitted_ = 0, completed_ = 0;
     std::mutex mutex_;
     needed pending_[most]{};
-    unsigned count_ = 0;
+    unsigned count_ = 0;  // the points are in the order of their waits
+    std::uint64_t waits_ = 0;
 };
+
+// The waits come first: a job that follows a failed wait never starts.
+
+inline point_state job_point::state() const noexcept {
+    if (counter == nullptr) return point_state::passed;
+    job_point next{};
+    if (queue != nullptr)
+        if (const point_state now = queue->find_pending(0, waits, next); now != point_state::passed) return now;
+    return state_at(counter->load(std::memory_order_acquire));
+}
+
+inline job_error job_point::wait() const noexcept {
+    if (counter == nullptr) return job_error::none;
+    if (queue != nullptr && !queue->wait_until(0, waits)) return job_error::failed;
+    for (;;) {
+        const std::uint64_t now = counter->load(std::memory_order_acquire);
+        if (const point_state state = state_at(now); state != point_state::pending)
+            return state == point_state::passed ? job_error::none : job_error::failed;
+        counter->wait(now, std::memory_order_acquire);
+    }
+}
 
 /// The timeline of job queues.
 class job_timeline {
@@ -184,7 +254,8 @@ public:
     [[nodiscard]] static point_type adopt(const std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
         return {&counter, value};
     }
-    /// Makes `point` the point after all jobs that were submitted to the queue so far.
+    /// Makes `point` the point after all jobs that were submitted to the queue so far, and all points that it waits
+    /// for.
     error_type record(queue_type queue, point_type& point) noexcept {
         point = queue->last();
         return error_type::none;

@@ -58,6 +58,79 @@ TEST_CASE("job_queue: jobs that are submitted after a wait start after the point
     CHECK(second.start(late));
 }
 
+TEST_CASE("job_queue: a point includes the points that its queue waits for") {
+    job_queue first, second, third;
+    job_timeline line;
+    job_point early{}, late{}, again{}, other{};
+    const auto work = first.submit(), own = second.submit();
+    CHECK(line.record(&second, early) == job_error::none);
+    CHECK(line.wait(&second, first.last()) == job_error::none);
+    CHECK(line.record(&second, late) == job_error::none);
+    CHECK(line.wait(&third, late) == job_error::none);
+    CHECK(line.record(&third, other) == job_error::none);
+    const auto next = third.submit();
+    second.complete(own);
+    CHECK(line.state(early) == point_state::passed);
+    CHECK(line.state(late) == point_state::pending);
+    CHECK(line.state(other) == point_state::pending);
+    CHECK_FALSE(third.ready(next));
+    CHECK(line.wait(&second, other) == job_error::none);  // the point of `second` does not wait for itself
+    CHECK(line.record(&second, again) == job_error::none);
+    CHECK(line.state(again) == point_state::pending);
+    first.complete(work);
+    CHECK(line.wait_on_host(late) == job_error::none);
+    CHECK(line.wait_on_host(again) == job_error::none);
+    CHECK(line.state(late) == point_state::passed);
+    CHECK(line.state(other) == point_state::passed);
+    CHECK(third.start(next));
+    CHECK(second.submitted() == 1);  // a wait is not a job
+}
+
+TEST_CASE("job_queue: a point needs the jobs as well as the waits, and later waits do not delay it") {
+    job_queue first, second;
+    const auto work = first.submit(), own = second.submit();
+    CHECK(second.wait_for(first.last()) == job_error::none);
+    const job_point both = second.last();
+    const auto more = first.submit();
+    CHECK(second.wait_for(first.last()) == job_error::none);
+    first.complete(work);
+    CHECK(both.state() == point_state::pending);
+    second.complete(own);
+    CHECK(both.state() == point_state::passed);
+    CHECK(second.last().state() == point_state::pending);
+    first.complete(more);
+    CHECK(second.last().state() == point_state::passed);
+}
+
+TEST_CASE("job_queue: a point with a failed wait fails until the queue is abandoned") {
+    job_queue first, second;
+    const auto work = first.submit();
+    CHECK(second.wait_for(first.last()) == job_error::none);
+    const job_point point = second.last();
+    const auto waiting = second.submit();
+    first.fail();
+    CHECK(point.state() == point_state::failed);
+    CHECK(point.wait() == job_error::failed);
+    CHECK_FALSE(second.start(waiting));
+    CHECK(second.last().state() == point_state::failed);
+    CHECK(second.last().wait() == job_error::failed);  // the job never starts
+    second.complete(waiting);
+    CHECK(second.last().state() == point_state::failed);  // the memory of the job is not free
+    CHECK_FALSE(second.start(second.submit()));           // a later job may use the same memory
+    first.abandon();
+    second.abandon();
+    CHECK(second.start(second.submit()));
+    first.complete(work);  // too late: it has no effect
+    const auto repeated = first.submit();
+    CHECK(first.start(repeated));
+    CHECK(first.last().state() == point_state::pending);
+    CHECK(second.wait_for(first.last()) == job_error::none);
+    const auto after = second.submit();
+    CHECK_FALSE(second.ready(after));
+    first.complete(repeated);
+    CHECK(second.start(after));
+}
+
 TEST_CASE("job_queue: jobs that never complete make their points fail, and complete ones remain") {
     job_queue first, second;
     job_timeline line;
@@ -85,6 +158,10 @@ TEST_CASE("job_queue: at most 16 pending points are waited for, and passed ones 
     for (job_queue& each : others) each.submit();
     for (std::size_t i = 0; i != 16; ++i) CHECK(line.wait(&queue, others[i].last()) == job_error::none);
     CHECK(line.wait(&queue, others[16].last()) == job_error::too_many_points);
+    CHECK(line.wait(&queue, others[15].last()) == job_error::none);  // it waits for this point already
+    CHECK(line.wait(&queue, queue.last()) == job_error::none);       // its jobs run in order
+    others[15].submit();
+    CHECK(line.wait(&queue, others[15].last()) == job_error::too_many_points);  // a later point
     others[5].complete(1);
     CHECK(line.wait(&queue, others[16].last()) == job_error::none);
     const auto job = queue.submit();
@@ -93,6 +170,7 @@ TEST_CASE("job_queue: at most 16 pending points are waited for, and passed ones 
         others[i].complete(1);
     }
     CHECK_FALSE(queue.ready(job));
+    CHECK(others[15].last().state() == point_state::pending);
     others[16].complete(1);
     CHECK(queue.start(job));
 }

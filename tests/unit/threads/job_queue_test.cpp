@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -159,4 +160,71 @@ TEST_CASE("job_queue ordered: the patterns show a timeline that lost its waits")
 TEST_CASE("job_queue ordered: jobs of two and three threads keep their patterns") {
     for (const unsigned count : {2u, 3u})
         tests::keeps_patterns(10, [=](unsigned seed) { return play<threads, job_timeline>(seed, count); });
+}
+
+TEST_CASE("job_queue ordered: a queue that frees a block without a job passes its wait on") {
+    job_queue first, second, third;
+    memory_on<> memory{{}, allot::host::heap{}, size};
+    const auto a = memory.attach(&first), b = memory.attach(&second), c = memory.attach(&third);
+    const auto used = memory.allocate({.size = size}, a);
+    const auto job = first.submit();
+    memory.deallocate(used, a);
+    const auto unused = memory.allocate({.size = size}, b);
+    REQUIRE(unused);
+    memory.deallocate(unused, b);
+    const auto last = memory.allocate({.size = size}, c);
+    REQUIRE(last);
+    const auto next = third.submit();
+    CHECK_FALSE(third.ready(next));
+    std::atomic<bool> is_complete = false;
+    std::thread runner{[&] {
+        is_complete = true;
+        first.complete(job);
+    }};
+    CHECK(third.start(next));
+    CHECK(is_complete);
+    runner.join();
+    third.complete(next);
+    memory.deallocate(last, c);
+}
+
+TEST_CASE("job_queue ordered: the host waits for the waits of a queue without jobs") {
+    job_queue first, second;
+    memory_on<> memory{{}, allot::host::heap{}, size};
+    const auto a = memory.attach(&first), b = memory.attach(&second);
+    const auto used = memory.allocate({.size = size}, a);
+    const auto job = first.submit();
+    memory.deallocate(used, a);
+    memory.deallocate(memory.allocate({.size = size}, b), b);
+    memory.cover();
+    CHECK_FALSE(memory.poll());
+    std::thread runner{[&] { first.complete(job); }};
+    const auto given = memory.allocate({.size = size}, memory.host);
+    CHECK(given);
+    CHECK(first.last().state() == allot::point_state::passed);
+    runner.join();
+    memory.deallocate(given, memory.host);
+}
+
+TEST_CASE("job_queue ordered: work repeats after a queue failed and all are abandoned") {
+    job_queue first, second;
+    memory_on<> memory{{}, allot::host::heap{}, size};
+    const auto a = memory.attach(&first), b = memory.attach(&second);
+    for (int round = 0; round != 3; ++round) {
+        auto block = memory.allocate({.size = size}, a);
+        REQUIRE(block);
+        CHECK(first.start(first.submit()));
+        memory.deallocate(block, a);
+        block = memory.allocate({.size = size}, b);
+        REQUIRE(block);
+        const auto job = second.submit();
+        first.fail();
+        CHECK_FALSE(second.start(job));
+        memory.deallocate(block, b);
+        CHECK(memory.synchronize() == allot::host::job_error::failed);
+        memory.abandon();
+        first.abandon();
+        second.abandon();
+        CHECK(memory.synchronize() == allot::host::job_error::none);
+    }
 }
