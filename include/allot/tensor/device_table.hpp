@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0
-// device_table: a table in a device's memory that the host changes while kernels read it, such as the rows of a tensor or
-// the pages of sequences.
+// SPDX-License-Identifier: BSL-1.0 device_table: a table in a device's memory that the host changes while kernels read
+// it, such as the rows of a tensor or the pages of sequences.
 //
 //     allot::opencl::events line;
 //     const allot::opencl::queue_copy copy{queue, allot::opencl::mapping::never};
@@ -19,28 +18,28 @@
 //     version 0      │ 3 │ 2 │ 5 │ 9 │ ◄── a kernel in flight
 //
 // `publish` copies the changed entries to a version that no work in flight reads, and returns that version. Without a
-// change it returns the version of the last call. A version belongs to all work that is submitted to the queue before the
-// next call of `publish` with a change, also to work on other queues that called `publish`: a later queue waits for the
-// upload. The next change records a point on these queues; the version is free when the points have passed. If no version
-// is free, `publish` allocates a further one, up to `device_table_options::versions`, and then waits on the host for the
-// oldest one, or fails with `refusal::pending`.
+// change it returns the version of the last call. A version belongs to all work that is submitted to the queue before
+// the next call of `publish` with a change, also to work on other queues that called `publish`: a later queue waits for
+// the upload. The next change records a point on these queues; the version is free when the points have passed. If no
+// version is free, `publish` allocates a further one, up to `device_table_options::versions`, and then waits on the
+// host for the oldest one, or fails with `refusal::pending`.
 //
 // The copy methods are those of `copy_tensor` (core/copy_path.hpp), in order of preference. They must work in the order
 // of the queue, or be complete when they return. `publish` does not wait for them, because the staging memory stays
-// unchanged. Staging memory is on the host's heap, or from an allocator of yours: pinned memory for CUDA and HIP, and for
-// Vulkan host-visible memory, which takes `mapped_copy` for the first step and `command_copy` for the second. Commands that
-// are only recorded are submitted before the next call of `publish`, with a barrier before the kernel.
+// unchanged. Staging memory is on the host's heap, or from an allocator of yours: pinned memory for CUDA and HIP, and
+// for Vulkan host-visible memory, which takes `mapped_copy` for the first step and `command_copy` for the second.
+// Commands that are only recorded are submitted before the next call of `publish`, with a barrier before the kernel.
 //
-// An entry is any type that a kernel reads: a 32-bit index of a row or page, a 64-bit offset, or an address in memory whose
-// addresses are pointers. `set(first, tensor.table())` takes the entries of a discontiguous tensor.
+// An entry is any type that a kernel reads: a 32-bit index of a row or page, a 64-bit offset, or an address in memory
+// whose addresses are pointers. `set(first, tensor.table())` takes the entries of a discontiguous tensor.
 //
 // When to use: for page tables and pointer tables that change between launches.
 // When not to use: for a table that is written once. Write it to host memory and copy it with `copy_tensor`.
 //
-// Complexity: `set` is O(entries × versions). `publish` is O(entries / 64) and one copy for each run of changed entries,
-// one point for each queue of the last version, and one query for each version in flight.
-// Memory: on the host, the entries, one bit an entry and version, and the staging memory of each version; on the device,
-// the versions.
+// Complexity: `set` is O(entries × versions). `publish` is O(entries / 64) and one copy for each run of changed
+// entries, one point for each queue of the last version, and one query for each version in flight.
+// Memory: on the host, the entries, one bit an entry and version, and the staging memory of each version; on the
+// device, the versions.
 // Thread safety: none. Synchronize the table and the allocators.
 #pragma once
 
@@ -82,8 +81,8 @@ struct table_version {
     std::uint64_t number = 0;  ///< The number of changes that were published, from 1 on.
 };
 
-/// A table of `Value` in a device's memory. `alloc_device_table` creates it. If the type of an allocator or of the timeline
-/// is a reference, the object must outlive the table. Otherwise the table owns it.
+/// A table of `Value` in a device's memory. `alloc_device_table` creates it. If the type of an allocator or of the
+/// timeline is a reference, the object must outlive the table. Otherwise the table owns it.
 template <class Value, class Memory, class Timeline, class Staging = naive<host::heap>,
           device_table_options Options = device_table_options{}>
 class device_table {
@@ -127,8 +126,8 @@ public:
     /// Returns the number of versions in the device's memory.
     [[nodiscard]] std::size_t versions() const noexcept { return versions_->count(); }
 
-    /// Sets the entries from `first` on. Work that calls `publish` afterwards uses them. Entries with the same value do not
-    /// count as changed. Returns false and changes nothing if the table ends before.
+    /// Sets the entries from `first` on. Work that calls `publish` afterwards uses them. Entries with the same value do
+    /// not count as changed. Returns false and changes nothing if the table ends before.
     [[nodiscard]] bool set(std::size_t first, std::span<const Value> values) noexcept {
         if (first > size() || values.size() > size() - first) return false;
         for (std::size_t i = 0; i != values.size(); ++i) versions_->set(first + i, values[i]);
@@ -138,8 +137,8 @@ public:
     [[nodiscard]] bool set(std::size_t at, const Value& value) noexcept {
         return set(at, std::span<const Value>{&value, 1});
     }
-    /// Sets the entries from `first` on to those of a table of rows, for example `tensor.table()`. Kernels count indices
-    /// and offsets from the origin of that table. Returns false and changes nothing if the table ends before.
+    /// Sets the entries from `first` on to those of a table of rows, for example `tensor.table()`. Kernels count
+    /// indices and offsets from the origin of that table. Returns false and changes nothing if the table ends before.
     template <class Table>
     [[nodiscard]] bool set(std::size_t first, const row_table<Table>& rows) noexcept {
         static_assert(
@@ -149,11 +148,12 @@ public:
         return set(first, std::span<const Value>{rows.entries, rows.count});
     }
 
-    /// Returns the version with the host's entries, for work that is submitted to the queue from now on. Copies what has
-    /// changed by the first of `ways` that supports it, or by the host. On failure, the last version stays in use and the
-    /// changes remain for the next call. Fails with `copy_failed` and the driver's code in `memory.device_error`, with
-    /// `no_way`, or with `no_memory` and a reason in `memory`: the allocator's, `pending` if no version is free and
-    /// `device_table_options::waits` is false, or `over_limit` for more queues than the option permits.
+    /// Returns the version with the host's entries, for work that is submitted to the queue from now on. Copies what
+    /// has changed by the first of `ways` that supports it, or by the host. On failure, the last version stays in use
+    /// and the changes remain for the next call. Fails with `copy_failed` and the driver's code in
+    /// `memory.device_error`, with `no_way`, or with `no_memory` and a reason in `memory`: the allocator's, `pending`
+    /// if no version is free and `device_table_options::waits` is false, or `over_limit` for more queues than the
+    /// option permits.
     template <class... Ways>
     [[nodiscard]] tensor_result<version_type> publish(queue_type queue, Ways&&... ways) noexcept {
         static_assert((detail::way_between<std::remove_reference_t<Ways>, staging_type, memory_type> || ...) ||
@@ -165,8 +165,8 @@ public:
         return version_type{made->version->block.address, size() * sizeof(Value), made->uploaded,
                             made->version->number};
     }
-    /// Ends the use by a queue, before the driver's queue is destroyed. Its work so far may still run. Returns the driver's
-    /// error; the queue is not detached then.
+    /// Ends the use by a queue, before the driver's queue is destroyed. Its work so far may still run. Returns the
+    /// driver's error; the queue is not detached then.
     [[nodiscard]] error_type detach(queue_type queue) noexcept { return versions_->detach(queue); }
 
 private:
@@ -192,8 +192,8 @@ template <class Value, device_table_options Options, class Memory, class Staging
 }
 }  // namespace detail
 
-/// Allocates a table of `entries` values that are `Value{}`, with its first version in `memory` and staging memory on the
-/// host's heap. `memory` and `line` must outlive the table. Fails with `bad_shape` for no entries, `too_large`,
+/// Allocates a table of `entries` values that are `Value{}`, with its first version in `memory` and staging memory on
+/// the host's heap. `memory` and `line` must outlive the table. Fails with `bad_shape` for no entries, `too_large`,
 /// `bad_alignment`, `no_memory` or `no_host_memory`.
 template <class Value = std::uint32_t, device_table_options Options = device_table_options{}, allocator Memory,
           class Timeline>

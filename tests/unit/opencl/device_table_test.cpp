@@ -1,5 +1,5 @@
-// Tables in OpenCL buffers, on the installed driver: a kernel gathers rows by the table. A user event holds back the first
-// kernel, so that it runs after the table has changed several times.
+// Tables in OpenCL buffers, on the installed driver: a kernel gathers rows by the table. A user event holds back the
+// first kernel, so that it runs after the table has changed several times.
 #include "installed.hpp"
 
 #include <allot/allot.hpp>

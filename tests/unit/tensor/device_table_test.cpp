@@ -1,5 +1,5 @@
-// Tables in a device's memory: random changes, uploads and kernels on simulated queues whose work runs late, in an order
-// that the test selects. Each kernel compares the version that it was given with the entries of its launch.
+// Tables in a device's memory: random changes, uploads and kernels on simulated queues whose work runs late, in an
+// order that the test selects. Each kernel compares the version that it was given with the entries of its launch.
 #include "../../error_of.hpp"
 
 #include <allot/allot.hpp>

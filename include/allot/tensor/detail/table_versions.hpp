@@ -27,8 +27,8 @@ public:
     }
     void clear() noexcept { std::fill_n(words_.get(), (bound_ + 63) / 64, std::uint64_t{0}); }
 
-    /// Calls `use(first, count)` for each run of numbers. Runs with at most `joined` numbers between them are one. Stops
-    /// when `use` returns an error, and returns it.
+    /// Calls `use(first, count)` for each run of numbers. Runs with at most `joined` numbers between them are one.
+    /// Stops when `use` returns an error, and returns it.
     template <class Use>
     [[nodiscard]] tensor_error for_each_run(std::size_t joined, Use&& use) const noexcept {
         for (std::size_t first = next(0, true); first != bound_;) {
