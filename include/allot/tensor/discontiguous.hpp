@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// discontiguous_tensor: a 2-D tensor whose rows are at any offsets of one storage, with a table of the rows in another.
+// discontiguous_tensor: a tensor whose rows are at any offsets of one storage, with a table of the rows in another.
 //
 //     auto a = allot::alloc_discontiguous_tensor(
 //         table, data, {.offsets = {768, 256, 2304, 3072}, .shape = {4, 64}, .dtype = allot::int32}).value();
 //     auto b = allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
 //                                                                       allot::int32).value();   // as graph compilers call it
 //
-//     table storage   │768│256│2304│3072│                 one entry for each row: shape[0] of them
+//     table storage   │768│256│2304│3072│                 one entry for each row
 //     data storage    │    │ row 1 │    │ row 0 │    …    │ row 2 │   │ row 3 │
 //
-// The shape is the physical shape: (rows, elements of a row). A tensor with more axes also has a logical shape and axis
-// separators that convert it to the physical shape. Offsets are bytes from the start of each storage. Table entries are
-// pointers, or offsets or indexes from the start of the data storage. Everything is checked before the table is
-// written, and a failed call frees its allocations. The tensor holds a reference to both storages.
+// The shape is the physical shape: (rows, elements of a row). With more than two physical axes, the last one is a row
+// and the others number the rows in row-major order: (2, 3, 64) has six rows, and row (1, 2) is entry 5 of the table. A
+// tensor can also have a logical shape, and axis separators that convert it to the physical shape. Offsets are bytes
+// from the start of each storage. Table entries are pointers, or offsets or indexes from the start of the data storage.
+// Everything is checked before the table is written, and a failed call frees its allocations. The tensor holds a
+// reference to both storages.
 //
 // When to use: for kernels that find rows through a pointer table or a block table, such as paged caches, and where no
 // hole fits the whole tensor.
@@ -96,15 +98,23 @@ public:
     }
     /// Returns the address of the first byte of a row. Precondition: `row < rows()`.
     [[nodiscard]] address_type row(std::size_t row) const noexcept { return table()[row]; }
+    /// Returns the address of the first byte of the row at a position along the physical axes but the last: `row({1,
+    /// 2})`. Precondition: the position is inside the shape.
+    [[nodiscard]] address_type row(const allot::shape& position) const noexcept {
+        std::size_t number = 0;
+        for (std::size_t axis = 0; axis != position.rank(); ++axis)
+            number = number * static_cast<std::size_t>(physical_[axis]) + static_cast<std::size_t>(position[axis]);
+        return row(number);
+    }
     /// Returns the number of rows in memory: 0 for a tensor without elements.
     [[nodiscard]] std::size_t rows() const noexcept { return rows_.size(); }
     /// Returns the number of bytes of a row.
     [[nodiscard]] std::size_t row_bytes() const noexcept { return rows_.row.bytes(); }
     /// Returns the dtype.
     [[nodiscard]] allot::dtype dtype() const noexcept { return dtype_; }
-    /// Returns the physical shape: (rows, elements of a row).
+    /// Returns the physical shape. The last axis is a row.
     [[nodiscard]] const allot::shape& shape() const noexcept { return physical_; }
-    /// Returns the shape before the axis separators reduced it to two axes; the physical shape when none was given.
+    /// Returns the shape before the axis separators merged its axes; the physical shape when none was given.
     [[nodiscard]] const allot::shape& logical_shape() const noexcept { return logical_; }
     /// Returns the number of elements.
     [[nodiscard]] std::size_t size() const noexcept { return *element_count(physical_); }
@@ -135,6 +145,30 @@ private:
 
 namespace detail {
 
+/// The rows of a physical shape.
+struct row_form {
+    std::size_t stated = 0;     // by the axes but the last
+    std::size_t rows = 0;       // in memory: 0 for a tensor without elements
+    std::size_t row_bytes = 0;  // a whole number
+};
+
+/// Returns the rows of a shape. Fails with `bad_shape` for fewer than two axes, `bad_dtype`, `too_large`, or
+/// `partial_bytes` for rows that end inside a byte.
+[[nodiscard]] constexpr tensor_result<row_form> rows_of(const shape& physical, dtype type) noexcept {
+    using answer = tensor_result<row_form>;
+    if (physical.rank() < 2) return answer::failure({tensor_refusal::bad_shape});
+    const auto whole = byte_count(physical, type);
+    if (!whole) return answer::failure(whole.error());
+    const std::int64_t elements = physical[physical.rank() - 1];
+    const auto stated = element_count(shape{std::span{physical.begin(), physical.rank() - 1}});
+    if (!stated) return answer::failure(stated.error());
+    const auto row_bytes = byte_count(shape{elements}, type);
+    if (!row_bytes) return answer::failure(row_bytes.error());
+    if (*whole != 0 && static_cast<std::size_t>(elements) % 8 * type.element_bits() % 8 != 0)
+        return answer::failure({tensor_refusal::partial_bytes});
+    return row_form{*stated, *whole == 0 ? 0 : *stated, *row_bytes};
+}
+
 /// Allocates table and rows, and writes the table. `offsets` is a range of offsets, or `anywhere`.
 template <class Entry, class TableStorage, class DataStorage, storage_offset TableOffset, class OffsetOf>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> make_discontiguous(
@@ -151,19 +185,13 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     const auto refuse = [](tensor_refusal reason, std::size_t row = no_row) { return answer::failure({reason, row}); };
 
     if (!in_table || !in_data) return refuse(tensor_refusal::killed);
-    if (physical.rank() != 2) return refuse(tensor_refusal::bad_shape);
-    const auto whole = byte_count(physical, type);
-    if (!whole) return answer::failure(whole.error());
-    const auto row_bytes = byte_count(shape{physical[1]}, type);
-    if (!row_bytes) return answer::failure(row_bytes.error());
+    const auto form = rows_of(physical, type);
+    if (!form) return answer::failure(form.error());
     if constexpr (!is_search) {
-        if (static_cast<std::uint64_t>(physical[0]) != offsets.size()) return refuse(tensor_refusal::wrong_row_count);
+        if (form->stated != offsets.size()) return refuse(tensor_refusal::wrong_row_count);
     }
-    // `byte_count` succeeded, so the number of rows of a tensor with elements fits.
-    const std::size_t rows = *whole == 0 ? 0 : static_cast<std::size_t>(physical[0]);
+    const std::size_t rows = form->rows, row_bytes = form->row_bytes;
     if (rows > std::numeric_limits<std::size_t>::max() / sizeof(value)) return refuse(tensor_refusal::too_large);
-    if (rows != 0 && static_cast<std::size_t>(physical[1]) % 8 * type.element_bits() % 8 != 0)
-        return refuse(tensor_refusal::partial_bytes);
 
     typename fresh::table_lease table;
     if (const tensor_refusal reason = table.start(in_table, 1); reason != tensor_refusal::none) return refuse(reason);
@@ -182,7 +210,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     const std::span<value> entries{static_cast<value*>(*table_at), rows};
     for (std::size_t row = 0; row != rows; ++row) {
         typename DataStorage::body_type::piece taken{};
-        const auto at = in_data.body()->take(in_row(row), {*row_bytes, in_data.align()}, taken);
+        const auto at = in_data.body()->take(in_row(row), {row_bytes, in_data.align()}, taken);
         if (!at) {
             tensor_error error = at.error();
             error.row = row;
@@ -190,20 +218,19 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
         }
         data.keep(taken);
         value unused{};
-        if (!model::entry::encode(origin, *at, *row_bytes, unused))
-            return refuse(tensor_refusal::entry_too_narrow, row);
+        if (!model::entry::encode(origin, *at, row_bytes, unused)) return refuse(tensor_refusal::entry_too_narrow, row);
     }
     // Without recorded pieces, write_table also checks that the rows do not overlap.
-    row_table<model> written{entries.data(), rows, origin, *row_bytes};
+    row_table<model> written{entries.data(), rows, origin, row_bytes};
     if constexpr (std::same_as<typename fresh::data_lease, detail::storage_only_lease<DataStorage>>) {
         const auto checked = write_table<model>(entries, {origin, in_data.size(), in_data.align()}, offsets.first(rows),
-                                                in_data.align(), *row_bytes);
+                                                in_data.align(), row_bytes);
         if (!checked) return answer::failure(as_tensor_error(checked.error()));
     } else {
         for (std::size_t row = 0; row != rows; ++row) {
             value* const entry = ::new (static_cast<void*>(entries.data() + row)) value{};
             static_cast<void>(
-                model::entry::encode(origin, in_data.body()->address_of(data.piece(row)), *row_bytes, *entry));
+                model::entry::encode(origin, in_data.body()->address_of(data.piece(row)), row_bytes, *entry));
         }
     }
     return fresh{std::move(table), std::move(data), written, type, physical, logical};
@@ -234,17 +261,17 @@ template <class RowOffsets = row_offsets, storage_offset TableOffset = std::int6
 struct discontiguous_tensor_request {
     TableOffset table_offset{};    ///< The offset of the table in its storage in bytes, or `anywhere`.
     RowOffsets offsets{};          ///< The offset of each row, or `anywhere`. A list ends with the call that it is in.
-    allot::shape shape{};          ///< The physical shape: (rows, elements of a row).
+    allot::shape shape{};          ///< The physical shape; omitted, the logical shape and the separators give it.
     allot::dtype dtype{};          ///< The dtype.
     allot::shape logical_shape{};  ///< The shape with more axes; omitted, it is the physical shape.
     axis_separators separators{};  ///< The separators that convert the logical shape to the physical shape.
 };
 
-/// Allocates a tensor of the physical shape (rows, elements of a row), with its table at `table_offset` of one storage,
-/// or `anywhere` in it, and its rows at `data_offsets` of another. The checks of `alloc_tensor` apply to the table and
-/// to each row: bounds, alignment (rows have the alignment of the data storage) and overlap. Rows must be whole bytes
-/// (`partial_bytes`). Also fails with `wrong_row_count`, `too_many_rows` or `entry_too_narrow`. `row` of the error is
-/// the index of the row that failed.
+/// Allocates a tensor of a physical shape with at least two axes, the last of which is a row, with its table at
+/// `table_offset` of one storage, or `anywhere` in it, and its rows at `data_offsets` of another. The checks of
+/// `alloc_tensor` apply to the table and to each row: bounds, alignment (rows have the alignment of the data storage)
+/// and overlap. Rows must be whole bytes (`partial_bytes`). Also fails with `wrong_row_count`, `too_many_rows` or
+/// `entry_too_narrow`. `row` of the error is the index of the row that failed.
 template <class Entry = row_pointer, class TableStorage, storage_offset TableOffset, class DataStorage>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
     const TableStorage& table, TableOffset table_offset, const DataStorage& data, row_offsets data_offsets,
@@ -279,8 +306,8 @@ template <class Entry = row_pointer, class TableStorage, storage_offset TableOff
     if (error.reason != tensor_refusal::none) return answer::failure(error);
     return detail::make_discontiguous<Entry>(table, table_offset, data, anywhere, physical, type, logical);
 }
-/// Allocates a tensor from a request, with its table in one storage and its rows in another. The checks are those of the
-/// other overloads.
+/// Allocates a tensor from a request, with its table in one storage and its rows in another. The checks are those of
+/// the other overloads.
 template <class Entry = row_pointer, class TableStorage, class DataStorage, class RowOffsets,
           storage_offset TableOffset>
 [[nodiscard]] tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>> alloc_discontiguous_tensor(
@@ -290,6 +317,13 @@ template <class Entry = row_pointer, class TableStorage, class DataStorage, clas
     if (is_physical)
         return alloc_discontiguous_tensor<Entry>(table, wanted.table_offset, data, wanted.offsets, wanted.shape,
                                                  wanted.dtype);
+    if (wanted.shape.rank() == 0) {
+        using answer = tensor_result<discontiguous_tensor<TableStorage, DataStorage, Entry>>;
+        const auto physical = physical_shape(wanted.logical_shape, wanted.separators);
+        if (!physical) return answer::failure(physical.error());
+        return alloc_discontiguous_tensor<Entry>(table, wanted.table_offset, data, wanted.offsets, *physical,
+                                                 wanted.dtype, wanted.logical_shape, wanted.separators);
+    }
     return alloc_discontiguous_tensor<Entry>(table, wanted.table_offset, data, wanted.offsets, wanted.shape,
                                              wanted.dtype, wanted.logical_shape, wanted.separators);
 }

@@ -241,12 +241,59 @@ TEST_CASE("discontiguous tensor: the separators must convert the logical shape t
     CHECK(alloc_discontiguous_tensor<entries>(it.table, anywhere, it.data, anywhere, {4, 64}, int32, {4, 4, 16}, {1}));
 }
 
+TEST_CASE("discontiguous tensor: several separators give more than two physical axes") {
+    two_storages it;
+    constexpr std::int64_t offsets[] = {1280, 0, 512, 256, 3840, 768};
+    // Axes 0 | 1, 2 | 3, 4: the position (i, j, k, l, m) is element l * 8 + m of row (i, j * 3 + k), with i below 2.
+    const allot::discontiguous_tensor_request<> wanted{
+        .offsets = offsets, .dtype = int32, .logical_shape = {2, 1, 3, 2, 8}, .separators = {1, 3}};
+    const auto a = *alloc_discontiguous_tensor<entries>(it.table, it.data, wanted);
+    CHECK(a.shape() == allot::shape{2, 3, 16});
+    CHECK(a.logical_shape() == allot::shape{2, 1, 3, 2, 8});
+    CHECK(a.rows() == 6);
+    CHECK(a.row_bytes() == 64);
+    for (std::int64_t i = 0; i != 2; ++i) {
+        for (std::int64_t j = 0; j != 3; ++j) {
+            const auto number = static_cast<std::size_t>(i * 3 + j);
+            CHECK(a.table().entries[number] == static_cast<std::uint32_t>(offsets[number]));
+            CHECK(a.row({i, j}) == a.row(number));
+            CHECK(a.row({i, j}) == static_cast<std::byte*>(it.data.base()) + offsets[number]);
+        }
+    }
+    // A copy to contiguous memory has the elements in row-major order.
+    const auto whole = *allot::alloc_tensor(it.data, 1536, {2, 1, 3, 2, 8}, int32);
+    for (std::size_t row = 0; row != 6; ++row)
+        for (std::size_t i = 0; i != 16; ++i)
+            static_cast<std::int32_t*>(a.row(row))[i] = static_cast<std::int32_t>(16 * row + i);
+    REQUIRE(allot::copy_tensor(a, whole));
+    for (std::int32_t i = 0; i != 96; ++i) CHECK(static_cast<const std::int32_t*>(whole.data())[i] == i);
+
+    // Four physical axes, at rows that a search selects.
+    const auto b = *alloc_discontiguous_tensor<entries>(it.table, 32, it.data, anywhere, {1, 2, 2, 8}, int32,
+                                                        {1, 2, 2, 4, 2}, {1, 2, 3});
+    CHECK(b.rows() == 4);
+    CHECK(b.row({0, 1, 1}) == b.row(3));
+    const auto other = alloc_discontiguous_tensor<entries>(it.table, 48, it.data, anywhere, {1, 2, 2, 8}, int32,
+                                                           {1, 2, 2, 4, 2}, {1, 2});
+    CHECK(other.error().reason == tensor_refusal::shape_mismatch);
+    auto without_rank = wanted;
+    without_rank.separators = {1, 5};
+    CHECK(alloc_discontiguous_tensor<entries>(it.table, it.data, without_rank).error().reason ==
+          tensor_refusal::bad_separators);
+    without_rank.separators = {};
+    CHECK(alloc_discontiguous_tensor<entries>(it.table, it.data, without_rank).error().reason ==
+          tensor_refusal::bad_shape);  // one physical axis
+}
+
 TEST_CASE("discontiguous tensor: shapes of another rank or with too many elements are rejected") {
     two_storages it;
     it.refuses(0, {0}, {tensor_refusal::bad_shape}, {});
     it.refuses(0, {0}, {tensor_refusal::bad_shape}, {64});
-    it.refuses(0, {0}, {tensor_refusal::bad_shape}, {1, 8, 8});
+    it.refuses(0, {0}, {tensor_refusal::bad_shape}, {1, 1, 1, 1, 1, 1, 1, 1, 8});
     it.refuses(0, {0}, {tensor_refusal::bad_shape}, {-1, 8});
+    it.refuses(0, {0}, {tensor_refusal::bad_shape}, {1, -1, 8});
+    it.refuses(0, {0}, {tensor_refusal::wrong_row_count}, {1, 8, 8});
+    it.refuses(0, {0}, {tensor_refusal::too_large}, {most, most, 0});
     it.refuses(0, {0}, {tensor_refusal::too_large}, {most, most});
     it.refuses(0, {0}, {tensor_refusal::bad_dtype}, {1, 8}, {});
     it.refuses(0, {0, 256}, {tensor_refusal::partial_bytes}, {2, 3}, allot::uint4);
