@@ -147,13 +147,13 @@ namespace detail {
 
 /// The rows of a physical shape.
 struct row_form {
-    std::size_t stated = 0;     // by the axes but the last
-    std::size_t rows = 0;       // in memory: 0 for a tensor without elements
-    std::size_t row_bytes = 0;  // a whole number
+    std::size_t stated = 0;  // by the axes but the last
+    std::size_t rows = 0;    // in memory: 0 for a tensor without elements
+    std::size_t row_bytes = 0;
+    bool ends_inside_a_byte = false;
 };
 
-/// Returns the rows of a shape. Fails with `bad_shape` for fewer than two axes, `bad_dtype`, `too_large`, or
-/// `partial_bytes` for rows that end inside a byte.
+/// Returns the rows of a shape. Fails with `bad_shape` for fewer than two axes, `bad_dtype` or `too_large`.
 [[nodiscard]] constexpr tensor_result<row_form> rows_of(const shape& physical, dtype type) noexcept {
     using answer = tensor_result<row_form>;
     if (physical.rank() < 2) return answer::failure({tensor_refusal::bad_shape});
@@ -164,9 +164,8 @@ struct row_form {
     if (!stated) return answer::failure(stated.error());
     const auto row_bytes = byte_count(shape{elements}, type);
     if (!row_bytes) return answer::failure(row_bytes.error());
-    if (*whole != 0 && static_cast<std::size_t>(elements) % 8 * type.element_bits() % 8 != 0)
-        return answer::failure({tensor_refusal::partial_bytes});
-    return row_form{*stated, *whole == 0 ? 0 : *stated, *row_bytes};
+    const bool ends_inside = *whole != 0 && static_cast<std::size_t>(elements) % 8 * type.element_bits() % 8 != 0;
+    return row_form{*stated, *whole == 0 ? 0 : *stated, *row_bytes, ends_inside};
 }
 
 /// Allocates table and rows, and writes the table. `offsets` is a range of offsets, or `anywhere`.
@@ -190,6 +189,7 @@ template <class Entry, class TableStorage, class DataStorage, storage_offset Tab
     if constexpr (!is_search) {
         if (form->stated != offsets.size()) return refuse(tensor_refusal::wrong_row_count);
     }
+    if (form->ends_inside_a_byte) return refuse(tensor_refusal::partial_bytes);
     const std::size_t rows = form->rows, row_bytes = form->row_bytes;
     if (rows > std::numeric_limits<std::size_t>::max() / sizeof(value)) return refuse(tensor_refusal::too_large);
 
