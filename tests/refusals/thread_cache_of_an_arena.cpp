@@ -1,5 +1,5 @@
 // An arena has no transfer lists, and no lock for several threads.
-// refused: allot: a thread_cache needs a per_thread: per_thread<Arena>
+// refused: allot: a thread_cache needs a per_thread<Arena>: thread_cache cache{memory}
 #include <allot/allot.hpp>
 
 int main() {

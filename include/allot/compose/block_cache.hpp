@@ -15,7 +15,8 @@
 // A size up to `largest` is rounded up to the size of its list. An alignment up to `align` is rounded up to `align`. All
 // other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all kept
 // blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`,
-// `trim`, `mark`, `rollback` and the destructor free them, too.
+// `trim`, `mark`, `rollback` and the destructor free them, too. A block above `largest` is not resized to a size of a list
+// if its address is not a multiple of `align`.
 //
 // When to use: over an allocator with slow calls, such as `naive` over a driver, where sizes repeat.
 // When not to use: over `best_fit` on memory that the host can access. `deferred<best_fit<>>` keeps blocks without a
@@ -118,7 +119,7 @@ public:
         block_type whole = sizes::whole_block(held);
         if (const std::size_t rounded = sizes::round_up(size); rounded == whole.size) {
             if (!this->is_freeable(whole)) return false;
-        } else if (!inner_.resize(whole, rounded)) {
+        } else if (!sizes::can_resize(inner_, whole, rounded) || !inner_.resize(whole, rounded)) {
             return false;
         }
         held = detail::with_size(whole, size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // on_queue: an allocator over an `ordered` for work on one queue.
 //
-//     allot::on_queue compute{memory, memory.attach(stream)};      // refers to memory
-//     auto weights = allot::storage{compute, 64_MiB};              // as any other allocator
-//     memory.used_on(block, copies);                               // blocks of one view are blocks of `memory`
+//     allot::on_queue compute{memory, memory.attach(stream)};                  // refers to memory
+//     auto weights = allot::alloc_storage(compute, {.size = 64_MiB}).value();  // as any other allocator
+//     memory.used_on(block, copies);                                           // a block of a view is one of `memory`
 //
 //     tensor, container ─► on_queue ─► ordered, on one queue
 //

@@ -18,7 +18,9 @@
 //                      lock ─► allocator
 //
 // A size up to `largest` is rounded up to the size of its list. Larger sizes, and alignments above `align`, go to the
-// allocator. A block that a thread frees enters the cache of that thread. A cache that has too many blocks of a size
+// allocator. A block of such a size is not resized to at most `largest` if its address is not a multiple of `align`.
+//
+// A block that a thread frees enters the cache of that thread. A cache that has too many blocks of a size
 // writes a batch of the oldest ones to the transfer lists, where the thread that needs them takes the batch. Only if these
 // are full or empty, it locks the allocator and moves a batch.
 //
@@ -124,7 +126,11 @@ public:
         requires std::default_initializable<Allocator>
     = default;
     /// Stores a reference to the allocator, or moves it into this object.
-    explicit per_thread(Allocator&& allocator) noexcept : all_{std::forward<Allocator>(allocator)} {}
+    explicit per_thread(Allocator&& allocator) noexcept : all_{std::forward<Allocator>(allocator)} {
+        static_assert(std::is_reference_v<Allocator> || std::move_constructible<Allocator>,
+                      "allot: per_thread moves this allocator, which has a lock or shards and cannot be moved: keep it "
+                      "in a variable, and use per_thread<Allocator&, no_lock>");
+    }
     per_thread(const per_thread&) = delete;
     per_thread& operator=(const per_thread&) = delete;
     /// Frees the blocks in the transfer lists. Precondition: no cache exists.
@@ -150,8 +156,10 @@ public:
         if (!held || size == 0) return false;
         block_type whole = sizes::whole_block(held);
         const std::size_t rounded = sizes::round_up(size);
-        if (rounded != whole.size && !all_.alone([&](auto& inner) { return inner.resize(whole, rounded); }))
-            return false;
+        const auto resize_in = [&](auto& inner) {
+            return sizes::can_resize(inner, whole, rounded) && inner.resize(whole, rounded);
+        };
+        if (rounded != whole.size && !all_.alone(resize_in)) return false;
         held = detail::with_size(whole, size);
         return true;
     }
@@ -243,7 +251,8 @@ inline constexpr bool is_per_thread<per_thread<Allocator, Lock, Options, Barrier
 /// also frees those in the transfer lists.
 template <class PerThread>
 class thread_cache {
-    static_assert(detail::is_per_thread<PerThread>, "allot: a thread_cache needs a per_thread: per_thread<Arena>");
+    static_assert(detail::is_per_thread<PerThread>,
+                  "allot: a thread_cache needs a per_thread<Arena>: thread_cache cache{memory}");
     using caches_type = typename PerThread::caches_type;
     using sizes = typename caches_type::sizes;
 
@@ -347,6 +356,9 @@ private:
     PerThread& of_;
     typename caches_type::cache cache_;
 };
+
+/// A cache without an argument does not compile.
+thread_cache() -> thread_cache<void>;
 
 }  // namespace v1
 }  // namespace allot

@@ -8,6 +8,7 @@
 //     }};
 //     auto block = memory.allocate({.size = 100});                // from the arena of the processor
 //     memory.deallocate(block);                                   // to the arena of the block, from any thread
+//     allot::per_thread<decltype(memory)&, allot::no_lock> cached{memory};  // with a thread_cache for each thread
 //
 //     processors        P0   P1   P2   P3
 //                       │    │    │    └──────────────┐
@@ -23,7 +24,7 @@
 // `processor_by_stack` needs no operating system, and spreads threads best over an odd number of shards.
 //
 // When to use: several threads whose calls of one `synchronized` allocator wait for each other, or as the allocator of a
-// `per_thread`: per_thread<sharded<locked, 4>, no_lock>.
+// `per_thread`. Shards with locks cannot be moved, so that the per_thread refers to them: per_thread<sharded<…>&, no_lock>.
 // When not to use: if one request may need most of the memory. For threads that allocate and free often: per_thread.
 //
 // Complexity: that of the allocator. A request that fails asks all shards.

@@ -24,6 +24,7 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/aligned_in_place.hpp>
 #include <allot/object/unique_block.hpp>
 
 #include <cstring>
@@ -31,22 +32,6 @@
 
 namespace allot {
 inline namespace v1 {
-
-namespace detail {
-/// Whether a live block satisfies an alignment where it is.
-template <class Allocator>
-[[nodiscard]] bool is_aligned_in_place(Allocator& allocator, const block_of<Allocator>& held,
-                                       std::size_t align) noexcept {
-    using model = typename Allocator::address_model;
-    if constexpr (!linear_address_model<model>) {
-        return false;  // the position of the bytes is unknown
-    } else {
-        if (model::position(held.address) % align != 0) return false;
-        // A position that is not an address does not include the base, whose alignment only the allocator can check.
-        return model::absolute || allocator.diagnose({1, align}).reason != refusal::misaligned;
-    }
-}
-}  // namespace detail
 
 /// Changes the size and alignment of a block; copies by `copy(from address, to address, bytes) -> long`, which returns 0
 /// for success. On failure returns false, and nothing has changed.

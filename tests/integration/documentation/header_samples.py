@@ -19,12 +19,12 @@ LEFT = {
     "host/tightly_coupled.hpp": "two alternatives", "plan/workspace.hpp": "two alternatives",
     "arena/shared_arena.hpp": "two programs", "tensor/copy.hpp": "needs OpenCL", "tensor/texture.hpp": "needs OpenCL",
     "tensor/device_table.hpp": "needs OpenCL",
-    "page_cache/copied_pages.hpp": "needs OpenCL",
+    "page_cache/copied_pages.hpp": "needs OpenCL", "external/memory.hpp": "needs Vulkan",
+    "dma/imported_memory.hpp": "needs Vulkan", "compose/separate.hpp": "needs OpenCL",
     "arena/naive.hpp": "needs OpenCL", "compose/adopted.hpp": "needs OpenCL",
     "compose/block_cache.hpp": "needs CUDA", "compose/indexed.hpp": "needs CUDA",
     "compose/indexed_ordered.hpp": "needs CUDA",
     "compose/graph_pool.hpp": "needs CUDA", "compose/ordered.hpp": "needs CUDA",
-    "compose/on_queue.hpp": "needs CUDA", "compose/queue_id.hpp": "needs CUDA",
 }
 TOP = """#include <atomic>
 #include <cstring>
@@ -48,12 +48,16 @@ DATA = HEAP + "auto data = *allot::alloc_storage(arena, 8192, 128);\n"
 BUFFERS = "static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};\n"
 PROBLEM = BUFFERS + "const allot::plan_problem problem{.buffers = buffers};\n"
 LIMITS = "const allot::page_cache_limits limits{.bytes = 64};\nstd::vector<std::byte> records;\n"
+ORDERED = ("allot::host::job_queue queue, other;\nallot::ordered<heap_arena, allot::host::job_timeline> memory{{}, allot::host::heap{}, 1_MiB};\n"
+           "auto *stream = &queue;\nconst auto copies = memory.attach(&other);\n")
 GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
     "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
     "compose/paged.hpp": "using rows_of = allot::pool<allot::pool_options{.slot = 2048}>;\n"
                          "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\n"
                          "row_arena rows{{}, 1_MiB};\ntable_arena tables{{}, 1_MiB};\n",
+    "compose/on_queue.hpp": ORDERED + "const auto block = memory.allocate({.size = 64}, copies);\n",
+    "compose/queue_id.hpp": ORDERED,
     "core/diagnosis.hpp": HEAP + "allot::layout wanted{64};\n",
     "dma/buffer.hpp": "char from[4096]{};\n",
     "dma/copy.hpp": DATA + "auto host = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
@@ -130,7 +134,8 @@ def main(arguments):
             given = f'#line 1 "{header}: what is given"\n' + GIVEN.get(header, "")
             parts.append(f"{result} sample_{len(parts)}() {{\n{given}{line}{sample}\n{end}}}\n")
     source = scratch / "header_samples.cpp"
-    included = ["allot.hpp", "object.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", *sorted(includes)]
+    included = ["allot.hpp", "object.hpp", "tensor.hpp", "plan.hpp", "dma/heap.hpp", "host/job_queue.hpp",
+                "compose/ordered.hpp", *sorted(includes)]
     source.write_text("".join(f"#include <allot/{header}>\n" for header in included) + TOP + "".join(parts), encoding="utf-8")
     if unused:
         print(f"these headers are listed but have no sample: {', '.join(sorted(unused))}")

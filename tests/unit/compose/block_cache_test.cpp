@@ -280,3 +280,46 @@ TEST_CASE("block_cache: the size of a hole is what one request can get") {
     judge_largest_holes<allot::block_cache<in_band, allot::block_cache_options{.largest = 256, .steps = 1}>>();
     judge_largest_holes<allot::block_cache<beside, allot::block_cache_options{.smallest = 128, .align = 64}>>();
 }
+
+TEST_CASE("block_cache: a block above the largest list enters the lists by a resize only with their alignment") {
+    using arena = scratch<side_table>;
+    allot::block_cache<arena, block_cache_options{.largest = 1024, .align = 64}> memory;
+    const auto first = memory.allocate({.size = 2001, .align = 1});  // at a multiple of 64
+    auto next = memory.allocate({.size = 2001, .align = 1});
+    REQUIRE(next);
+    REQUIRE(allot::raw_pointer::position(next.address) % 64 != 0);
+    CHECK_FALSE(memory.resize(next, 1000));
+    CHECK(next.size == 2001);
+    CHECK(memory.resize(next, 2000));
+    memory.deallocate(next);
+    auto shrunk = first;
+    CHECK(memory.resize(shrunk, 1000));
+    memory.deallocate(shrunk);
+    CHECK(memory.kept() == 1024);
+    CHECK(memory.allocate({.size = 1000, .align = 64}).address == first.address);
+    const auto fresh = memory.allocate({.size = 1000, .align = 64});
+    REQUIRE(fresh);
+    CHECK(allot::raw_pointer::position(fresh.address) % 64 == 0);
+}
+
+TEST_CASE("block_cache: a block of a handle enters the lists by a resize if its offset and its buffer are aligned") {
+    const int before = numbered::held;
+    numbered::left = 65536;
+    {
+        using arena = allot::arena<numbered, side_table>;
+        allot::block_cache<arena, block_cache_options{.largest = 1024, .align = 64}> aligned{arena{{}, 16384}};
+        auto first = aligned.allocate({.size = 2001, .align = 1}), next = aligned.allocate({.size = 2001, .align = 1});
+        REQUIRE(next);
+        CHECK(aligned.resize(first, 1000));
+        CHECK_FALSE(aligned.resize(next, 1000));
+        aligned.deallocate(first);
+        aligned.deallocate(next);
+        // The buffers are aligned to 64.
+        allot::block_cache<arena, block_cache_options{.largest = 1024, .align = 128}> beyond{arena{{}, 16384}};
+        auto large = beyond.allocate({.size = 2001, .align = 1});
+        REQUIRE(large);
+        CHECK_FALSE(beyond.resize(large, 1000));
+        beyond.deallocate(large);
+    }
+    CHECK(numbered::held == before);
+}

@@ -215,3 +215,60 @@ TEST_CASE("per_thread: the smallest options") {
     memory.flush();
     CHECK(below.statistics().count == 1);
 }
+
+TEST_CASE("per_thread: a block above the largest list enters the lists by a resize only with their alignment") {
+    using large = allot::arena<allot::host::static_storage<262144, 64>,
+                               allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>>;
+    shared<large, per_thread_options{.align = 64}> memory;
+    allot::thread_cache mine{memory};
+    const auto first = mine.allocate({.size = 40001, .align = 1});  // at a multiple of 64
+    auto next = mine.allocate({.size = 40001, .align = 1});
+    REQUIRE(next);
+    REQUIRE(allot::raw_pointer::position(next.address) % 64 != 0);
+    CHECK_FALSE(mine.resize(next, 1000));
+    CHECK_FALSE(memory.resize(next, 32768));
+    CHECK(next.size == 40001);
+    CHECK(mine.resize(next, 40000));
+    CHECK(mine.resize(next, 32769));
+    mine.deallocate(next);
+    auto shrunk = first;
+    CHECK(mine.resize(shrunk, 1000));
+    CHECK(shrunk.size == 1000);
+    CHECK(mine.resize(shrunk, 40001));  // and back
+    CHECK(mine.resize(shrunk, 1000));
+    mine.deallocate(shrunk);
+    const auto again = mine.allocate({.size = 1000, .align = 64});
+    CHECK(again.address == first.address);
+    for (int i = 0; i != 20; ++i) {
+        const auto fresh = mine.allocate({.size = 1000, .align = 64});
+        REQUIRE(fresh);
+        CHECK(allot::raw_pointer::position(fresh.address) % 64 == 0);
+    }
+}
+
+TEST_CASE(
+    "per_thread: random requests and resizes around the largest list return aligned blocks that overlap no other") {
+    using large = allot::arena<allot::host::static_storage<65536, 64>,
+                               allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>>;
+    shared<large, small> memory;
+    allot::thread_cache mine{memory};
+    std::vector<decltype(memory)::block_type> live;
+    std::mt19937 random{11};
+    const auto some_size = [&] { return 1 + random() % 3000; };
+    for (int step = 0; step != 10'000; ++step) {
+        if (live.size() < 20 && random() % 2 == 0) {
+            const std::size_t size = some_size(), align = 1U << random() % 7;
+            const auto fresh = mine.allocate({size, align});
+            if (!fresh) continue;
+            CHECK(allot::raw_pointer::position(fresh.address) % align == 0);
+            live.push_back(fresh);
+        } else if (!live.empty()) {
+            std::swap(live[random() % live.size()], live.back());
+            std::memset(live.back().address, 1, live.back().size);
+            if (random() % 2 == 0 && mine.resize(live.back(), some_size())) continue;
+            mine.deallocate(live.back());
+            live.pop_back();
+        }
+    }
+    for (const auto& each : live) mine.deallocate(each);
+}

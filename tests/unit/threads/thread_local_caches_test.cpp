@@ -126,3 +126,21 @@ TEST_CASE("thread_local_caches: calls at the end of a thread, after its caches h
     CHECK(memory.statistics().count == 0);
     CHECK(memory.statistics().requests >= 2);
 }
+
+TEST_CASE(
+    "thread_local_caches: a block above the largest list enters the lists by a resize only with their alignment") {
+    using side_table = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
+    using packed = allot::arena<allot::host::heap, side_table>;
+    allot::thread_local_caches<allot::per_thread<packed, allot::spin_lock, small>> memory{packed{{}, 64_KiB}};
+    const auto first = memory.allocate({.size = 2049, .align = 1});
+    auto next = memory.allocate({.size = 2049, .align = 1});
+    REQUIRE(next);
+    REQUIRE(allot::raw_pointer::position(next.address) % 16 != 0);
+    CHECK_FALSE(memory.resize(next, 1000));
+    memory.deallocate(next);
+    memory.deallocate(first);
+    const auto fresh = memory.allocate({.size = 1000});
+    REQUIRE(fresh);
+    CHECK(allot::raw_pointer::position(fresh.address) % 16 == 0);
+    memory.deallocate(fresh);
+}

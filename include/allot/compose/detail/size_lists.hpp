@@ -12,6 +12,7 @@
 #pragma once
 
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/aligned_in_place.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -84,6 +85,12 @@ public:
     template <class Block>
     [[nodiscard]] static constexpr Block whole_block(const Block& held) noexcept {
         return held ? with_size(held, round_up(held.size)) : held;
+    }
+    /// Returns whether a block can get a size. If it enters the lists by that, it needs their alignment, which a request
+    /// without a list does not have.
+    template <class Allocator>
+    [[nodiscard]] static bool can_resize(Allocator& of, const block_of<Allocator>& held, std::size_t size) noexcept {
+        return held.size <= Shape.largest || size > Shape.largest || is_aligned_in_place(of, held, Shape.align);
     }
     /// Returns the size that one request can get from a hole of an allocator, whose address is not known.
     template <class Allocator>
