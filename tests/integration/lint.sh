@@ -28,7 +28,7 @@ find_tool() { # NAME: sets tool
     }
 }
 
-mapfile -t sources < <(files '*.hpp' '*.cpp' '*.cu' '*.h' | grep -vE '^(bindings/tvm/missing|tests/integration/tvm/stand_in)/')
+mapfile -t sources < <(files '*.hpp' '*.cpp' '*.cu' '*.h' | grep -vE '^(bindings/(onnxruntime|tvm)/missing|tests/integration/tvm/stand_in)/')
 if find_tool clang-format && [[ $("$tool" --version) == *" 18."* ]]; then
     check format "$tool" --dry-run --Werror "${sources[@]}"
 fi
