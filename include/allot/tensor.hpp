@@ -18,6 +18,7 @@
 #include <allot/tensor/discontiguous.hpp>
 #include <allot/tensor/dtype.hpp>
 #include <allot/tensor/policies.hpp>
+#include <allot/tensor/row_storage.hpp>
 #include <allot/tensor/runs.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>

@@ -29,6 +29,7 @@
 #include <allot/core/allocator.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/device.hpp>
+#include <allot/tensor/detail/allocate_or_trim.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/refusal.hpp>
 
@@ -184,7 +185,7 @@ public:
         }
         address_type address{};
         if constexpr (separate) {
-            fresh.own = allocate(*allocator_, wanted);
+            fresh.own = detail::allocate_or_trim(*allocator_, wanted);
             if (!fresh.own) {
                 give_back_allocation(fresh);
                 return answer::failure({tensor_refusal::no_memory, no_row, allocator_->diagnose(wanted)});
@@ -240,22 +241,13 @@ private:
         lock& guarded_;
     };
 
-    /// Allocates from the allocator. After a failure, trims it and tries a second time if the trim released memory.
-    [[nodiscard]] static block_type allocate(Allocator& from, layout wanted) noexcept {
-        block_type fresh = from.allocate(wanted);
-        if constexpr (trimmable_allocator<Allocator>) {
-            if (!fresh && from.trim() != 0) fresh = from.allocate(wanted);
-        }
-        return fresh;
-    }
-
     [[nodiscard]] tensor_error acquire_bytes(Allocator& from, layout whole) noexcept {
         if constexpr (records) {
             if (whole.size > std::numeric_limits<typename placement::offset_type>::max())
                 return {tensor_refusal::too_large};
         }
         if constexpr (!separate) {
-            block_ = allocate(from, whole);
+            block_ = detail::allocate_or_trim(from, whole);
             if (!block_) return {tensor_refusal::no_memory, no_row, from.diagnose(whole)};
         }
         if constexpr (records) {

@@ -86,6 +86,7 @@ GIVEN = {
                                 "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",
     "tensor/policies.hpp": HEAP,
     "tensor/refusal.hpp": HEAP + "auto storage = *allot::alloc_storage(arena, 4096);\n",
+    "tensor/row_storage.hpp": "heap_arena memory{{}, 1_MiB}, tables{{}, 1_MiB};\n",
     "tensor/runs.hpp": DATA + "auto tensor = *allot::alloc_tensor(data, 0, {4}, allot::int32);\nlong sum = 0;\n"
                               "auto checksum = [](void*, std::size_t) { return 1; };\n",
     "tensor/storage.hpp": HEAP + "allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(arena)};\n",
