@@ -5,11 +5,11 @@
 //
 // Hard instances are generated (plan_instances.hpp), and the repository contains networks. Published instances are
 // planned if their folder exists; otherwise the program reports the missing folder. The validator checks every plan,
-// and an error ends the program. "greedy by size" is a peer (plan_peers.hpp) on the same machine in the same run. Times
-// below a second are the best of three.
+// and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same machine
+// in the same run. Times below a second are the best of three.
 #include "plan_instances.hpp"
-#include "plan_peers.hpp"
 
+#include "../examples/apps/memory_advisor/rules.hpp"
 #include "../examples/apps/memory_planner/paging.hpp"
 #include "../examples/apps/memory_planner/planning.hpp"
 #ifdef ALLOT_PLAN_JSON
@@ -109,7 +109,7 @@ void fit(const std::vector<instance>& of, const char* what) {
     for (const instance& each : of) {
         double seconds = 0;
         const allot::memory_plan made = plan(each.of, {.capacity = mebibyte}, seconds);
-        const double greedy = ratio(peers::greedy_by_size(each.of).height, made.bound);
+        const double greedy = ratio(rules::by_size(each.of).peak, made.bound);
         std::printf("| %s | %zu | %llu | %s | %.1f ms | %.3f |\n", each.name.c_str(), each.of.size(),
                     static_cast<size>(made.bound), made.peak <= mebibyte ? "yes" : to_string(made.status),
                     1000 * seconds, greedy);
@@ -144,9 +144,9 @@ void network_row(const std::string& name, const std::vector<fs::path>& files) {
         const instance each = instances::read(file);
         double seconds = 0, greedy = 0;
         const allot::memory_plan made = plan(each.of, {}, seconds);
-        const auto peer = timed(greedy, [&] { return peers::greedy_by_size(each.of); });
+        const auto peer = timed(greedy, [&] { return rules::by_size(each.of); });
         at_bound += made.peak == made.bound;
-        theirs += peer.height == made.bound;
+        theirs += peer.peak == made.bound;
         most = std::max(most, each.of.size());
         worst = std::max(worst, seconds);
         longest_greedy = std::max(longest_greedy, greedy);
@@ -159,13 +159,13 @@ void network_row(const std::string& name, const std::vector<fs::path>& files) {
 /// Reports the plans of a large instance for several time limits.
 void large_row(const instance& each, std::initializer_list<double> limits) {
     double greedy = 0;
-    const auto peer = timed(greedy, [&] { return peers::greedy_by_size(each.of); });
+    const auto peer = timed(greedy, [&] { return rules::by_size(each.of); });
     for (const double limit : limits) {
         double seconds = 0;
         const allot::memory_plan made = plan_for(each.of, limit, seconds);
         std::printf("| %s | %zu | %.2f s | %.3f s | %.4f | %s | %.4f | %.2f s |\n", each.name.c_str(), each.of.size(),
-                    limit, seconds, ratio(made.peak, made.bound), to_string(made.status),
-                    ratio(peer.height, made.bound), greedy);
+                    limit, seconds, ratio(made.peak, made.bound), to_string(made.status), ratio(peer.peak, made.bound),
+                    greedy);
         std::fflush(stdout);
     }
 }
@@ -198,7 +198,7 @@ struct spilling {
         }
         if (least == 0) least = made->bound;
         const double mine = ratio(made->spilled, least),
-                     greedy = ratio(peers::greedy_by_size(of, capacity).spilled, least);
+                     greedy = ratio(rules::by_size(of, std::span{&capacity, 1}).spilled, least);
         std::printf("| %s | %zu | %llu KiB | %llu | %s | %llu | %.3f | %.3f s | %.3f |\n", name.c_str(), of.size(),
                     static_cast<size>(capacity / 1024), static_cast<size>(least),
                     known == 0 ? "-" : std::to_string(known).c_str(), static_cast<size>(made->spilled), mine, seconds,

@@ -24,6 +24,7 @@ class Dev(unittest.TestCase):
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
+        self.script("examples/apps/network_demo/tflite_to_network.py", ECHO)
         self.script("examples/apps/malloc_recorder/convert.py", ECHO)
         self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
         for script in ("pack.py", "run.py"):
@@ -34,9 +35,10 @@ class Dev(unittest.TestCase):
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
-                        "gcc-release/benchmarks/replay", "gcc-release/examples/apps/memory_viewer/memory_viewer"):
+                        "gcc-release/examples/apps/memory_advisor/memory_advisor", "gcc-release/benchmarks/replay",
+                        "gcc-release/examples/apps/memory_viewer/memory_viewer"):
             self.script(f"build/{program}", ECHO)
-        for name in ("tiny.onnx", "a.csv", "b.csv", "some.trace", "x.network"):
+        for name in ("tiny.onnx", "tiny.tflite", "a.csv", "b.csv", "some.trace", "x.network"):
             (self.elsewhere / name).write_text("")
         (self.elsewhere / "folder").mkdir()
 
@@ -63,6 +65,13 @@ class Dev(unittest.TestCase):
             (["plan", "a.csv", "--out"], "--out needs a value"),
             (["plan", "tiny.onnx", "--dim"], "--dim needs a value"),
             (["plan", "a.csv", "--dim", "n=1"], "--dim requires an ONNX file"),
+            (["advise"], "./dev advise needs a file"),
+            (["advise", "--json"], "./dev advise needs a file"),
+            (["advise", "a.csv", "--nonsense"], "unknown option --nonsense"),
+            (["advise", "nowhere.tflite"], "file not found: nowhere.tflite"),
+            (["advise", "a.csv", "b.csv"], "two files are given"),
+            (["advise", "a.csv", "--fast"], "--fast needs a value"),
+            (["advise", "tiny.tflite", "--dim", "n=1"], "--dim requires an ONNX file"),
             (["demo", "--nonsense"], "unknown option --nonsense"),
             (["demo", "nowhere.onnx"], "file not found: nowhere.onnx"),
             (["demo", "--memory"], "--memory needs a value"),
@@ -118,9 +127,24 @@ class Dev(unittest.TestCase):
             self.assertIn(f"network_demo --svg {self.root}/build/networks {NETWORK}\n", done.stdout)
 
     def test_a_file_that_the_converter_rejects(self):
-        self.script("examples/apps/network_demo/onnx_to_network.py", "#!/bin/bash\necho why >&2\nexit 1\n")
-        for command in ("plan", "demo"):
-            self.assertTrue(self.dev(command, "tiny.onnx", exits_with=2).stderr.endswith("why\n"))
+        for kind in ("onnx", "tflite"):
+            self.script(f"examples/apps/network_demo/{kind}_to_network.py", "#!/bin/bash\necho why >&2\nexit 1\n")
+        for command, name in (("plan", "tiny.onnx"), ("demo", "tiny.onnx"), ("advise", "tiny.onnx"), ("advise", "tiny.tflite")):
+            self.assertTrue(self.dev(command, name, exits_with=2).stderr.endswith("why\n"))
+
+    def test_advice_on_models_and_recordings(self):
+        done = self.dev("advise", "tiny.onnx", "--dim", "n=2", "--fast", "4KiB", "--json")
+        self.assertEqual((self.root / NETWORK).read_text(), f"onnx_to_network.py --dim=n=2 {self.elsewhere}/tiny.onnx\n")
+        self.assertEqual(done.stdout, f"memory_advisor --fast=4KiB --json --svg build/advice/tiny.network.svg {NETWORK}\n")
+        self.assertIn(f"picture: {self.root}/build/advice/tiny.network.svg\n", done.stderr)
+        done = self.dev("advise", "--svg=o.svg", "tiny.tflite")
+        self.assertEqual((self.root / NETWORK).read_text(), f"tflite_to_network.py {self.elsewhere}/tiny.tflite\n")
+        self.assertEqual(done.stdout, f"memory_advisor --svg {self.elsewhere}/o.svg {NETWORK}\n")
+        (self.elsewhere / "some.pickle").write_text("")
+        self.script("examples/apps/malloc_recorder/convert.py", "#!/bin/bash\necho one.altr\necho two.altr\n")
+        done = self.dev("advise", "some.pickle")
+        self.assertEqual(done.stdout, "memory_advisor --svg build/advice/one.altr.svg one.altr\n"
+                                      "memory_advisor --svg build/advice/two.altr.svg two.altr\n")
 
     def test_paths_are_relative_to_the_caller(self):
         here = self.elsewhere

@@ -20,7 +20,9 @@ namespace planner {
 
 class picture {
 public:
-    picture(const input& given, const outcome& made) : given_{given}, made_{made} {
+    /// `highest`: the least height of each memory, in bytes. Memories of one height have the same scale.
+    picture(const input& given, const outcome& made, std::uint64_t highest = 1)
+        : given_{given}, made_{made}, highest_{highest} {
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (!made.memories[m].buffers.empty() || given.memories.size() == 1) shown_.push_back(m);
         plot_width_ = shown_.size() <= 1 ? 1080 : shown_.size() == 2 ? 560 : 380;
@@ -33,10 +35,11 @@ public:
         length_ = since_begin(latest);
     }
 
+    static constexpr double height = 776;
+
     void write(std::ostream& out) const {
         const double width =
             std::max(minimum_width, side + (panel_side + plot_width_) * static_cast<double>(shown_.size()));
-        const double height = top + plot_height + 48;
         out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
             << "\" viewBox=\"0 0 " << width << ' ' << height << "\">\n"
             << style << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
@@ -45,13 +48,16 @@ public:
                    std::string{to_string(made_.status())} + ": " + count_of(given_, made_) + ", " +
                        demo::fixed(made_.seconds, 2) + " s");
         legend(out, width - side);
-        for (std::size_t i = 0; i != shown_.size(); ++i)
-            panel(out, shown_[i], panel_side + (panel_side + plot_width_) * static_cast<double>(i));
+        write_panels(out);
         out << "</svg>\n";
     }
 
-private:
-    static constexpr double minimum_width = 620, side = 24, panel_side = 76, top = 128, plot_height = 600;
+    /// Writes the memories without the heading and the frame.
+    void write_panels(std::ostream& out) const {
+        for (std::size_t i = 0; i != shown_.size(); ++i)
+            panel(out, shown_[i], panel_side + (panel_side + plot_width_) * static_cast<double>(i));
+    }
+
     static constexpr const char* style =
         "<style>line{shape-rendering:crispEdges}"
         "text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px;fill:#4a5560}"
@@ -64,7 +70,11 @@ private:
         ".c0{fill:#6a93bb}.c1{fill:#86a9cb}.c2{fill:#9dbad6}.c3{fill:#78a8a4}.c4{fill:#b4c6de}.c5{fill:#93bdb5}.c6{"
         "fill:#5f86b3}"
         "rect[class]:hover,path:hover{stroke:#1f2a33;stroke-width:1.5}</style>\n";
+
+private:
+    static constexpr double minimum_width = 620, side = 24, panel_side = 76, top = 128, plot_height = 600;
     static constexpr std::size_t tints = 7;
+    static_assert(height == top + plot_height + 48);
 
     /// Calls `use(buffer, lifetime)` for every lifetime of every buffer.
     template <class Use>
@@ -87,7 +97,7 @@ private:
         const memory& where = given_.memories[m];
         const allot::plan_summary& plan = made_.memories[m].plan;
         const double floor = top + plot_height;
-        double highest = static_cast<double>(std::max({plan.peak, plan.bound, std::uint64_t{1}}));
+        double highest = static_cast<double>(std::max({plan.peak, plan.bound, highest_}));
         const bool shows_capacity = where.capacity != unlimited && static_cast<double>(where.capacity) <= 1.5 * highest;
         if (shows_capacity) highest = std::max(highest, static_cast<double>(where.capacity));
         const double per_byte = (plot_height - 6) / highest;
@@ -213,6 +223,7 @@ private:
 
     const input& given_;
     const outcome& made_;
+    std::uint64_t highest_;
     std::vector<std::size_t> shown_;  // memories
     double plot_width_ = 0;
     std::int64_t earliest_ = 0;

@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+"""Converts a TensorFlow Lite model to one of allot's network files (onnx_to_network.py describes the format).
+
+    tflite_to_network.py model.tflite            the network, on standard output
+
+The tensors of the network are those that an interpreter places in its arena, in the order of the model: neither constants,
+nor variables, nor tensors of size 0. The steps are the operators. Buffers that a kernel requests for itself (scratch
+buffers) are not in the file: only the kernel knows them.
+
+A model of several subgraphs, a tensor of unknown size and a damaged file are errors: one sentence on standard error, exit
+status 1. Requires the Python packages tflite and flatbuffers, which ./dev installs into build/tools/tflite.
+"""
+
+import argparse
+import math
+import re
+import sys
+from pathlib import Path
+from typing import List, NamedTuple
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "build" / "tools" / "tflite"))
+try:
+    import tflite
+except ImportError:
+    sys.exit("tflite_to_network.py: the Python packages tflite and flatbuffers are missing (PyPI: tflite==2.18.0, "
+             "flatbuffers==25.12.19).")
+
+# Bits of each element type, by TensorFlow Lite's number.
+ELEMENT_BITS = {0: 32, 1: 16, 2: 32, 3: 8, 4: 64, 6: 8, 7: 16, 8: 64, 9: 8, 10: 64, 11: 128, 12: 64, 15: 32, 16: 16, 17: 4,
+                18: 16, 19: 2}
+NAMES = {number: name.lower() for name, number in vars(tflite.TensorType).items() if isinstance(number, int)}
+OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if isinstance(number, int)}
+
+
+class Refused(Exception):
+    """The reason why a model cannot be converted, as one sentence."""
+
+
+class Tensor(NamedTuple):
+    index: int  # in the model
+    size: int   # in bytes
+    dtype: str
+    shape: List[int]
+    name: str
+
+
+class Step(NamedTuple):
+    operator: str
+    reads: List[int]  # indexes in the model
+    writes: List[int]
+
+
+class Graph(NamedTuple):
+    tensors: List[Tensor]  # in the arena
+    inputs: List[int]
+    outputs: List[int]
+    steps: List[Step]
+    count: int  # of all tensors of the model
+
+
+def read_model(data):
+    if len(data) < 8 or not tflite.Model.ModelBufferHasIdentifier(data, 0):
+        raise Refused("this is not a TensorFlow Lite file.")
+    return tflite.Model.GetRootAs(data)
+
+
+def operator_of(model, operator):
+    code = model.OperatorCodes(operator.OpcodeIndex())
+    number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+    if number == tflite.BuiltinOperator.CUSTOM and code.CustomCode():
+        return code.CustomCode().decode(errors="replace")
+    return OPERATORS.get(number, f"operator_{number}")
+
+
+def tensor_of(subgraph, index):
+    tensor = subgraph.Tensors(index)
+    name = (tensor.Name() or b"").decode(errors="replace") or f"tensor_{index}"
+    shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
+    if tensor.Type() not in ELEMENT_BITS:
+        raise Refused(f"the tensor '{name}' is of type {NAMES.get(tensor.Type(), tensor.Type())}, which has no fixed size.")
+    if any(extent < 0 for extent in shape):
+        raise Refused(f"the tensor '{name}' has a dimension that the model does not state; convert the model again with "
+                      "fixed shapes.")
+    return Tensor(index, (math.prod(shape) * ELEMENT_BITS[tensor.Type()] + 7) // 8, NAMES[tensor.Type()], shape, name)
+
+
+def is_constant(model, tensor):
+    buffer = model.Buffers(tensor.Buffer())
+    return buffer.DataLength() != 0 or buffer.Offset() > 1  # 1: a placeholder of the converter
+
+
+def graph_of(data):
+    """Returns the tensors in the arena and the operators of a model."""
+    model = read_model(data)
+    if model.SubgraphsLength() != 1:
+        raise Refused(f"the model has {model.SubgraphsLength()} subgraphs; only models with one are supported.")
+    subgraph = model.Subgraphs(0)
+    indexes = lambda length, get: [get(i) for i in range(length) if get(i) >= 0]  # noqa: E731; -1: omitted
+    inputs = indexes(subgraph.InputsLength(), subgraph.Inputs)
+    outputs = list(dict.fromkeys(indexes(subgraph.OutputsLength(), subgraph.Outputs)))
+    steps = []
+    for i in range(subgraph.OperatorsLength()):
+        operator = subgraph.Operators(i)
+        steps.append(Step(operator_of(model, operator), indexes(operator.InputsLength(), operator.Inputs),
+                          indexes(operator.OutputsLength(), operator.Outputs)))
+    used = {index for step in steps for index in (*step.reads, *step.writes)} | {*inputs, *outputs}
+    placed = []
+    for index in sorted(used):
+        tensor = subgraph.Tensors(index)
+        if tensor.IsVariable() or is_constant(model, tensor):
+            continue
+        if (found := tensor_of(subgraph, index)).size != 0:
+            placed.append(found)
+    kept = {tensor.index for tensor in placed}
+    written = set(inputs)
+    for step in steps:
+        for index in step.reads:
+            if index in kept and index not in written:
+                raise Refused(f"the operator {step.operator} reads tensor {index} before any operator has written it.")
+        written |= set(step.writes)
+    return Graph(placed, [i for i in inputs if i in kept], [i for i in outputs if i in kept],
+                 [Step(step.operator, [i for i in step.reads if i in kept], [i for i in step.writes if i in kept])
+                  for step in steps], subgraph.TensorsLength())
+
+
+def one_word(text):
+    return re.sub(r"\s+", "_", text)
+
+
+def text_of(graph, name, source):
+    """Returns the network in the file format."""
+    ids = {tensor.index: id for id, tensor in enumerate(graph.tensors)}
+    lines = [f"# allot network, version 1: written by tflite_to_network.py from {source}", f"network {one_word(name)}"]
+    for id, tensor in enumerate(graph.tensors):
+        shape = "x".join(map(str, tensor.shape)) or "scalar"
+        lines.append(f"tensor {id} {tensor.size} {tensor.dtype} {shape} {one_word(tensor.name)}")
+    lines += [f"input {ids[index]}" for index in graph.inputs] + [f"output {ids[index]}" for index in graph.outputs]
+    for number, step in enumerate(graph.steps):
+        reads, writes = ([ids[index] for index in indexes] for indexes in (step.reads, step.writes))
+        lines.append(" ".join(map(str, ["step", number, one_word(step.operator), *reads, "->", *writes])))
+    return "\n".join(lines) + "\n"
+
+
+def load(path):
+    """Returns the graph of a file. Raises Refused for any other content."""
+    try:
+        return graph_of(path.read_bytes())
+    except (IndexError, ValueError, AttributeError, OverflowError, TypeError, MemoryError) as error:
+        raise Refused(f"the file is damaged: {error}") from error
+    except Exception as error:  # the readers of flatbuffers have errors of their own, such as struct.error
+        if isinstance(error, (Refused, OSError)):
+            raise
+        raise Refused(f"the file is damaged: {error}") from error
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Convert a TensorFlow Lite model to a network file.")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a TensorFlow Lite model")
+    path = parser.parse_args(arguments).file
+    try:
+        sys.stdout.write(text_of(load(path), path.stem, path.name))
+    except (Refused, OSError) as error:
+        print(f"tflite_to_network.py: {path}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
