@@ -7,6 +7,9 @@
 #include <allot/opencl/image.hpp>
 #include <allot/opencl/image_view.hpp>
 #include <allot/opencl/imported.hpp>
+#if defined(CL_VERSION_3_0) && defined(cl_khr_external_memory)  // from <CL/opencl.hpp>
+#include <allot/opencl/imported_memory.hpp>
+#endif
 #include <allot/opencl/svm.hpp>
 #include <allot/opencl/tensor.hpp>
 #include <allot/opencl/texture_pool.hpp>

@@ -1,6 +1,9 @@
 #include "driver.hpp"
 
+#include "../payloads.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -17,6 +20,8 @@ struct _cl_mem {
     cl_image_format format{};
     std::size_t width = 0, height = 0, pitch = 0, pixel = 0;
     std::unique_ptr<unsigned char[]> own{};
+    std::unique_ptr<fake::held_payload> payload{};  // of another driver
+    bool acquired = false;                          // by a command, for OpenCL
 
     [[nodiscard]] bool is_live() const { return references != 0; }
 };
@@ -84,6 +89,14 @@ bool is_usable(cl_mem of) {
             return false;
         }
     }
+    return true;
+}
+
+// Memory that a command uses: external memory is acquired before.
+bool is_ready(cl_mem of) {
+    if (!is_usable(of)) return false;
+    const cl_mem root = of->parent == nullptr ? of : of->parent;
+    if (root->payload && !root->acquired) violation("external memory was used by a command without being acquired");
     return true;
 }
 
@@ -176,6 +189,19 @@ cl_int clGetDeviceInfo(cl_device_id, cl_device_info what, size_t room, void* to,
             return answer(room, to, rules.base_align == 0 ? cl_uint{4} : cl_uint{rules.base_align * 8});
         case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return answer(room, to, cl_ulong{rules.most_bytes});
         case CL_DEVICE_HOST_UNIFIED_MEMORY: return answer(room, to, cl_bool{rules.unified});
+        case CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR: {
+            std::vector<cl_external_memory_handle_type_khr> types;
+            if (rules.imports_dma_buffers) types.push_back(CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR);
+            if (rules.imports_opaque) types.push_back(CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR);
+            if (types.empty() || room < types.size() * sizeof types[0]) return CL_INVALID_VALUE;
+            *size = types.size() * sizeof types[0];
+            std::memcpy(to, types.data(), *size);
+            return CL_SUCCESS;
+        }
+        case CL_DEVICE_UUID_KHR:
+            if (rules.device_uuid == 0) return CL_INVALID_VALUE;
+            return answer(room, to, std::array<unsigned char, CL_UUID_SIZE_KHR>{rules.device_uuid});
+        case CL_DEVICE_PLATFORM: return answer(room, to, cl_platform_id{});
         case CL_DEVICE_IMAGE_SUPPORT: return answer(room, to, cl_bool{CL_TRUE});
         case CL_DEVICE_IMAGE2D_MAX_WIDTH:
         case CL_DEVICE_IMAGE2D_MAX_HEIGHT: return answer(room, to, rules.largest);
@@ -217,6 +243,32 @@ cl_mem clCreateBuffer(cl_context, cl_mem_flags flags, size_t size, void* host, c
         host = fresh->own.get();
     }
     fresh->bytes = static_cast<unsigned char*>(host);
+    return add(std::move(fresh), status);
+}
+cl_mem clCreateBufferWithProperties(cl_context, const cl_mem_properties* of, cl_mem_flags flags, size_t size,
+                                    void* host, cl_int* status) {
+    if (of == nullptr || host != nullptr) return refuse(CL_INVALID_HOST_PTR, status);
+    if ((flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0)
+        return refuse(CL_INVALID_VALUE, status);
+    const bool is_dma = of[0] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR;
+    if (!is_dma && of[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR) return refuse(CL_INVALID_PROPERTY, status);
+    if (of[2] != CL_DEVICE_HANDLE_LIST_KHR || reinterpret_cast<cl_device_id>(of[3]) != &the_device ||
+        of[4] != CL_DEVICE_HANDLE_LIST_END_KHR || of[5] != 0 ||
+        !(is_dma ? now().rules.imports_dma_buffers : now().rules.imports_opaque))
+        return refuse(CL_INVALID_DEVICE, status);
+    const auto descriptor = static_cast<int>(of[1]);
+    if (!fake::is_of_kind(descriptor, is_dma ? fake::dma_buffer : fake::opaque)) {
+        violation("an imported descriptor is closed or of another kind");
+        return refuse(CL_INVALID_PROPERTY, status);
+    }
+    if (now().rules.refuse_import != CL_SUCCESS) return refuse(now().rules.refuse_import, status);
+    if (size == 0 || size > now().rules.most_bytes || size > fake::size_of(descriptor))
+        return refuse(CL_INVALID_BUFFER_SIZE, status);
+    auto fresh = std::make_unique<_cl_mem>();
+    fresh->size = size;
+    fresh->flags = flags;
+    fresh->payload = std::make_unique<fake::held_payload>(descriptor);  // owns the descriptor from now on
+    fresh->bytes = reinterpret_cast<unsigned char*>(fresh->payload->data());
     return add(std::move(fresh), status);
 }
 cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_create_type, const void* info, cl_int* status) {
@@ -291,6 +343,7 @@ cl_int clReleaseMemObject(cl_mem of) {
     }
     --(of->kind == _cl_mem::buffer ? now().journal.buffers : now().journal.images);
     if (of->own != nullptr && of->kind == _cl_mem::buffer) std::memset(of->bytes, 0xDD, of->size);
+    of->payload.reset();
     return CL_SUCCESS;
 }
 cl_int clGetMemObjectInfo(cl_mem of, cl_mem_info what, size_t room, void* to, size_t*) {
@@ -306,7 +359,7 @@ cl_int clGetMemObjectInfo(cl_mem of, cl_mem_info what, size_t room, void* to, si
 
 cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset, size_t size, void* to, cl_uint,
                            const cl_event*, cl_event*) {
-    if (!is_usable(from)) return CL_INVALID_MEM_OBJECT;
+    if (!is_ready(from)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(from, offset, size)) return CL_INVALID_VALUE;
     ++now().journal.transfers;
     std::memcpy(to, from->bytes + offset, size);
@@ -314,7 +367,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset
 }
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset, size_t size, const void* from, cl_uint,
                             const cl_event*, cl_event*) {
-    if (!is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_ready(to)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(to, offset, size)) return CL_INVALID_VALUE;
     ++now().journal.transfers;
     std::memcpy(to->bytes + offset, from, size);
@@ -322,14 +375,14 @@ cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset,
 }
 cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size,
                            cl_uint, const cl_event*, cl_event*) {
-    if (!is_usable(from) || !is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_ready(from) || !is_ready(to)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(from, from_offset, size) || !is_inside(to, to_offset, size)) return CL_INVALID_VALUE;
     std::memmove(to->bytes + to_offset, from->bytes + from_offset, size);
     return CL_SUCCESS;
 }
 void* clEnqueueMapBuffer(cl_command_queue, cl_mem of, cl_bool, cl_map_flags, size_t offset, size_t size, cl_uint,
                          const cl_event*, cl_event*, cl_int* status) {
-    *status = !is_usable(of) ? CL_INVALID_MEM_OBJECT : !is_inside(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
+    *status = !is_ready(of) ? CL_INVALID_MEM_OBJECT : !is_inside(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
     if (*status != CL_SUCCESS) return nullptr;
     ++now().journal.maps;
     ++of->mapped;
@@ -361,7 +414,7 @@ cl_int clEnqueueWriteImage(cl_command_queue, cl_mem to, cl_bool, const size_t* o
 }
 cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem from, cl_mem to, size_t offset, const size_t* origin,
                                   const size_t* region, cl_uint, const cl_event*, cl_event*) {
-    if (!is_usable(from)) return CL_INVALID_MEM_OBJECT;
+    if (!is_ready(from)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(from, offset, region[0] * region[1] * to->pixel)) return CL_INVALID_VALUE;
     return for_rows(to, origin, region, [&](unsigned char* pixels, std::size_t y) {
         const std::size_t row = region[0] * to->pixel;
@@ -370,12 +423,41 @@ cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem from, cl_mem to, size
 }
 cl_int clEnqueueCopyImageToBuffer(cl_command_queue, cl_mem from, cl_mem to, const size_t* origin, const size_t* region,
                                   size_t offset, cl_uint, const cl_event*, cl_event*) {
-    if (!is_usable(to)) return CL_INVALID_MEM_OBJECT;
+    if (!is_ready(to)) return CL_INVALID_MEM_OBJECT;
     if (!is_inside(to, offset, region[0] * region[1] * from->pixel)) return CL_INVALID_VALUE;
     return for_rows(from, origin, region, [&](const unsigned char* pixels, std::size_t y) {
         const std::size_t row = region[0] * from->pixel;
         std::memcpy(to->bytes + offset + y * row, pixels, row);
     });
+}
+
+static cl_int turn(cl_uint count, const cl_mem* all, cl_uint waits, const cl_event* after, cl_event* made,
+                   bool acquired) {
+    if ((count == 0) != (all == nullptr)) return CL_INVALID_VALUE;
+    if ((waits == 0) != (after == nullptr)) return CL_INVALID_EVENT_WAIT_LIST;
+    for (cl_uint i = 0; i != count; ++i) {
+        if (!is_usable(all[i]) || !all[i]->payload) return CL_INVALID_MEM_OBJECT;
+        all[i]->acquired = acquired;
+    }
+    ++(acquired ? now().journal.acquires : now().journal.releases);
+    return made == nullptr ? CL_SUCCESS : clEnqueueMarkerWithWaitList(&the_queue, waits, after, made);
+}
+cl_int clEnqueueAcquireExternalMemObjectsKHR(cl_command_queue, cl_uint count, const cl_mem* all, cl_uint waits,
+                                             const cl_event* after, cl_event* made) {
+    return turn(count, all, waits, after, made, true);
+}
+cl_int clEnqueueReleaseExternalMemObjectsKHR(cl_command_queue, cl_uint count, const cl_mem* all, cl_uint waits,
+                                             const cl_event* after, cl_event* made) {
+    return turn(count, all, waits, after, made, false);
+}
+void* clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char* name) {
+    if (!now().rules.has_external_commands) return nullptr;
+    const std::string_view wanted{name};
+    if (wanted == "clEnqueueAcquireExternalMemObjectsKHR")
+        return reinterpret_cast<void*>(&clEnqueueAcquireExternalMemObjectsKHR);
+    if (wanted == "clEnqueueReleaseExternalMemObjectsKHR")
+        return reinterpret_cast<void*>(&clEnqueueReleaseExternalMemObjectsKHR);
+    return nullptr;
 }
 
 }  // extern "C"

@@ -29,6 +29,10 @@ struct rules {
     cl_int refuse_event_info = CL_SUCCESS;
     cl_int status_of_markers = CL_COMPLETE;  // the status of the events of markers
     std::size_t buffers_left = ~std::size_t{0};
+    bool imports_dma_buffers = true, imports_opaque = false;  // cl_khr_external_memory
+    bool has_external_commands = true;
+    unsigned char device_uuid = 0;  // the first byte; 0: no cl_khr_device_uuid
+    cl_int refuse_import = CL_SUCCESS;
 };
 
 /// A record of calls.
@@ -41,6 +45,7 @@ struct journal {
     std::size_t maps = 0, waits = 0;
     std::size_t events = 0;  // live ones
     std::size_t barriers = 0;
+    std::size_t acquires = 0, releases = 0;  // of external memory
 };
 
 /// The current limits and record; `start` resets them.
