@@ -4,6 +4,10 @@
 #pragma once
 
 #include <allot/cuda/events.hpp>
+#include <allot/cuda/imported_memory.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/tensor.hpp>
 #include <allot/cuda/virtual_memory.hpp>
+#if CUDA_VERSION >= 11070  // from <cuda.h>
+#include <allot/cuda/exported_memory.hpp>
+#endif

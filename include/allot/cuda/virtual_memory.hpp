@@ -103,7 +103,8 @@ struct driver_functions {
     PFN_cuMemSetAccess_v10020 set_access = nullptr;                      ///< `cuMemSetAccess`
     CUresult error = CUDA_SUCCESS;                                       ///< The reason for a missing function.
 
-private:
+protected:
+    /// Looks up one function.
     template <class Function>
     void find(void* library, const char* name, Function& function) noexcept {
         function = reinterpret_cast<Function>(::dlsym(library, name));

@@ -18,7 +18,8 @@
 //     memoryTypeIndex-00648). An opaque descriptor must not be passed to that function
 //     (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). Its size and type are those of the exporter
 //     (VUID-VkMemoryAllocateInfo-allocationSize-01742), and its device and driver are equal
-//     (VUID-VkImportMemoryFdInfoKHR-fd-00668, -01746). `acquire` compares what `external::memory` states.
+//     (VUID-VkImportMemoryFdInfoKHR-fd-00668, -01746). `acquire` compares them with `external::memory`. CUDA's opaque
+//     descriptors have no memory type and no driver of Vulkan, only the device.
 //   - Memory of a dedicated allocation is imported for the same buffer or image only. This device refuses it.
 //   - Before Vulkan uses the bytes, the queue family acquires them from VK_QUEUE_FAMILY_EXTERNAL, or from
 //     VK_QUEUE_FAMILY_FOREIGN_EXT for other vendors' drivers and DMA heaps. The program records this barrier.
@@ -47,8 +48,8 @@ public:
     /// The kind of handle that the device accepts.
     static constexpr external::handle_kinds imports = external::handle_kinds::of(Kind);
 
-    /// Keeps the memory for buffers of this usage. `acquire` imports it. `preferred` selects the memory type of a DMA
-    /// buffer among those that the driver reports.
+    /// Keeps the memory for buffers of this usage. `acquire` imports it. `preferred` selects the memory type among those
+    /// that the driver reports for a DMA buffer, or for such buffers if the exporter is not Vulkan.
     imported_memory(logical_device& gpu, external::memory from, VkBufferUsageFlags usage,
                     VkMemoryPropertyFlags preferred = 0) noexcept
         : imported_memory{choose(gpu, from, usage, preferred), gpu, std::move(from)} {}
@@ -95,8 +96,11 @@ private:
         if constexpr (Kind == external::handle_kind::opaque_fd) {
             external::properties here = about;
             detail::identify(gpu, here);
-            const bool same = here.device == about.device && here.driver == about.driver;
-            return {about.memory_type, same ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE};
+            const bool is_from_vulkan = about.memory_type != external::properties{}.memory_type;
+            const bool same = here.device == about.device && (!is_from_vulkan || here.driver == about.driver);
+            if (!same) return {no_type, VK_ERROR_INVALID_EXTERNAL_HANDLE};
+            if (is_from_vulkan) return {about.memory_type, VK_SUCCESS};
+            return {memory_type(gpu.memory(), gpu.types_for_buffers(usage, external_handles), 0, preferred)};
         } else {
             VkMemoryFdPropertiesKHR found{};
             found.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;

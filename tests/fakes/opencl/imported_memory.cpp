@@ -25,6 +25,7 @@ struct machines {
         frames.reset();
         CHECK(fake::book().buffers == 0);
         CHECK(fake::open_descriptors() == opened);
+        CHECK(fake::lost_descriptors == 0);
         for (const std::string& each : fake::book().violations) FAIL_CHECK(each);
     }
 

@@ -156,8 +156,10 @@ inline VkResult import_into(allocation& fresh, const VkMemoryAllocateInfo& wante
     if (is_dma) {
         now.check((now.dma_types >> wanted.memoryTypeIndex & 1) != 0, "00648: a memory type of the descriptor");
     } else {
-        const opaque_payload of = now.opaque_payloads[identity_of(from.fd)];
-        now.check(of.size == wanted.allocationSize && of.type == wanted.memoryTypeIndex, "01742: size and type");
+        const auto of = now.opaque_payloads.find(identity_of(from.fd));  // unknown if another driver allocated it
+        now.check(of == now.opaque_payloads.end() ||
+                      (of->second.size == wanted.allocationSize && of->second.type == wanted.memoryTypeIndex),
+                  "01742: size and type");
     }
     if (wanted.allocationSize > size_of(from.fd)) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
     ++now.imports;
@@ -377,6 +379,7 @@ struct driven {
     ~driven() {
         CHECK(now.memory.empty());
         CHECK(open_descriptors() == opened);
+        CHECK(lost_descriptors == 0);
         for (const std::string& each : now.broken) FAIL_CHECK(each);
     }
     const std::size_t opened = open_descriptors();

@@ -2,6 +2,10 @@
 // Rules of CUDA alone: querying an unknown address is not an error, and an error stays until it is cleared.
 #include "../gpu/fake_gpu.hpp"
 
+#include <allot/cuda/imported_memory.hpp>
+
+#include <cstring>
+
 using fake_gpu::answered;
 
 extern "C" {
@@ -27,6 +31,28 @@ cudaError_t cudaFree(void* address) { return answered(fake_gpu::free_device(addr
 cudaError_t cudaFreeHost(void* address) { return answered(fake_gpu::free_host(address)); }
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
     return answered(fake_gpu::free_async(address, stream));
+}
+
+cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* fresh, const cudaExternalMemoryHandleDesc* from) {
+    const bool right = from->type == cudaExternalMemoryHandleTypeOpaqueFd &&
+                       (from->flags == 0 || from->flags == cudaExternalMemoryDedicated);
+    return answered(fake_gpu::import_memory(reinterpret_cast<fake_gpu::imported**>(fresh), from->handle.fd,
+                                            static_cast<std::size_t>(from->size), right));
+}
+cudaError_t cudaExternalMemoryGetMappedBuffer(void** address, cudaExternalMemory_t of,
+                                              const cudaExternalMemoryBufferDesc* part) {
+    if (part->flags != 0) return answered(cudaErrorInvalidValue);
+    return answered(fake_gpu::map_imported(address, reinterpret_cast<fake_gpu::imported*>(of),
+                                           static_cast<std::size_t>(part->offset),
+                                           static_cast<std::size_t>(part->size)));
+}
+cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t gone) {
+    return answered(fake_gpu::destroy_imported(reinterpret_cast<fake_gpu::imported*>(gone)));
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* about, int device) {
+    *about = {};
+    std::strcpy(about->name, "fake runtime");
+    return answered(fake_gpu::get_uuid(reinterpret_cast<unsigned char*>(about->uuid.bytes), device));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return answered(fake_gpu::stream_create(stream)); }

@@ -1,5 +1,7 @@
 #include "fake_libcuda.hpp"
 
+#include "../../fakes/payloads.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +32,10 @@ struct memory {
     std::size_t at = 0;  // offset of its bytes in the file
     bool has_handle = true;
     std::size_t mappings = 0;
+    std::shared_ptr<fake::held_payload> payload{};  // in place of the file, for memory that other drivers import
+    bool exportable = false;
+
+    [[nodiscard]] int file() const;
 };
 
 struct mapping {
@@ -74,6 +82,7 @@ machine& here() {
     static machine only;
     return only;
 }
+int memory::file() const { return payload ? payload->descriptor() : here().file; }
 thread_local std::vector<CUcontext> current;
 
 CUresult wrong(CUresult error) {
@@ -112,12 +121,13 @@ bool is_reserved(CUdeviceptr address, std::size_t size) {
 void end_when_unused(CUmemGenericAllocationHandle handle) {
     const auto found = here().memories.find(handle);
     if (found == here().memories.end() || found->second.has_handle || found->second.mappings != 0) return;
-    static_cast<void>(::fallocate(here().file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                  static_cast<off_t>(found->second.at), static_cast<off_t>(found->second.size)));
+    if (!found->second.payload)
+        static_cast<void>(::fallocate(here().file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                      static_cast<off_t>(found->second.at), static_cast<off_t>(found->second.size)));
     here().memories.erase(found);
 }
 
-/// Calls `use(byte of the file, bytes)` for each part of the range if a device can access all of it.
+/// Calls `use(file, byte of the file, bytes)` for each part of the range if a device can access all of it.
 template <class Use>
 bool access(int device, CUdeviceptr address, std::size_t size, Use&& use) {
     for (CUdeviceptr at = address; at < address + size;) {
@@ -128,7 +138,8 @@ bool access(int device, CUdeviceptr address, std::size_t size, Use&& use) {
     while (size != 0) {
         const auto found = mapping_of(address);
         const std::size_t inside = address - found->first, part = std::min(size, found->second.size - inside);
-        use(here().memories.at(found->second.of).at + inside, part);
+        const memory& of = here().memories.at(found->second.of);
+        use(of.file(), of.at + inside, part);
         address += part;
         size -= part;
     }
@@ -136,10 +147,9 @@ bool access(int device, CUdeviceptr address, std::size_t size, Use&& use) {
 }
 
 bool fill(int device, CUdeviceptr address, unsigned char value, std::size_t size) {
-    return access(device, address, size, [value](std::size_t at, std::size_t part) {
+    return access(device, address, size, [value](int file, std::size_t at, std::size_t part) {
         const std::vector<unsigned char> bytes(part, value);
-        if (::pwrite(here().file, bytes.data(), part, static_cast<off_t>(at)) != static_cast<ssize_t>(part))
-            std::abort();
+        if (::pwrite(file, bytes.data(), part, static_cast<off_t>(at)) != static_cast<ssize_t>(part)) std::abort();
     });
 }
 
@@ -170,6 +180,7 @@ void start(const settings& machine_like_that) {
     current.clear();
 }
 
+std::size_t lost_descriptors() { return fake::lost_descriptors; }
 void refuse_call(std::size_t count, CUresult error) { here().calls = {count, error}; }
 void refuse_unmap(std::size_t count, CUresult error) { here().unmaps = {count, error}; }
 bool is_refusal_pending() { return here().calls.countdown != 0 || here().unmaps.countdown != 0; }
@@ -219,10 +230,15 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (const CUresult reason = counted(); reason != CUDA_SUCCESS) return reason;
-    if (!is_device(device) || attribute != CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
-        return wrong(CUDA_ERROR_INVALID_VALUE);
-    *value = here().settings.virtual_memory ? 1 : 0;
-    return CUDA_SUCCESS;
+    if (!is_device(device)) return wrong(CUDA_ERROR_INVALID_VALUE);
+    switch (attribute) {
+        case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+            return *value = here().settings.virtual_memory ? 1 : 0, CUDA_SUCCESS;
+        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+            return *value = here().settings.descriptors ? 1 : 0, CUDA_SUCCESS;
+        case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: return *value = here().settings.dma_buffers ? 1 : 0, CUDA_SUCCESS;
+        default: return wrong(CUDA_ERROR_INVALID_VALUE);
+    }
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
@@ -309,10 +325,59 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
     if (!is_device(what->location.id)) return wrong(CUDA_ERROR_INVALID_DEVICE);
     const std::size_t used = fake_libcuda::in_use(what->location.id);
     if (used > here().settings.memory || size > here().settings.memory - used) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (::ftruncate(here().file, static_cast<off_t>(here().next_byte + size)) != 0) std::abort();
+    const bool exportable = what->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (!exportable && what->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) return wrong(CUDA_ERROR_INVALID_VALUE);
+    if (exportable && !here().settings.descriptors) return wrong(CUDA_ERROR_NOT_SUPPORTED);
     *handle = here().next_handle++;
-    here().memories[*handle] = {size, what->location.id, here().next_byte, true, 0};
+    here().memories[*handle] = {size, what->location.id, 0, true, 0};
+    memory& fresh = here().memories[*handle];
+    if (exportable) {
+        fresh.exportable = true;
+        fresh.payload = std::make_shared<fake::held_payload>(fake::make_payload(fake::opaque, size));
+        return CUDA_SUCCESS;
+    }
+    if (::ftruncate(here().file, static_cast<off_t>(here().next_byte + size)) != 0) std::abort();
+    fresh.at = here().next_byte;
     here().next_byte += size;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemExportToShareableHandle(void* to, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+                                      unsigned long long flags) {
+    if (const CUresult reason = counted(); reason != CUDA_SUCCESS) return reason;
+    const auto found = here().memories.find(handle);
+    if (found == here().memories.end() || !found->second.has_handle || !found->second.exportable ||
+        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
+        return wrong(CUDA_ERROR_INVALID_VALUE);
+    *static_cast<int*>(to) = found->second.payload->share();
+    return CUDA_SUCCESS;
+}
+CUresult cuMemGetHandleForAddressRange(void* to, CUdeviceptr address, size_t size, CUmemRangeHandleType type,
+                                       unsigned long long flags) {
+    if (const CUresult reason = counted(); reason != CUDA_SUCCESS) return reason;
+    if (current.empty()) return wrong(CUDA_ERROR_INVALID_CONTEXT);
+    const auto found = mapping_of(address);
+    if (address % page != 0 || size == 0 || size % page != 0 || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD ||
+        flags != 0 || !here().settings.dma_buffers)
+        return wrong(CUDA_ERROR_NOT_SUPPORTED);
+    if (found == here().mappings.end() || found->first != address || found->second.size != size)
+        return wrong(CUDA_ERROR_INVALID_VALUE);  // this driver gives whole mappings only
+    memory& of = here().memories.at(found->second.of);
+    if (of.exportable) return wrong(CUDA_ERROR_NOT_SUPPORTED);  // its payload is not a DMA buffer here
+    if (!of.payload) {
+        auto fresh = std::make_shared<fake::held_payload>(fake::make_payload(fake::dma_buffer, of.size));
+        if (::pread(here().file, fresh->data(), of.size, static_cast<off_t>(of.at)) != static_cast<ssize_t>(of.size))
+            std::abort();
+        of.payload = std::move(fresh);
+        of.at = 0;
+    }
+    *static_cast<int*>(to) = of.payload->share();
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid_v2(CUuuid* id, CUdevice device) {
+    if (const CUresult reason = counted(); reason != CUDA_SUCCESS) return reason;
+    if (!is_device(device)) return wrong(CUDA_ERROR_INVALID_DEVICE);
+    std::memset(id->bytes, 0, sizeof id->bytes);
+    id->bytes[0] = static_cast<char>(device + 1);
     return CUDA_SUCCESS;
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
@@ -386,10 +451,11 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr address, size_t size) {
     if (current.empty()) return wrong(CUDA_ERROR_INVALID_CONTEXT);
     run(current.back()->device);
     auto* next = static_cast<std::byte*>(to);
-    const bool done = access(current.back()->device, address, size, [&next](std::size_t at, std::size_t part) {
-        if (::pread(here().file, next, part, static_cast<off_t>(at)) != static_cast<ssize_t>(part)) std::abort();
-        next += part;
-    });
+    const bool done =
+        access(current.back()->device, address, size, [&next](int file, std::size_t at, std::size_t part) {
+            if (::pread(file, next, part, static_cast<off_t>(at)) != static_cast<ssize_t>(part)) std::abort();
+            next += part;
+        });
     return done ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

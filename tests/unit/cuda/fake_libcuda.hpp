@@ -6,6 +6,7 @@
 //     a range            is freed as it was reserved, and only without mappings
 //     a mapping          is inside a range, on memory of its size; is undone as a whole, which ends all access
 //     memory             exists until its handle is released and its mappings are undone
+//     exports            need memory that was created for them; an address range is exported as it was mapped
 //     bytes              cuMemsetD8 and cuMemcpyDtoH need cuMemSetAccess for the device of the current context; the
 //                        host has no access: any access to a reserved range is a fault
 //     contexts           retained contexts are counted. Releasing one while its device has mapped memory is a wrong
@@ -26,6 +27,8 @@ struct settings {
     std::size_t memory = std::size_t{256} << 20;  // bytes of each device
     std::size_t granularity = std::size_t{2} << 20;
     bool virtual_memory = true;      // the value of the devices' attribute
+    bool descriptors = true;         // exports opaque descriptors
+    bool dma_buffers = true;         // exports DMA buffers
     std::size_t misalign = 0;        // the distance of every range from an aligned address
     CUresult driver = CUDA_SUCCESS;  // the result of cuInit
 };
@@ -45,6 +48,8 @@ void launch(int device, CUdeviceptr address, std::size_t size, unsigned char val
 
 /// Returns the number of ranges, mappings, handles, memories and contexts that are still held.
 [[nodiscard]] std::size_t held();
+/// Returns the number of descriptors that the program closed although they belong to the driver.
+[[nodiscard]] std::size_t lost_descriptors();
 /// Returns the number of calls that broke a rule, and of kernels whose memory was unmapped.
 [[nodiscard]] std::size_t wrong_calls();
 /// Returns the bytes of a device that are in use.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <allot/cuda/events.hpp>
+#include <allot/cuda/imported_memory.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/tensor.hpp>
 

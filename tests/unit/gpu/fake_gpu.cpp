@@ -1,5 +1,7 @@
 #include "fake_gpu.hpp"
 
+#include "../../fakes/payloads.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,6 +58,16 @@ struct event_state {
     std::shared_ptr<captured_work> captured;  // the capture of which the record is a part
 };
 
+}  // namespace
+
+struct fake_gpu::imported {
+    explicit imported(int descriptor, std::size_t given) : payload{descriptor}, size{given} {}
+    fake::held_payload payload;
+    std::size_t size, buffers = 0;  // mapped and not freed
+};
+
+namespace {
+
 constexpr std::size_t page = 4096, address_bytes = std::size_t{1} << 30, unit = 512;
 constexpr int host = -1;
 
@@ -67,6 +79,7 @@ struct allocation {
     bool held = true;            // by the program; after the free, an async one waits for it to execute
     bool there = true;           // accessible to kernels
     std::size_t generation = 0;  // number of times it was allocated
+    fake_gpu::imported* of = nullptr;
 };
 
 struct machine {
@@ -79,22 +92,23 @@ struct machine {
     std::map<int, stream_work> null_streams;
     std::set<event_state*> events;
     fake_gpu::event_calls calls;
-    error refusal = gpu::success, event_refusal = gpu::success, fault = gpu::success;
+    error refusal = gpu::success, event_refusal = gpu::success, fault = gpu::success, mapping_refusal = gpu::success;
+    std::vector<std::unique_ptr<fake_gpu::imported>> imports;
+    int file = ::memfd_create("fake_gpu", MFD_CLOEXEC);
     std::size_t wrong_frees = 0;
     std::uint64_t contexts = 0;
 
     machine() {
-        const int file = ::memfd_create("fake_gpu", 0);
         if (file < 0 || ::ftruncate(file, static_cast<off_t>(address_bytes)) != 0) std::abort();
         front = map(file, PROT_NONE);
         back = map(file, PROT_READ | PROT_WRITE);
-        ::close(file);
     }
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
     ~machine() {
         ::munmap(front, address_bytes);
         ::munmap(back, address_bytes);
+        ::close(file);
     }
     static std::byte* map(int file, int access) {
         void* const at = ::mmap(nullptr, address_bytes, access, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -214,9 +228,20 @@ error take(void** address, std::size_t size, int device, kind what) {
     return gpu::success;
 }
 
+/// Makes kernels see these bytes of a file at an address.
+void show(std::uintptr_t at, std::size_t size, int file, std::size_t offset) {
+    if (::mmap(kernel_side(at), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+               static_cast<off_t>(offset)) == MAP_FAILED)
+        std::abort();
+}
+
 void give_up(std::map<std::uintptr_t, allocation>::iterator what) {
     if (is_for_the_host(what->second.kind)) protect(what->first, what->second, PROT_NONE);
     here().used[what->second.device] -= charged(what->second.size);
+    if (what->second.of != nullptr) {
+        --what->second.of->buffers;
+        show(what->first, what->second.size, here().file, what->first - number(here().front));
+    }
     here().all.erase(what);
 }
 
@@ -282,9 +307,10 @@ void start(const settings& machine_like_that) {
     m.events.clear();
     m.calls = {};
     while (!m.all.empty()) give_up(m.all.begin());
+    m.imports.clear();
     m.used.clear();
     m.settings = machine_like_that;
-    m.refusal = m.event_refusal = m.fault = last_error = gpu::success;
+    m.refusal = m.event_refusal = m.mapping_refusal = m.fault = last_error = gpu::success;
     mode_of_thread = capture_mode::global;
     m.wrong_frees = 0;
     m.contexts = 0;
@@ -292,6 +318,8 @@ void start(const settings& machine_like_that) {
 }
 
 void refuse_next(error reason) { here().refusal = reason; }
+void refuse_next_mapping(error reason) { here().mapping_refusal = reason; }
+std::size_t imports() { return here().imports.size(); }
 
 void launch(stream order, void* address, std::size_t size, std::function<void(std::byte*)> kernel) {
     stream_of(order).push([at = number(address), size, run_on = std::move(kernel)] {
@@ -345,6 +373,40 @@ error set_device(int device) {
     if (device < 0 || device >= here().settings.devices) return gpu::invalid_device;
     here().contexts |= std::uint64_t{1} << device;
     current = device;
+    return gpu::success;
+}
+
+error import_memory(imported** fresh, int descriptor, std::size_t size, bool kind_is_right) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (here().refusal != gpu::success) return std::exchange(here().refusal, gpu::success);
+    if (!kind_is_right || !fake::is_of_kind(descriptor, fake::opaque) || size == 0 || size > fake::size_of(descriptor))
+        return gpu::invalid_value;
+    here().imports.push_back(std::make_unique<imported>(descriptor, size));
+    *fresh = here().imports.back().get();
+    return gpu::success;
+}
+error map_imported(void** address, imported* of, std::size_t offset, std::size_t size) {
+    if (here().mapping_refusal != gpu::success) return std::exchange(here().mapping_refusal, gpu::success);
+    if (offset != 0 || size == 0 || size > of->size || here().settings.phase != 0) return gpu::invalid_value;
+    if (const error reason = take(address, size, current, kind::device); reason != gpu::success) return reason;
+    here().all.at(number(*address)).of = of;
+    ++of->buffers;
+    show(number(*address), size, of->payload.descriptor(), 0);
+    return gpu::success;
+}
+error destroy_imported(imported* gone) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    const auto is_it = [gone](const auto& each) { return each.get() == gone; };
+    const bool is_mapped = gone != nullptr && gone->buffers != 0;
+    here().wrong_frees += is_mapped;
+    if (is_mapped || std::erase_if(here().imports, is_it) == 0) return gpu::invalid_value;
+    return gpu::success;
+}
+error get_uuid(unsigned char* to, int device) {
+    if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (device < 0 || device >= here().settings.devices) return gpu::invalid_device;
+    std::memset(to, 0, 16);
+    to[0] = static_cast<unsigned char>(here().settings.uuid + device);
     return gpu::success;
 }
 

@@ -15,6 +15,8 @@
 //                        between its allocation and its free in the order of work; other use is a fault. Freed memory is
 //                        available immediately to the same stream, and to other streams after the free has executed.
 //                        A test can execute each stream step by step, in any order that the events allow
+//     imported memory    takes over an opaque descriptor if the import succeeds; is mapped inside its size; is freed like
+//                        device memory, before its object is destroyed
 //     events             complete when the work before their record has executed. An event belongs to one device. A
 //                        destroyed event or stream is invalid; its pending work still executes
 //     captures           of a stream: its work is recorded, not executed. A query of another event and an allocation or
@@ -41,6 +43,7 @@ struct settings {
     std::size_t phase = 0;                       // bytes between a page boundary and every base
     error driver = gpu::success;                 // the result of every call, unless it is `success`
     bool peers = true;                           // devices can access each other's memory
+    unsigned char uuid = 1;                      // the first byte of device 0; device 1 has the next number
 };
 
 /// Starts a new process on such a machine. No allocation exists and no work is pending.
@@ -69,6 +72,10 @@ struct event_calls {
 /// Enqueues work that uses no memory of the machine.
 void enqueue(stream order, std::function<void()> work);
 
+/// Makes the next mapping of imported memory fail with this error.
+void refuse_next_mapping(error reason);
+/// Returns the number of objects of imported memory.
+[[nodiscard]] std::size_t imports();
 /// Returns the number of allocations that are not freed.
 [[nodiscard]] std::size_t live();
 /// Returns the number of invalid frees.
@@ -129,6 +136,13 @@ error memcpy_async(void* to, const void* from, std::size_t size, stream order);
 error memset(void* to, int value, std::size_t size);
 error mem_get_info(std::size_t* left, std::size_t* total);
 error can_access_peer(int* can, int device, int peer);
+
+/// Memory of another driver.
+struct imported;
+error import_memory(imported** fresh, int descriptor, std::size_t size, bool kind_is_right);
+error map_imported(void** address, imported* of, std::size_t offset, std::size_t size);
+error destroy_imported(imported* gone);
+error get_uuid(unsigned char* to, int device);
 
 /// The device of an address; `found` is false for an unknown address.
 struct owner {

@@ -6,7 +6,7 @@ function(gpu_runtime_tests vendor)
     set(shared ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
     set(on_both ${shared}/devices_test.cpp ${shared}/copies_test.cpp ${shared}/demo_memory_test.cpp
         ${shared}/device_table_test.cpp ${shared}/span_test.cpp ${shared}/events_test.cpp ${shared}/tensor_vm_memory_test.cpp ${tests_MORE})
-    set(on_fake refusals_test.cpp span_refusals_test.cpp peers_test.cpp streams_test.cpp event_order_test.cpp ordered_test.cpp graph_pool_test.cpp laws_test.cpp
+    set(on_fake refusals_test.cpp span_refusals_test.cpp peers_test.cpp streams_test.cpp event_order_test.cpp ordered_test.cpp graph_pool_test.cpp imported_memory_test.cpp laws_test.cpp
         fake_machine.cpp fake_gpu.cpp)
     list(TRANSFORM on_fake PREPEND ${shared}/)
 

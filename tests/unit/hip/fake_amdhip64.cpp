@@ -3,6 +3,8 @@
 // successful call clears the last error. (A kernel's fault is reported as with CUDA; AMD's driver may end the program.)
 #include "../gpu/fake_gpu.hpp"
 
+#include <allot/hip/imported_memory.hpp>
+
 using fake_gpu::answered;
 
 extern "C" {
@@ -28,6 +30,25 @@ hipError_t hipMallocAsync(void** address, size_t size, hipStream_t stream) {
 hipError_t hipFree(void* address) { return answered(fake_gpu::free_device(address)); }
 hipError_t hipHostFree(void* address) { return answered(fake_gpu::free_host(address)); }
 hipError_t hipFreeAsync(void* address, hipStream_t stream) { return answered(fake_gpu::free_async(address, stream)); }
+
+hipError_t hipImportExternalMemory(hipExternalMemory_t* fresh, const hipExternalMemoryHandleDesc* from) {
+    return answered(fake_gpu::import_memory(reinterpret_cast<fake_gpu::imported**>(fresh), from->handle.fd,
+                                            static_cast<std::size_t>(from->size),
+                                            from->type == hipExternalMemoryHandleTypeOpaqueFd && from->flags <= 1));
+}
+hipError_t hipExternalMemoryGetMappedBuffer(void** address, hipExternalMemory_t of,
+                                            const hipExternalMemoryBufferDesc* part) {
+    if (part->flags != 0) return answered(hipErrorInvalidValue);
+    return answered(fake_gpu::map_imported(address, reinterpret_cast<fake_gpu::imported*>(of),
+                                           static_cast<std::size_t>(part->offset),
+                                           static_cast<std::size_t>(part->size)));
+}
+hipError_t hipDestroyExternalMemory(hipExternalMemory_t gone) {
+    return answered(fake_gpu::destroy_imported(reinterpret_cast<fake_gpu::imported*>(gone)));
+}
+hipError_t hipDeviceGetUuid(hipUUID* id, hipDevice_t device) {
+    return answered(fake_gpu::get_uuid(reinterpret_cast<unsigned char*>(id->bytes), device));
+}
 
 hipError_t hipStreamCreate(hipStream_t* stream) { return answered(fake_gpu::stream_create(stream)); }
 hipError_t hipStreamSynchronize(hipStream_t stream) { return answered(fake_gpu::stream_synchronize(stream)); }

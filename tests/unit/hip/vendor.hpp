@@ -2,6 +2,7 @@
 #pragma once
 
 #include <allot/hip/events.hpp>
+#include <allot/hip/imported_memory.hpp>
 #include <allot/hip/memory.hpp>
 #include <allot/hip/tensor.hpp>
 
