@@ -15,6 +15,7 @@
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>
 #include <allot/plan/memories.hpp>
+#include <allot/plan/mixed.hpp>
 #include <allot/plan/moves.hpp>
 #include <allot/plan/options.hpp>
 #include <allot/plan/pages.hpp>
@@ -23,5 +24,6 @@
 #include <allot/plan/replan.hpp>
 #include <allot/plan/static_memories.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_moves.hpp>
 #include <allot/plan/validate_pages.hpp>

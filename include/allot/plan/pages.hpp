@@ -18,12 +18,13 @@
 // last. Free pages need no list.
 //
 // Alignments up to the page size are supported if the pages themselves are aligned. Larger alignments are rejected, and
-// so are constraints and buffers with several lifetimes: the theorem does not hold for them. `validate_pages` checks
-// results of this and of other planners.
+// so are constraints and buffers with several lifetimes: the theorem does not hold for them. `plan_mixed` plans them.
+// `validate_pages` checks results of this and of other planners.
 //
 // When to use: an address translation or a table of pointers makes scattered pages usable, as with virtual memory,
 // paged attention caches or `paged` tensors.
-// When not to use: buffers must be contiguous (plan.hpp), or have constraints or several lifetimes.
+// When not to use: buffers must be contiguous (plan.hpp), or some of them must, or buffers have constraints or several
+// lifetimes (mixed.hpp).
 //
 // Source: the coloring of interval graphs, for example Gupta, Lee and Leung, An optimal solution for the
 // channel-assignment problem, IEEE Transactions on Computers 28, 1979.

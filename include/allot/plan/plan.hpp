@@ -25,7 +25,8 @@
 // When to use: the sizes and lifetimes of all buffers are known in advance, and all buffers live in one memory.
 // Examples are the tensors of a neural network and the static memory of firmware.
 // When not to use: sizes or lifetimes depend on data (use an arena with best_fit), there are several memories (use
-// memories.hpp or moves.hpp), or all buffers can be split into pages (use pages.hpp, which is always optimal).
+// memories.hpp or moves.hpp), or buffers can be split into pages (use mixed.hpp, or for all buffers pages.hpp, which is
+// always optimal).
 //
 // Complexity: O(n log n) for the first plan, plus the work that `effort` allows.
 // Memory: `space_of_plan`: about 100 bytes a buffer, plus n² / 8 bytes if n is at most `search_at_most`.

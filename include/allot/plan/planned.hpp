@@ -257,6 +257,11 @@ public:
     [[nodiscard]] block_type at(std::size_t id) const noexcept {
         return id < places_.size() && this->held() ? this->block_at(places_[id]) : block_type{};
     }
+    /// Returns the block at `place`, such as a page of a mixed plan. The block is empty if the place has no bytes or
+    /// the device refused. Precondition: the place ends within the plan's `peak`.
+    [[nodiscard]] block_type at(plan_place place) const noexcept {
+        return this->held() ? this->block_at(place) : block_type{};
+    }
     /// Returns the number of buffers of the plan.
     [[nodiscard]] std::size_t count() const noexcept { return places_.size(); }
 

@@ -20,7 +20,8 @@
 // A problem consists of views: the caller owns all arrays. Buffers are named by their index. Sizes, offsets and
 // alignments are in bytes.
 //
-// When to use: as the input of `plan`, `replan`, `plan_pages` and `validate`, and as a part of `memories_problem`.
+// When to use: as the input of `plan`, `replan`, `plan_pages` and `validate`, and as a part of `memories_problem` and
+// `mixed_problem`.
 // When not to use: some lifetimes are unknown before the program runs. Use an arena with a strategy instead.
 //
 // Complexity: plain data. `lifetime::overlaps` is O(1).

@@ -21,8 +21,8 @@
 // of them is last.
 //
 // When to use: to check the result of any planner, of this library or of another tool, before using it.
-// When not to use: for pages (validate_pages.hpp) and for plans with moves (validate_moves.hpp). To check a plan with
-// several memories, validate the buffers of each memory separately.
+// When not to use: for pages (validate_pages.hpp, validate_mixed.hpp) and for plans with moves (validate_moves.hpp). To
+// check a plan with several memories, validate the buffers of each memory separately.
 //
 // Complexity: O(n log n), independent of the number of buffers that live at the same time.
 // Memory: `validate_space`: 25 bytes a buffer, plus the larger of 12 bytes a lifetime and 12 bytes a reserved range.

@@ -18,7 +18,7 @@
 // for sizes in pages, returns that minimum.
 //
 // When to use: to check the result of any planner of pages, of this library or of another tool, before using it.
-// When not to use: for plans with offsets (validate.hpp).
+// When not to use: for plans with offsets (validate.hpp), or with pages beside offsets (validate_mixed.hpp).
 //
 // Complexity: O(n log n + pages).
 // Memory: `validate_pages_space`, 8 bytes a buffer and 4 bytes a page.
