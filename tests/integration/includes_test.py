@@ -53,6 +53,11 @@ class Includes(unittest.TestCase):
                 with self.subTest(folder=folder, need=need):
                     self.assertIn((folder, need), used)
 
+    def test_first_line_is_the_license(self):
+        for path in HEADERS.rglob("*.hpp"):
+            with self.subTest(header=str(path)):
+                self.assertTrue(path.read_text(encoding="utf-8").startswith("// SPDX-License-Identifier: BSL-1.0\n// "))
+
     def test_every_include_exists(self):
         for path, included in includes():
             with self.subTest(header=str(path)):

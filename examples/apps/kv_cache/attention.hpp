@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0 A small transformer for one token of each sequence, whose keys and values are in
+// SPDX-License-Identifier: BSL-1.0
+// A small transformer for one token of each sequence, whose keys and values are in
 // pages. The same text is compiled as C++ and as OpenCL C.
 //
 // A page has `page_tokens` tokens: for each layer, the keys of all tokens, then their values. The table of a sequence

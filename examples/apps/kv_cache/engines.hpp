@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0 Where the pages are and what computes on them: the host, or a device of OpenCL. Each
+// SPDX-License-Identifier: BSL-1.0
+// Where the pages are and what computes on them: the host, or a device of OpenCL. Each
 // engine has a memory of pages, computes one token of each sequence of a batch, and copies pages. The slower tier is
 // memory of the host.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0 device_table: a table in a device's memory that the host changes while kernels read
+// SPDX-License-Identifier: BSL-1.0
+// device_table: a table in a device's memory that the host changes while kernels read
 // it, such as the rows of a tensor or the pages of sequences.
 //
 //     allot::opencl::events line;

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSL-1.0 row_storage: a storage whose rows are separate blocks of an allocator, with a table
+// SPDX-License-Identifier: BSL-1.0
+// row_storage: a storage whose rows are separate blocks of an allocator, with a table
 // of the rows. `alloc_storage` with a second allocator, for the table, and a shape of several axes returns one.
 //
 //     auto data = allot::alloc_storage(memory, tables, {8, 64}, allot::int32, 128).value();   // 8 rows of 256 bytes
