@@ -3,6 +3,8 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/dma/bus_addressed.hpp>
+#include <allot/dma/contiguous_memory.hpp>
 #include <allot/dma/copy.hpp>
 #include <allot/dma/heap.hpp>
 #include <allot/dma/imported_memory.hpp>

@@ -135,6 +135,13 @@ public:
         return bus_ + offset;
     }
 
+    /// Returns the bus address of `size` bytes. Fails with EFAULT unless the buffer contains all of them.
+    [[nodiscard]] result<std::uint64_t, error> bus_address(const void* at, std::size_t size) const noexcept {
+        const std::size_t offset = offset_of(at);
+        if (!contains(offset, size)) return result<std::uint64_t, error>::failure(EFAULT);
+        return bus_ + offset;
+    }
+
     /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL if the bytes are
     /// not in the buffer, and with EOVERFLOW beyond the driver's limits.
     [[nodiscard]] cpu_access<u_dma_buf_sync> access(const void* at, std::size_t size, cpu_use use) const noexcept {

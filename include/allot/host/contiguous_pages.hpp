@@ -33,6 +33,7 @@
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
 #include <allot/core/literals.hpp>
+#include <allot/host/detail/page_frames.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,6 +65,7 @@ public:
     using error = int;                                ///< An `errno` value.
     static constexpr std::size_t min_align = huge;    ///< Minimum alignment of a region, in bytes.
     static constexpr std::size_t granularity = huge;  ///< Region sizes are multiples of this, in bytes.
+    static constexpr bool contiguous = true;          ///< Every region is physically contiguous.
 
     /// Error: enough huge pages are free, but not enough of them are adjacent.
     static constexpr error not_adjacent = EADDRNOTAVAIL;
@@ -98,11 +100,11 @@ public:
         if (const error reason = map_neighbours(frames, file, wanted.size / huge, base); reason != 0)
             return answer::failure(reason);
         std::uint64_t frame = 0;
-        if (const error reason = prove(frames, base, wanted.size, frame); reason != 0) {
+        if (const error reason = detail::adjacent_frames(frames.number, base, wanted.size, frame); reason != 0) {
             ::munmap(base, wanted.size);
             return answer::failure(reason);
         }
-        *record = {base, wanted.size, frame * page_size() + bus_offset_};
+        *record = {base, wanted.size, frame * detail::page_size() + bus_offset_};
         return region<void*>{base, wanted.size, huge};
     }
 
@@ -158,9 +160,6 @@ private:
     // memfd_create(2) takes the size of a huge page as a logarithm in the upper bits.
     static constexpr auto size_flag = static_cast<unsigned>(std::countr_zero(huge)) << 26;
 
-    [[nodiscard]] static std::uint64_t page_size() noexcept {
-        return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    }
     [[nodiscard]] static off_t offset_of(std::size_t index) noexcept { return static_cast<off_t>(index * huge); }
 
     // Takes huge pages until `count` of them are adjacent, and maps these. The others are freed.
@@ -180,7 +179,7 @@ private:
                 if (n < count) reason = errno;
                 break;
             }
-            const error unknown = first_frame(frames, raw_pointer::locate(view, n * huge), fresh.frame);
+            const error unknown = detail::first_frame(frames.number, raw_pointer::locate(view, n * huge), fresh.frame);
             if (unknown != 0) {
                 reason = unknown;
                 break;
@@ -197,7 +196,7 @@ private:
     // Returns whether `count` candidates are adjacent, and sets `first` to the index of the first one.
     [[nodiscard]] static bool neighbours(const candidate* found, std::size_t size, std::size_t count,
                                          std::size_t& first) noexcept {
-        const std::uint64_t step = huge / page_size();
+        const std::uint64_t step = huge / detail::page_size();
         first = 0;
         for (std::size_t i = 0; i != size; ++i) {
             if (i != 0 && found[i].frame != found[i - 1].frame + step) first = i;
@@ -231,33 +230,6 @@ private:
                             static_cast<off_t>(huge));
         }
         return 0;
-    }
-
-    // Compares the frame of every ordinary page with the frame before it.
-    [[nodiscard]] static error prove(const descriptor& frames, void* base, std::size_t size,
-                                     std::uint64_t& frame) noexcept {
-        const auto page = static_cast<std::size_t>(page_size());
-        if (const error reason = first_frame(frames, base, frame); reason != 0) return reason;
-        for (std::size_t at = page; at < size; at += page) {
-            std::uint64_t next = 0;
-            if (const error reason = first_frame(frames, raw_pointer::locate(base, at), next); reason != 0)
-                return reason;
-            if (next != frame + at / page) return not_adjacent;
-        }
-        return 0;
-    }
-
-    // Finds the frame of the page at this address. Reads the page first, because the first access maps it.
-    [[nodiscard]] static error first_frame(const descriptor& frames, void* address, std::uint64_t& frame) noexcept {
-        constexpr std::uint64_t present = std::uint64_t{1} << 63, number = (std::uint64_t{1} << 55) - 1;
-        static_cast<void>(*static_cast<const volatile unsigned char*>(address));
-        std::uint64_t entry = 0;
-        const auto at = static_cast<off_t>(raw_pointer::position(address) / page_size() * sizeof entry);
-        const ssize_t got = ::pread(frames.number, &entry, sizeof entry, at);
-        if (got != static_cast<ssize_t>(sizeof entry)) return got < 0 ? errno : EIO;
-        frame = entry & number;
-        if ((entry & present) == 0) return EIO;
-        return frame == 0 ? frames_hidden : 0;
     }
 
     std::uint64_t bus_offset_;

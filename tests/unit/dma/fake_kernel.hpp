@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,11 +54,12 @@ private:
 
 class fake_kernel {
 public:
-    fake_kernel() : udmabuf_{directory_ / "udmabuf"} {
+    fake_kernel() : udmabuf_{directory_ / "udmabuf"}, physical_node_{directory_ / "dma-buf-phys"} {
         REQUIRE(running == nullptr);
         running = this;
         directory_.write("reserved", "");
         directory_.write("udmabuf", "");
+        directory_.write("dma-buf-phys", "");
     }
     fake_kernel(const fake_kernel&) = delete;
     fake_kernel& operator=(const fake_kernel&) = delete;
@@ -67,8 +69,14 @@ public:
 
     [[nodiscard]] const char* heaps() const { return directory_.path().c_str(); }  // one heap, "reserved"
     [[nodiscard]] const char* udmabuf() const { return udmabuf_.c_str(); }
+    [[nodiscard]] const char* physical_node() const { return physical_node_.c_str(); }
+    /// Returns the physical address of a buffer: 256 MiB for each, from 2 GiB on.
+    [[nodiscard]] std::uint64_t physical_of(int descriptor) {
+        return places_.try_emplace(fake::identity_of(descriptor), places_.size() + 8).first->second << 28;
+    }
 
     int refuse_with = 0;               // errno of every allocation, or 0 for success
+    bool contiguous = true;            // buffers are, which /dev/dma-buf-phys checks
     bool unmappable = false;           // buffers cannot be mapped for writing
     std::vector<int> sync_errors;      // results of the next calls of SYNC
     std::size_t allocations = 0;       // number of requests
@@ -79,11 +87,30 @@ public:
             case DMA_BUF_IOCTL_SYNC: return sync(descriptor, *static_cast<dma_buf_sync*>(argument));
             case DMA_HEAP_IOCTL_ALLOC: return allocate(*static_cast<dma_heap_allocation_data*>(argument));
             case UDMABUF_CREATE: return create(*static_cast<udmabuf_create*>(argument));
+            case _IOWR('D', 0, attached): return attach(descriptor, *static_cast<attached*>(argument));
+            case _IOW(DMA_BUF_BASE, 10, unsigned long):
+                if (!fake::is_of_kind(descriptor, fake::dma_buffer)) return fail(ENOTTY);
+                *static_cast<unsigned long*>(argument) = physical_of(descriptor);
+                return 0;
             default: return fail(ENOTTY);
         }
     }
 
 private:
+    struct attached {  // dma_buf_phys_data of Texas Instruments' kernels
+        std::uint32_t fd;
+        std::uint64_t phys;
+    };
+    // Each open file of the node has at most one attachment.
+    int attach(int node, attached& asked) {
+        if (!fake::is_of_kind(static_cast<int>(asked.fd), fake::dma_buffer)) return fail(EBADF);
+        if (::lseek(node, 0, SEEK_CUR) != 0) return fail(EFAULT);
+        if (!contiguous) return fail(EINVAL);
+        ::lseek(node, 1, SEEK_SET);
+        asked.phys = physical_of(static_cast<int>(asked.fd));
+        return 0;
+    }
+
     static int fail(int reason) {
         errno = reason;
         return -1;
@@ -126,7 +153,8 @@ private:
     }
 
     temporary_directory directory_;
-    std::string udmabuf_;
+    std::string udmabuf_, physical_node_;
+    std::map<std::uint64_t, std::uint64_t> places_;
 };
 
 using fake::open_descriptors;

@@ -1,8 +1,10 @@
 // The devices of DMA buffers on the kernel's drivers, if present. The VM of tests/targets/vm has them, and its heap "reserved"
 // has 32 MiB of contiguous memory. There, a missing driver is a failure (ALLOT_DMA_DRIVERS).
+#include "../../seen.hpp"
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/dma/bus_addressed.hpp>
 #include <allot/dma/heap.hpp>
 #include <allot/dma/udmabuf.hpp>
 
@@ -215,6 +217,48 @@ TEST_CASE("dma drivers: a region of a contiguous heap is physically contiguous a
         for (std::size_t i = 0; i != pages.size(); ++i) REQUIRE(pages[i] == pages[0] + i);
     }
     device.release(held);
+}
+
+TEST_CASE("dma drivers: bus addresses of a contiguous heap, found by stamps, and by the system if it shows them") {
+    if (is_absent<contiguous_heap>()) return;
+    if (!in_vm()) {
+        std::puts("skipped: the test examines physical memory only in the VM");
+        return;
+    }
+    struct stamps {
+        [[nodiscard]] allot::result<allot::dma::physical_buffer, int> find(const allot::dma::buffer& of,
+                                                                           void* base) const noexcept {
+            const std::vector<std::size_t> pages = physical_pages(base, of.size / 4096);
+            if (pages.empty()) return allot::result<allot::dma::physical_buffer, int>::failure(EIO);
+            return allot::dma::physical_buffer{std::uint64_t{pages[0]} * 4096};
+        }
+    };
+    allot::arena<allot::dma::bus_addressed<contiguous_heap, stamps>, allot::best_fit<>> memory{{}, MiB};
+    REQUIRE(memory.size() == MiB);
+    const auto block = memory.allocate({.size = 40'000, .align = 64});
+    REQUIRE(block);
+    const std::uint64_t bus = memory.device().bus_address(block.address, block.size).value();
+    const std::uint64_t mark = 0x616c6c6f74'616c6c;
+    auto* const last = static_cast<std::byte*>(block.address) + 39'992;
+    std::memcpy(last, &mark, sizeof mark);
+    std::uint64_t seen = 0;
+    const int physical = ::open("/dev/mem", O_RDONLY | O_CLOEXEC);
+    CHECK(::pread(physical, &seen, sizeof seen, static_cast<off_t>(bus + 39'992)) == sizeof seen);
+    ::close(physical);
+    CHECK(seen == mark);
+    memory.deallocate(block);
+
+    allot::dma::bus_addressed<contiguous_heap, allot::dma::page_frames> by_frames;
+    const auto held = by_frames.acquire({.size = 64 * KiB});
+    if (held) {  // before Linux 6.9
+        CHECK(by_frames.bus_address(held->base).value() % 4096 == 0);
+        by_frames.release(*held);
+    } else {
+        CHECK(held.error() == EIO);
+    }
+    allot::dma::bus_addressed<contiguous_heap, allot::dma::physical_request> by_request;
+    CHECK(by_request.acquire({.size = 64 * KiB}).error() == ENOTTY);  // only NXP's kernels answer
+    tests::seen("dma::bus_addressed");
 }
 
 TEST_CASE("dma drivers: a udmabuf above the driver's limit is an error") {
