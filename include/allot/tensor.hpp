@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, runs, copies and tables in a
-// device's memory.
+// tensor: includes the tensor layer: scopes, storages, tensors at offsets, views, rows, shared rows, runs, copies and
+// tables in a device's memory.
 //
 //     allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1_MiB};
 //     auto storage = allot::alloc_storage(memory, {.size = 4096, .align = 256});
@@ -22,7 +22,9 @@
 #include <allot/tensor/runs.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>
+#include <allot/tensor/shared_rows.hpp>
 #include <allot/tensor/storage.hpp>
+#include <allot/tensor/storage_list.hpp>
 #include <allot/tensor/tensor.hpp>
 #include <allot/tensor/texture.hpp>
 #include <allot/tensor/texture_shape.hpp>

@@ -8,8 +8,8 @@
 //                 │   RowBytes     │   │    RowBytes    │
 //                 └────────────────┘   └────────────────┘
 //
-// An entry is a pointer, an offset in bytes from an origin, or a number of rows from an origin. On a GPU, a table of
-// the last two kinds is called a block table. `row_table` is a view of a table. `write_table` checks all rows and then
+// An entry is a pointer, an offset in bytes from an origin, a number of rows from an origin, or the address of the row in
+// any address model, such as a handle with an offset. On a GPU, a table of offsets or numbers is called a block table. `row_table` is a view of a table. `write_table` checks all rows and then
 // writes a table. `paged` (compose/paged.hpp) allocates rows and table together. The size of a row is a constant, or a
 // member of each table if it is `std::dynamic_extent`.
 //
@@ -102,6 +102,22 @@ struct row_index {
     /// The entry for rows of an address model.
     template <class Model>
     struct in : detail::counted_entry<Model, Integer, true> {};
+};
+
+/// A table entry that is the address of the row in any address model: a handle and an offset where rows are in several
+/// buffers of a driver. The host reads such a table.
+struct row_address {
+    /// The entry for rows of an address model.
+    template <class Model>
+    struct in {
+        using value = typename Model::address;  ///< The stored entry.
+        /// Stores the entry of a row and returns true.
+        [[nodiscard]] static constexpr bool encode(value, value row, std::size_t, value& entry) noexcept {
+            return entry = row, true;
+        }
+        /// Returns the first byte of the row that an entry names.
+        [[nodiscard]] static constexpr value decode(value, value entry, std::size_t) noexcept { return entry; }
+    };
 };
 
 /// A view of a table.

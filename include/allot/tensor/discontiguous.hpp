@@ -132,6 +132,16 @@ public:
 
     /// Returns the lease on the rows.
     [[nodiscard]] const data_lease& lease() const noexcept { return data_lease_; }
+    /// Returns the lease on the table.
+    [[nodiscard]] const table_lease& of_table() const noexcept { return table_lease_; }
+
+    /// Replaces a row in the table and in the lease. `write` (shared_rows.hpp) calls it. The caller owns the old row.
+    template <class Piece>
+    void replace(std::size_t row, const Piece& taken, const typename table_model::value& entry) noexcept {
+        data_lease_.replace(row, taken);
+        // The table is in memory that the host writes.
+        const_cast<typename table_model::value*>(rows_.entries)[row] = entry;
+    }
 
 private:
     void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }

@@ -7,6 +7,7 @@
 //
 //     placement     as_given                   the caller gives every offset and is trusted; nothing is recorded
 //                   a positional strategy      offsets are given or searched; live tensors never share a byte
+//                   own_blocks                 each tensor, or row of one, is a separate block of the allocator
 //     references    plain, atomic              handles are counted; bodies and leases are on the host heap
 //                   none                       bodies belong to the caller; tensors can be moved and not copied
 //     hardening     none                       no checks for misuse
@@ -34,6 +35,11 @@ inline namespace v1 {
 
 /// The placement that trusts the caller: every tensor has a given offset, and live tensors must not overlap.
 struct as_given {};
+
+/// The placement without a common block: each tensor, and each row of a discontiguous tensor, is a separate block of the
+/// allocator, such as an arena that grows. The size of the storage limits the bytes in use. Offsets are always
+/// `anywhere`.
+struct own_blocks {};
 
 /// The type of `anywhere`.
 struct anywhere_t {};
@@ -120,7 +126,8 @@ using none = basic_none<16>;
 
 }  // namespace references
 
-/// The policies of a storage. `Placement` is `as_given`, or a positional strategy whose records are in a side table.
+/// The policies of a storage. `Placement` is `as_given`, `own_blocks`, or a positional strategy whose records are in a side
+/// table.
 /// `References` is a member of namespace `references`. `OnMisuse` handles misuse in hardened builds.
 template <class Placement = best_fit<>, class References = references::plain, hardening Hardening = hardening::none,
           class OnMisuse = abort_on_misuse>

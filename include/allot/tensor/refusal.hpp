@@ -40,7 +40,7 @@ enum class tensor_refusal : unsigned char {
     misaligned,        ///< The offset or the base has less alignment than required.
     overlapping,       ///< The bytes belong to a live tensor, to another row, or to the other side of a copy.
     wrong_row_count,   ///< The number of offsets differs from the number of rows.
-    too_many_rows,     ///< The tensor has more rows than `references::basic_none<Rows>` reserves space for.
+    too_many_rows,     ///< There are more rows than `references::basic_none<Rows>` or `share_rows` reserves space for.
     entry_too_narrow,  ///< The type of the table's entries cannot represent the row's position.
     partial_bytes,     ///< The elements would begin or end inside a byte.
     not_divisible,     ///< The byte offset is not a multiple of factor times element size, or the factor is 0.
@@ -57,6 +57,7 @@ enum class tensor_refusal : unsigned char {
     read_only,         ///< The tensor is read-only, or the consumer's format cannot express that.
     copy_failed,       ///< The device's copy failed; `memory` has its code.
     no_way,            ///< No given copy method can reach both memories.
+    shared_row,        ///< A row that would be written is shared with another tensor.
 };
 
 /// Returns a human-readable description.
@@ -78,7 +79,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::misaligned: return "the offset or address is not aligned as required";
         case tensor_refusal::overlapping: return "the bytes overlap bytes that are in use";
         case tensor_refusal::wrong_row_count: return "the number of offsets differs from the number of rows";
-        case tensor_refusal::too_many_rows: return "the tensor has more rows than references::none reserves space for";
+        case tensor_refusal::too_many_rows: return "there are more rows than the space reserved for them";
         case tensor_refusal::entry_too_narrow: return "the table's entries are too narrow for the row's position";
         case tensor_refusal::partial_bytes: return "the elements would begin or end inside a byte";
         case tensor_refusal::not_divisible:
@@ -96,6 +97,7 @@ enum class tensor_refusal : unsigned char {
         case tensor_refusal::read_only: return "the tensor is read-only";
         case tensor_refusal::copy_failed: return "the device's copy failed";
         case tensor_refusal::no_way: return "none of the given copy methods reaches both memories";
+        case tensor_refusal::shared_row: return "a row is shared with another tensor";
     }
     return "unknown";
 }

@@ -137,8 +137,14 @@ template <class Lease>
     if (!of.dtype().is_whole_bytes()) return tensor_refusal::partial_bytes;
     return written && !is_nested(of.shape(), of.strides()) ? tensor_refusal::bad_strides : tensor_refusal::none;
 }
+/// Returns `shared_row` if a row is to be written that other tensors name.
 template <class Table, class Data, class Entry>
-[[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>&, bool) noexcept {
+[[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>& of,
+                                        [[maybe_unused]] bool written) noexcept {
+    if constexpr (requires { Data::body_type::counts_rows; }) {
+        for (std::size_t row = 0; written && row != of.rows(); ++row)
+            if (of.lease().body()->count(of.lease().piece(row)) != 1) return tensor_refusal::shared_row;
+    }
     return tensor_refusal::none;
 }
 

@@ -15,7 +15,8 @@
 // storage records the offsets all the same.
 //
 // Where consumers take no offset (a device with `offsets = none`), a storage is a budget: it acquires no block, and
-// each tensor has a separate block. Offsets are placed and checked as in every other storage.
+// each tensor has a separate block. Offsets are placed and checked as in every other storage. With `own_blocks` as
+// placement, each tensor has a separate block too, and there are no offsets.
 //
 // When to use: name this type only with `references::none`, where the program owns the bodies.
 // When not to use: with counted references; `alloc_storage` creates the body on the host heap.
@@ -67,6 +68,10 @@ struct storage_piece<as_given, Block> {
 };
 template <>
 struct storage_piece<as_given, void> {};
+template <class Block>
+struct storage_piece<own_blocks, Block> {
+    Block own{};
+};
 
 }  // namespace detail
 
@@ -83,9 +88,11 @@ public:
     /// The address of a byte.
     using address_type = typename address_model::address;
     /// Whether offsets are recorded, so that live tensors cannot overlap.
-    static constexpr bool records = !std::same_as<placement, as_given>;
+    static constexpr bool records = !std::same_as<placement, as_given> && !std::same_as<placement, own_blocks>;
     /// Whether each tensor has a separate block.
-    static constexpr bool separate = Allocator::offsets == offset_use::none;
+    static constexpr bool separate = Allocator::offsets == offset_use::none || std::same_as<placement, own_blocks>;
+    /// Whether no two live tensors or rows share a byte.
+    static constexpr bool is_exclusive = records || separate;
     /// The part of the storage that one tensor or row occupies.
     using piece = detail::storage_piece<placement, std::conditional_t<separate, block_type, void>>;
 
@@ -96,8 +103,8 @@ public:
         Allocator::offsets != offset_use::carried || requires(address_type address) { address.handle; },
         "allot: memory whose offsets are carried must use the address model handle_offset");
     static_assert(!records || positional<placement>,
-                  "allot: the placement of a storage must be allot::as_given or a positional strategy, such as "
-                  "best_fit");
+                  "allot: the placement of a storage must be allot::as_given, allot::own_blocks or a positional "
+                  "strategy, such as best_fit");
     static_assert(
         !requires { requires placement::in_band; },
         "allot: the placement of a storage must keep its records in a side table");
@@ -145,6 +152,13 @@ public:
     /// Returns the same address as `base`, for a caller that accesses only the bytes of tensors.
     [[nodiscard]] address_type origin() const noexcept { return block_.address; }
 
+    /// Returns the address of an offset. Precondition: the offset is inside the block.
+    [[nodiscard]] address_type locate(std::integral auto offset) const noexcept
+        requires(!separate)
+    {
+        return address_model::locate(block_.address, static_cast<std::size_t>(offset));
+    }
+
     /// Returns the reason that a search would fail, or `refusal::none`.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept
         requires records
@@ -163,10 +177,11 @@ public:
         std::size_t at = 0;
         if constexpr (std::same_as<Offset, anywhere_t>) {
             static_assert(
-                records,
+                records || is_budget,
                 "allot: a storage whose placement is as_given cannot be searched: give an offset, or give the "
                 "storage a strategy");
         } else {
+            static_assert(!is_budget, "allot: tensors in a storage of own_blocks have no offsets: use allot::anywhere");
             if constexpr (std::signed_integral<Offset>) {
                 if (offset < 0) return answer::failure({tensor_refusal::negative_offset});
             }
@@ -182,12 +197,14 @@ public:
             if (const tensor_error error = place(offset, at, wanted, fresh); error.reason != tensor_refusal::none)
                 return answer::failure(error);
             at = static_cast<std::size_t>(fresh.allocation.where.offset);
+        } else if constexpr (is_budget) {
+            if (!spend(wanted.size)) return answer::failure({tensor_refusal::no_memory, no_row, {refusal::exhausted}});
         }
         address_type address{};
         if constexpr (separate) {
             fresh.own = detail::allocate_or_trim(*allocator_, wanted);
             if (!fresh.own) {
-                give_back_allocation(fresh);
+                give_back_allocation(fresh, wanted.size);
                 return answer::failure({tensor_refusal::no_memory, no_row, allocator_->diagnose(wanted)});
             }
             address = fresh.own.address;
@@ -217,12 +234,19 @@ public:
             fill(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size), freed_byte);
         if constexpr (annotated)
             detail::sanitizer::forbid(address_of(taken), static_cast<std::size_t>(taken.allocation.where.size));
-        if constexpr (separate) allocator_->deallocate(taken.own);
-        give_back_allocation(taken);
+        if constexpr (separate) {
+            const std::size_t size = taken.own.size;
+            allocator_->deallocate(taken.own);
+            give_back_allocation(taken, size);
+        } else {
+            give_back_allocation(taken, 0);
+        }
     }
 
 private:
     static constexpr int fresh_byte = 0xCD, freed_byte = 0xDD;
+    /// Whether the storage only limits the bytes of separate blocks.
+    static constexpr bool is_budget = std::same_as<placement, own_blocks>;
     /// Whether a memory checker learns which bytes no tensor has (docs/sanitizers.md).
     static constexpr bool annotated = detail::sanitizer::is_on && records && !separate && Allocator::host_accessible &&
                                       std::same_as<address_model, raw_pointer> && detail::is_annotated<Allocator> &&
@@ -294,10 +318,19 @@ private:
         if constexpr (Policies::hardened != hardening::none) ++live_;
         return {};
     }
-    void give_back_allocation([[maybe_unused]] const piece& taken) noexcept {
-        if constexpr (records) {
+    /// Counts the bytes of a separate block. Returns false if they exceed the size of the storage.
+    [[nodiscard]] bool spend(std::size_t bytes) noexcept {
+        const guard held{lock_};
+        if (bytes > size_ - spent_.bytes) return false;
+        spent_.bytes += bytes;
+        if constexpr (Policies::hardened != hardening::none) ++live_;
+        return true;
+    }
+    void give_back_allocation([[maybe_unused]] const piece& taken, [[maybe_unused]] std::size_t size) noexcept {
+        if constexpr (records || is_budget) {
             const guard held{lock_};
-            placement_.deallocate(taken.allocation);
+            if constexpr (records) placement_.deallocate(taken.allocation);
+            else spent_.bytes -= size;
             if constexpr (Policies::hardened != hardening::none) --live_;
         }
     }
@@ -328,6 +361,11 @@ private:
     };
     struct nothing {};
     [[no_unique_address]] mutable std::conditional_t<annotated, contents, nothing> is_written_{};
+    struct budget {
+        std::size_t bytes = 0;  // of all separate blocks
+    };
+    struct no_budget {};
+    [[no_unique_address]] std::conditional_t<is_budget, budget, no_budget> spent_{};
 };
 
 }  // namespace v1

@@ -7,7 +7,7 @@
 
 using allot::tensor_error, allot::tensor_refusal;
 
-TEST_CASE("tensor_error: every reason has its own text") { texts::check_distinct_up_to(tensor_refusal::no_way); }
+TEST_CASE("tensor_error: every reason has its own text") { texts::check_distinct_up_to(tensor_refusal::shared_row); }
 
 TEST_CASE("tensor_error: what returns the text of the reason, or of the diagnosis for no_memory") {
     CHECK(std::string_view{tensor_error{}.what()} == "no error");

@@ -76,6 +76,8 @@ public:
     void keep(const typename Storage::body_type::piece&) noexcept {}
     /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
+    /// Returns the storage.
+    [[nodiscard]] const Storage& storage() const noexcept { return storage_; }
     /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     /// Returns a pointer that is equal for leases that may share bytes: here, for all leases of one storage.
@@ -96,7 +98,7 @@ public:
     /// The type of the storage.
     using storage_type = Storage;
     /// Whether no other lease on the storage can share a byte with this one.
-    static constexpr bool is_exclusive = Storage::body_type::records;
+    static constexpr bool is_exclusive = Storage::body_type::is_exclusive;
 
     /// Refers to the storage, with space for `most` pieces. Returns `none` or the reason for a failure.
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t most) noexcept {
@@ -109,12 +111,16 @@ public:
     }
     /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
+    /// Returns the storage. Precondition: the lease is not empty.
+    [[nodiscard]] const Storage& storage() const noexcept { return to_.get()->storage; }
     /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept {
         return to_.get() == nullptr ? nullptr : to_.get()->storage.body();
     }
     /// Returns piece `i`. Precondition: `keep` was called more than `i` times.
     [[nodiscard]] const typename pieces::piece& piece(std::size_t i) const noexcept { return to_.get()->pieces()[i]; }
+    /// Replaces piece `i` in all copies of this lease. The caller owns the old piece. Precondition: as for `piece`.
+    void replace(std::size_t i, const typename pieces::piece& taken) noexcept { to_.get()->pieces()[i] = taken; }
     /// Returns a pointer that is equal for leases that may share bytes: copies of this lease.
     [[nodiscard]] const void* identity() const noexcept { return to_.get(); }
     /// Returns false: memory of a storage is writable.
@@ -133,7 +139,7 @@ public:
     /// The type of the storage.
     using storage_type = Storage;
     /// Whether no other lease on the storage can share a byte with this one.
-    static constexpr bool is_exclusive = Storage::body_type::records;
+    static constexpr bool is_exclusive = Storage::body_type::is_exclusive;
 
     /// Creates an empty lease.
     sole_lease() noexcept = default;
@@ -161,8 +167,12 @@ public:
     void keep(const piece_type& taken) noexcept { pieces_[taken_++] = taken; }
     /// Returns piece `i`. Precondition: `keep` was called more than `i` times.
     [[nodiscard]] const piece_type& piece(std::size_t i) const noexcept { return pieces_[i]; }
+    /// Replaces piece `i`. The caller owns the old piece. Precondition: as for `piece`.
+    void replace(std::size_t i, const piece_type& taken) noexcept { pieces_[i] = taken; }
     /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
+    /// Returns the storage.
+    [[nodiscard]] const Storage& storage() const noexcept { return storage_; }
     /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     /// Returns a pointer that identifies the lease, or null when it has no pieces.

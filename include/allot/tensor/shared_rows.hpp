@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_rows: rows that several tensors name, counted, and copied when one of the tensors writes.
+//
+//     auto rows = allot::share_rows(data, tables, 1000).value();                   // up to 1000 rows of `data`
+//     auto a = allot::alloc_discontiguous_tensor(tables, allot::anywhere, rows, allot::anywhere, {4, 64}, allot::int32).value();
+//     auto b = allot::fork(a).value();                                             // names the rows of `a`
+//     void* row = allot::write(b, 3).value();                                      // row 3 of `b` is a copy now
+//
+//     table of a   │ 0 │ 1 │ 2 │ 3 │             rows 0 to 2 have two references, and each row 3 has one
+//                    │   │   │   └──► row 3
+//     table of b   │ 0 │ 1 │ 2 │ 3 │
+//                                └──────────► copy of row 3
+//
+// A `shared_rows` is a storage for discontiguous tensors, over another storage that places the rows. `fork` makes a
+// tensor with a table of its own and the same rows. `write` prepares one row of a tensor for writing: if another tensor
+// names the row, the tensor gets a copy of it. The copy uses the given methods, like `copy_tensor`. A row is free when
+// the last tensor that names it ends. Two tensors can also name one row by its offset: an offset that is not free is
+// accepted if a row of the same size is there.
+//
+// Call `write` before the host, a kernel or a copy writes a row. `copy_tensor` fails with `shared_row` instead of
+// writing to a row that other tensors name. Copies of a handle and slices are the same tensor: they see its writes.
+//
+// The records of the rows are in memory of the caller: in a storage that the host can access, or in a span.
+//
+// When to use: for a common prefix of several tensors, such as the prompt of several answers, or for versions of a table
+// that differ in a few rows.
+// When not to use: for rows with one owner. For a key/value cache with eviction, use `page_cache`.
+//
+// Complexity: `fork` and the end of a tensor are O(rows). `write` is O(1), plus the copy of the row.
+// Memory: one record for each row: 56 bytes over a `best_fit` on a 64-bit machine. A tensor takes 4 bytes a row.
+// Thread safety: that of the reference policy. With `references::atomic`, tensors of several threads share rows. One
+// thread at a time uses `fork` and `write` of one tensor.
+#pragma once
+
+#include <allot/tensor/copy.hpp>
+#include <allot/tensor/detail/row_counts.hpp>
+
+#include <memory>
+
+namespace allot {
+inline namespace v1 {
+
+namespace detail {
+/// The lease on records that the caller keeps.
+struct caller_records {};
+}  // namespace detail
+
+/// The owner of the records of shared rows. Users name it only with `references::none`.
+template <class Storage, class Records = detail::caller_records>
+class shared_rows_body {
+    using inner = typename Storage::body_type;
+    using lock = typename Storage::policies::references::lock;
+
+public:
+    /// The address model of the rows.
+    using address_model = typename Storage::address_model;
+    /// The address of a byte.
+    using address_type = typename address_model::address;
+    /// The number of the record of a row.
+    using piece = detail::row_number;
+    /// Whether rows are recorded.
+    static constexpr bool records = true;
+    /// Whether each row has a separate block.
+    static constexpr bool separate = inner::separate;
+    /// False: several tensors name one row.
+    static constexpr bool is_exclusive = false;
+    /// True: rows have counts.
+    static constexpr bool counts_rows = true;
+
+    static_assert(inner::is_exclusive,
+                  "allot: shared rows need a storage that records them: use a placement other than as_given");
+
+    /// Creates a body without records.
+    shared_rows_body() noexcept = default;
+    shared_rows_body(const shared_rows_body&) = delete;
+    shared_rows_body& operator=(const shared_rows_body&) = delete;
+
+    /// Uses a storage and records. Fails with `killed` or `in_use`.
+    [[nodiscard]] tensor_error open(const Storage& in, std::span<shared_row<Storage>> rows,
+                                    Records held = {}) noexcept {
+        if (!in) return {tensor_refusal::killed};
+        if (in_) return {tensor_refusal::in_use};
+        in_ = in;
+        held_ = std::move(held);
+        rows_ = detail::row_counts<Storage>{rows};
+        return {};
+    }
+
+    /// Returns the number of bytes of the storage.
+    [[nodiscard]] std::size_t size() const noexcept { return in_.size(); }
+    /// Returns the alignment of the rows.
+    [[nodiscard]] std::size_t align() const noexcept { return in_.align(); }
+    /// Returns the address from which entries count.
+    [[nodiscard]] address_type origin() const noexcept { return in_.body()->origin(); }
+
+    /// Allocates a row, or adds a reference to the row at a given offset. Fails with `too_many_rows` when no record is
+    /// free, and like the storage.
+    template <storage_offset Offset>
+    [[nodiscard]] tensor_result<address_type> take(Offset offset, layout wanted, piece& taken) noexcept {
+        using answer = tensor_result<address_type>;
+        const guard held{lock_};
+        tensor_error error{tensor_refusal::too_many_rows};
+        if (!rows_.is_full()) {
+            typename inner::piece fresh{};
+            const auto at = in_.body()->take(offset, wanted, fresh);
+            if (at) {
+                taken = rows_.add(fresh, *at, wanted.size);
+                return at;
+            }
+            error = at.error();
+            if (error.reason != tensor_refusal::overlapping) return at;
+        }
+        if constexpr (requires { in_.body()->locate(offset); }) {
+            if (std::cmp_greater_equal(offset, 0) && std::cmp_less(offset, size())) {
+                const address_type at = in_.body()->locate(offset);
+                if (auto* const row = rows_.find(at, wanted.size, taken)) {
+                    ++row->count;
+                    return at;
+                }
+            }
+        }
+        return answer::failure(error);
+    }
+    /// Adds a reference to a row.
+    void share(piece row) noexcept {
+        const guard held{lock_};
+        ++rows_[row].count;
+    }
+    /// Returns the number of tensors that name a row.
+    [[nodiscard]] std::size_t count(piece row) const noexcept {
+        const guard held{lock_};
+        return rows_[row].count;
+    }
+    /// Returns the address of a row.
+    [[nodiscard]] address_type address_of(piece row) const noexcept {
+        const guard held{lock_};
+        return rows_[row].first;
+    }
+    /// Drops a reference to a row, and frees the row with the last one. Returns false for a row that is free, and
+    /// changes nothing; in hardened builds that is a misuse.
+    bool give_back(piece row) noexcept {
+        const guard held{lock_};
+        auto& record = rows_[row];
+        if (record.count == 0) {
+            if constexpr (Storage::policies::hardened != hardening::none)
+                typename Storage::policies::on_misuse{}(misuse::not_live, 0, row.index);
+            return false;
+        }
+        if (--record.count != 0) return true;
+        in_.body()->give_back(record.of);
+        rows_.remove(row);
+        return true;
+    }
+
+private:
+    class guard {
+    public:
+        explicit guard(lock& guarded) noexcept : guarded_{guarded} { guarded_.acquire(); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+        ~guard() { guarded_.release(); }
+
+    private:
+        lock& guarded_;
+    };
+
+    Storage in_{};
+    [[no_unique_address]] Records held_{};
+    detail::row_counts<Storage> rows_{};
+    [[no_unique_address]] mutable lock lock_{};
+};
+
+/// A handle to the records of shared rows: a storage for discontiguous tensors. `share_rows` creates it.
+template <class Storage, class Records = detail::caller_records>
+class shared_rows {
+public:
+    /// The policies of the storage.
+    using policies = typename Storage::policies;
+    /// The object that owns the records.
+    using body_type = shared_rows_body<Storage, Records>;
+    /// The handle to the body.
+    using handle_type = detail::body_handle<body_type, typename policies::references>;
+    /// The address model of the rows.
+    using address_model = typename Storage::address_model;
+    /// Whether the host may read and write the rows.
+    static constexpr bool host_accessible = Storage::host_accessible;
+    /// How consumers of this memory use offsets.
+    static constexpr offset_use offsets = Storage::offsets;
+    /// The kind of memory in DLPack's terms.
+    static constexpr dl_device_type dl_device = Storage::dl_device;
+
+    /// Creates an empty handle.
+    shared_rows() noexcept = default;
+    /// Creates a handle to an existing body. `share_rows` calls it.
+    explicit shared_rows(handle_type to) noexcept : to_{std::move(to)} {}
+
+    /// Returns false for a handle that was killed or never refers to a body.
+    [[nodiscard]] explicit operator bool() const noexcept { return to_.get() != nullptr; }
+    /// Returns the number of bytes of the storage.
+    [[nodiscard]] std::size_t size() const noexcept { return body() == nullptr ? 0 : body()->size(); }
+    /// Returns the alignment of the rows.
+    [[nodiscard]] std::size_t align() const noexcept { return body() == nullptr ? 1 : body()->align(); }
+    /// Drops this reference. A second call has no effect; in hardened builds it is a misuse.
+    void kill() noexcept {
+        detail::check_alive<policies>(static_cast<bool>(*this));
+        to_ = {};
+    }
+    /// Returns the body, for the tensors in it; null after `kill`.
+    [[nodiscard]] body_type* body() const noexcept { return to_.get(); }
+
+private:
+    handle_type to_;
+};
+
+/// Makes rows of a storage shareable, with records in memory of the caller, which must outlive the rows. Each record
+/// is for one row. Fails with `killed` or `no_host_memory`.
+template <class Storage>
+    requires(Storage::policies::references::counted)
+[[nodiscard]] tensor_result<shared_rows<Storage>> share_rows(const Storage& data,
+                                                             std::span<shared_row<Storage>> records) noexcept {
+    using fresh = shared_rows<Storage>;
+    using answer = tensor_result<fresh>;
+    auto handle = fresh::handle_type::make();
+    if (handle.get() == nullptr) return answer::failure({tensor_refusal::no_host_memory});
+    const tensor_error error = handle.get()->open(data, records);
+    return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
+}
+/// Makes rows of a storage shareable, with a body and records of the caller, for `references::none`. Both must outlive
+/// the rows. Also fails with `in_use` if the body is in use.
+template <class Storage>
+    requires(!Storage::policies::references::counted)
+[[nodiscard]] tensor_result<shared_rows<Storage>> share_rows(shared_rows_body<Storage>& body, const Storage& data,
+                                                             std::span<shared_row<Storage>> records) noexcept {
+    using fresh = shared_rows<Storage>;
+    using answer = tensor_result<fresh>;
+    const tensor_error error = body.open(data, records);
+    return error.reason == tensor_refusal::none ? answer{fresh{typename fresh::handle_type{body}}}
+                                                : answer::failure(error);
+}
+/// Makes up to `most` rows of a storage shareable, with records in another storage that the host can access. Also fails
+/// with `too_large`, `misaligned` or `no_memory`.
+template <class Storage, class TableStorage>
+    requires(Storage::policies::references::counted)
+[[nodiscard]] auto share_rows(const Storage& data, const TableStorage& in, std::size_t most) noexcept {
+    using lease = detail::lease_on<TableStorage, 1>;
+    using fresh = shared_rows<Storage, lease>;
+    using answer = tensor_result<fresh>;
+    using record = shared_row<Storage>;
+    static_assert(TableStorage::host_accessible && std::same_as<typename TableStorage::address_model, raw_pointer>,
+                  "allot: the host writes the records of shared rows: give share_rows a storage for them that the "
+                  "host can access");
+    if (!in) return answer::failure({tensor_refusal::killed});
+    std::size_t bytes = 0;
+    if (!checked_multiply(most, sizeof(record), bytes) || most > std::numeric_limits<std::uint32_t>::max() - 1)
+        return answer::failure({tensor_refusal::too_large});
+    auto handle = fresh::handle_type::make();
+    lease held;
+    if (handle.get() == nullptr || held.start(in, 1) != tensor_refusal::none)
+        return answer::failure({tensor_refusal::no_host_memory});
+    typename TableStorage::body_type::piece piece{};
+    const auto at = in.body()->take(anywhere, {bytes, alignof(record)}, piece);
+    if (!at) return answer::failure(at.error());
+    if (bytes != 0) held.keep(piece);
+    auto* const records = static_cast<record*>(*at);
+    std::uninitialized_default_construct_n(records, most);
+    const tensor_error error = handle.get()->open(data, {records, most}, std::move(held));
+    return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
+}
+
+// ── tensors with shared rows ─────────────────────────────────────────────────────────────────────────────────────────
+
+/// A tensor in a storage of shared rows.
+template <class Tensor>
+concept tensor_with_shared_rows = requires { requires Tensor::data_lease::storage_type::body_type::counts_rows; };
+
+/// Returns the number of references to a row: one for each tensor that names it. Precondition: `row < of.rows()`.
+template <tensor_with_shared_rows Tensor>
+[[nodiscard]] std::size_t row_references(const Tensor& of, std::size_t row) noexcept {
+    return of.lease().body()->count(of.lease().piece(row));
+}
+
+/// Returns a tensor with the same rows and a table of its own, at an offset of the storage of the first table, or
+/// anywhere in it. Copies no row. Fails with `killed` or `no_host_memory`, or where the table fails: `out_of_bounds`,
+/// `misaligned`, `overlapping` or `no_memory`.
+template <tensor_with_shared_rows Tensor, storage_offset TableOffset = anywhere_t>
+[[nodiscard]] tensor_result<Tensor> fork(const Tensor& of, TableOffset table_offset = {}) noexcept {
+    using answer = tensor_result<Tensor>;
+    using value = typename Tensor::table_model::value;
+    if (!of) return answer::failure({tensor_refusal::killed});
+    typename Tensor::table_lease table;
+    const auto& in_table = of.of_table().storage();
+    if (const auto reason = table.start(in_table, 1); reason != tensor_refusal::none) return answer::failure({reason});
+    typename Tensor::table_lease::storage_type::body_type::piece table_piece{};
+    const auto at = in_table.body()->take(table_offset, {of.rows() * sizeof(value), alignof(value)}, table_piece);
+    if (!at) return answer::failure(at.error());
+    if (of.rows() != 0) table.keep(table_piece);
+
+    typename Tensor::data_lease data;
+    if (const auto reason = data.start(of.lease().storage(), of.rows()); reason != tensor_refusal::none)
+        return answer::failure({reason});
+    auto rows = of.table();
+    auto* const entries = static_cast<value*>(*at);
+    for (std::size_t row = 0; row != of.rows(); ++row) {
+        of.lease().body()->share(of.lease().piece(row));
+        data.keep(of.lease().piece(row));
+        ::new (static_cast<void*>(entries + row)) value{rows.entries[row]};
+    }
+    rows.entries = entries;
+    return Tensor{std::move(table), std::move(data), rows, of.dtype(), of.shape(), of.logical_shape()};
+}
+
+namespace detail {
+/// One row as the source or target of a copy.
+template <class Tensor>
+struct one_row {
+    using address_model = typename Tensor::address_model;
+    static constexpr bool host_accessible = Tensor::host_accessible;
+    static constexpr dl_device_type dl_device = Tensor::dl_device;
+    run<typename Tensor::address_type> bytes;
+
+    /// Returns the bytes at the first call, and an empty run afterwards.
+    [[nodiscard]] auto next() noexcept { return std::exchange(bytes, {}); }
+};
+template <class Tensor>
+[[nodiscard]] one_row<Tensor> runs_of(const one_row<Tensor>& of) noexcept {
+    return of;
+}
+}  // namespace detail
+
+/// Prepares a row for writing and returns its address. If other tensors name the row, allocates a row anywhere in the
+/// storage, copies the bytes by the first of the given methods that can, or by the host, and changes the entry of the
+/// table. On failure nothing is changed: `killed`, `out_of_bounds`, `too_many_rows`, `no_memory`, `entry_too_narrow`,
+/// `copy_failed` or `no_way`. Publish the table afterwards if a device has a copy of it.
+template <tensor_with_shared_rows Tensor, class... Ways>
+[[nodiscard]] tensor_result<typename Tensor::address_type> write(Tensor& to, std::size_t row, Ways&&... ways) noexcept {
+    using answer = tensor_result<typename Tensor::address_type>;
+    using model = typename Tensor::table_model;
+    static_assert((detail::way_between<Ways, Tensor, Tensor> || ...) || host_memory<Tensor>,
+                  "allot: the host cannot access this memory: give write a method that copies inside it, such as "
+                  "opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
+    const auto refuse = [row](tensor_error error) {
+        error.row = row;
+        return answer::failure(error);
+    };
+    if (!to) return answer::failure({tensor_refusal::killed});
+    if (row >= to.rows()) return refuse({tensor_refusal::out_of_bounds});
+    auto& body = *to.lease().body();
+    const auto old = to.lease().piece(row);
+    if (body.count(old) == 1) return to.row(row);
+
+    detail::row_number fresh{};
+    const auto at = body.take(anywhere, {to.row_bytes(), body.align()}, fresh);
+    if (!at) return refuse(at.error());
+    typename model::value entry{};
+    if (!model::entry::encode(to.table().origin, *at, to.row_bytes(), entry)) {
+        body.give_back(fresh);
+        return refuse({tensor_refusal::entry_too_narrow});
+    }
+    detail::host_copy host;
+    const auto moved = detail::copy_runs(
+        detail::one_row<Tensor>{{to.row(row), to.row_bytes()}}, detail::one_row<Tensor>{{*at, to.row_bytes()}},
+        detail::way_taken<std::remove_reference_t<Ways>>{ways}..., detail::way_taken<detail::host_copy>{host});
+    if (!moved) {
+        body.give_back(fresh);
+        return refuse(moved.error());
+    }
+    to.replace(row, fresh, entry);
+    body.give_back(old);
+    return *at;
+}
+
+}  // namespace v1
+}  // namespace allot
