@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// row_counts: the records of shared rows: what each row occupies, and how many tensors name it.
+// row_counts: the records of shared rows: the place of each row, and the number of tensors that name it.
 //
 //     records   │ row, count 2 │ row, count 1 │ free │ … │       a tensor holds the numbers of its records
 //     buckets   │ 0 │   │ 1 │                                   find a row by its address; chained by `next`
