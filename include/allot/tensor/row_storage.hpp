@@ -73,6 +73,8 @@ public:
     static constexpr bool records = !std::same_as<placement, as_given>;
     /// Whether each tensor has a separate block: false, because the rows are allocated with the storage.
     static constexpr bool separate = false;
+    /// Whether no two live tensors share a byte.
+    static constexpr bool is_exclusive = records;
     /// The rows of one tensor.
     using piece = detail::storage_piece<placement, void>;
 
