@@ -41,6 +41,14 @@ public:
 
     /// Refers to `memory`, which must outlive this object, and to one of its queues or `Ordered::host`.
     on_queue(Ordered& memory, queue_id queue) noexcept : memory_{std::addressof(memory)}, queue_{queue} {}
+    // The following constructor reports another queue at compile time.
+    template <class Queue>
+        requires(!std::convertible_to<Queue, queue_id>)
+    on_queue(Ordered& memory, Queue&&) noexcept : on_queue{memory, queue_id{}} {
+        static_assert(!sizeof(Queue),
+                      "allot: on_queue takes a queue of its memory: on_queue{memory, memory.attach(queue)}, or "
+                      "on_queue{memory, memory.host}");
+    }
 
     /// Allocates a block for work on the queue. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return memory_->allocate(wanted, queue_); }

@@ -31,8 +31,7 @@
 // frees of the queue.
 //
 // When to use: memory whose blocks several queues of a driver use: streams, command queues, threads with a timeline.
-// When not to use: work on one in-order queue. An arena alone does the same there. For memory that is freed only after
-// the host has waited for the work, use an arena too.
+// When not to use: work on one in-order queue, or memory that is freed after the host waited for the work: use an arena.
 //
 // Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request that
 // finds no bytes without a wait asks the driver for passed points, which visits all holes if one passed. In a
@@ -49,9 +48,7 @@
 #pragma once
 
 #include <allot/compose/detail/arena_access.hpp>
-#include <allot/compose/detail/ordered_arena.hpp>
-#include <allot/compose/detail/queue_clock.hpp>
-#include <allot/compose/queue_id.hpp>
+#include <allot/compose/detail/ordered_refusals.hpp>
 
 #include <initializer_list>
 
@@ -59,14 +56,9 @@ namespace allot {
 inline namespace v1 {
 
 /// Arena whose blocks are allocated and freed in the order of queues.
-template <class Arena, class Timeline, ordered_options Options = ordered_options{}>
-class ordered {
-    static_assert(timeline<Timeline>,
-                  "allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or "
-                  "vulkan::timeline_semaphores: core/timeline.hpp lists its functions");
-    static_assert(Options.queues >= 1 && Options.queues <= 30, "allot: ordered_options::queues must be 1 to 30");
-    static_assert(Options.points >= 1, "allot: ordered_options::points must be at least 1");
-    static_assert(Options.external >= 1, "allot: ordered_options::external must be at least 1");
+template <class Arena, class Timeline = detail::no_timeline, ordered_options Options = ordered_options{}>
+class ordered : detail::ordered_refusals<Arena, Timeline, Options> {
+    using refusals = detail::ordered_refusals<Arena, Timeline, Options>;
     using clock = detail::queue_clock<Timeline, Options>;
     using access = detail::arena_access;
 
@@ -92,6 +84,15 @@ public:
         requires std::constructible_from<arena_type, Arguments...>
     explicit ordered(Timeline from, Arguments&&... arguments) noexcept
         : clock_{std::move(from)}, arena_(std::forward<Arguments>(arguments)...) {}
+    // The following constructor and functions report wrong arguments at compile time.
+    template <class First, class... Rest>
+        requires detail::not_for_ordered<ordered, Timeline, First, Rest...>
+    explicit ordered(First&&, Rest&&...) : ordered{refusals::refused()} {
+        static_assert(!sizeof(First),
+                      "allot: ordered makes its own arena: its arguments are a timeline, then those of the arena: "
+                      "ordered<Arena, Timeline> memory{timeline, device, size}");
+    }
+    using refusals::allocate, refusals::attach, refusals::deallocate;
     ordered(ordered&&) = delete;
     ordered& operator=(ordered&&) = delete;
     /// Waits for all pending uses, then releases the memory.
@@ -278,6 +279,7 @@ public:
     [[nodiscard]] Timeline& timeline() noexcept { return clock_.timeline; }
 
 private:
+    explicit ordered(detail::no_timeline&);  // not defined, because its callers do not compile
     /// Returns the queues that may use a block which is freed on `queue`: all, if it is not attached.
     [[nodiscard]] ALLOT_INLINE detail::queue_set users(queue_id queue) const noexcept {
         if (const detail::queue_set one = clock_.attached(queue.index); one != 0) [[likely]]

@@ -154,7 +154,7 @@ struct ordered_options {
     bool grow_first = false;
     /// Advanced. The number of recorded points that are kept for each queue. More points wait for less work.
     unsigned points = 4;
-    /// The maximum number of external points that are pending, and of uses by the host.
+    /// The maximum number of external points that are pending. The same number of uses by the host can be pending.
     unsigned external = 16;
 };
 

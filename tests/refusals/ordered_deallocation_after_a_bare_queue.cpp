@@ -1,0 +1,21 @@
+// The handle of the driver.
+// refused: allot: the queue of a call of ordered is the result of attach, or its `host`
+// alone
+#include <allot/allot.hpp>
+#include <allot/host/job_queue.hpp>
+
+using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+using memory_type = allot::ordered<heap_arena, allot::host::job_timeline>;
+
+int main() {
+    memory_type memory{{}, allot::host::heap{}, 4096};
+    allot::host::job_queue jobs;
+    [[maybe_unused]] const auto queue = memory.attach(&jobs);
+    const auto block = memory.allocate({.size = 64}, queue);
+#ifdef MISUSE
+    memory.deallocate(block, &jobs);
+#else
+    memory.deallocate(block, queue);
+#endif
+    return block ? 0 : 1;
+}
