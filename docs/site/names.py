@@ -83,6 +83,8 @@ def names_of(cursor, scope, found):
             continue
         if child.kind in (kinds.STRUCT_DECL, kinds.CLASS_DECL) and not child.is_definition():
             continue
+        if cursor.kind is kinds.NAMESPACE and child.semantic_parent.kind in SCOPES - {kinds.NAMESPACE}:
+            continue  # a member that is defined after its class
         if scope is None and child.spelling != "allot":
             continue
         name = child.spelling if child.spelling.startswith("operator") else child.spelling.split("<")[0]

@@ -24,7 +24,8 @@
 // `processor_by_stack` needs no operating system, and spreads threads best over an odd number of shards.
 //
 // When to use: several threads whose calls of one `synchronized` allocator wait for each other, or as the allocator of a
-// `per_thread`. Shards with locks cannot be moved, so that the per_thread refers to them: per_thread<sharded<…>&, no_lock>.
+// `per_thread`. Shards with locks cannot be moved, so a per_thread refers to them:
+// per_thread<sharded<locked, 4>&, no_lock>.
 // When not to use: if one request may need most of the memory. For threads that allocate and free often: per_thread.
 //
 // Complexity: that of the allocator. A request that fails asks all shards.
