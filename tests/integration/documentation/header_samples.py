@@ -80,7 +80,7 @@ GIVEN = {
                                  "auto run_kernels = [](std::span<const unsigned>) {};\n",
     "page_cache/page_key.hpp": "unsigned tokens[16];\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
-    "plan/summary.hpp": PROBLEM,
+    "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
     "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
                                 "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",
