@@ -67,6 +67,9 @@ GIVEN = {
                                   "auto in_dma_memory = *allot::alloc_tensor(device_data, 0, {4}, allot::int32);\n"
                                   "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",
     "dma/u_dma_buf.hpp": "int source = 0;\n",
+    "xrt/buffers.hpp": "void* board = nullptr;\nstd::uint32_t bank = 0;\nchar from[4096]{};\n",
+    "xrt/imported_memory.hpp": "const auto xrt = allot::xrt::installed();\nvoid* board = nullptr;\n"
+                               "allot::arena<allot::dma::heap<\"system\">, allot::best_fit<>> frames{{}, 8_MiB};\n",
     "host/process_barrier.hpp": "std::atomic<bool> inside{false}, stopped{false};\n",
     "host/shared_memory.hpp": "int socket = 0;\n",
     "inspect/format_error.hpp": "std::vector<std::byte> bytes;\n",
