@@ -82,7 +82,8 @@ outcome run_all(const ort::environment& in, const ort::model& which, bool shared
 outcome run_with_exact_arena(const ort::environment& in, const ort::model& which) {
     const char* const key = "arena_extend_strategy";
     const std::size_t same_as_requested = 1;
-    const auto chosen = ort::made_by<ort::arena_options>(ort::api().CreateArenaCfgV2, &key, &same_as_requested, 1);
+    const auto chosen =
+        ort::made_by<ort::arena_options>(ort::api().CreateArenaCfgV2, &key, &same_as_requested, std::size_t{1});
     const auto host = ort::info_of(OrtArenaAllocator);
     ort::check(ort::api().CreateAndRegisterAllocator(in.get(), host.get(), chosen.get()));
     outcome found = run_all(in, which, true);
