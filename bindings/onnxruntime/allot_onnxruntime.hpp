@@ -91,7 +91,7 @@ public:
     /// Constructs the allocator from the arguments. Throws std::runtime_error if ONNX Runtime refuses its description.
     template <class... Arguments>
     explicit allocator(const OrtApi& api, Arguments&&... arguments)
-        : OrtAllocator{}, api_{&api}, memory_{allot::counted<Memory>{Memory{std::forward<Arguments>(arguments)...}}} {
+        : OrtAllocator{}, api_{&api}, memory_{allot::counted<Memory>{Memory(std::forward<Arguments>(arguments)...)}} {
         OrtMemoryInfo* made = nullptr;
         check(api, api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &made));
         info_ = {made, {api.ReleaseMemoryInfo}};
