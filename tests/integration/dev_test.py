@@ -32,6 +32,7 @@ class Dev(unittest.TestCase):
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
+        self.script("bindings/tflite_micro/run", ECHO)
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
@@ -107,6 +108,8 @@ class Dev(unittest.TestCase):
             (["gpu", "--pack", "--out", "x"], "--pack takes only traces"),
             (["gpu", "--pack", "--rehearse"], "--rehearse and --pack exclude each other"),
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
+            (["tflite_micro", "a.csv"], "./dev tflite_micro takes models (.tflite), not a.csv"),
+            (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
             (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
         ]:
             with self.subTest(arguments=arguments):
@@ -230,6 +233,11 @@ class Dev(unittest.TestCase):
             self.script(name, "")
         self.assertEqual(self.dev("tvm").stdout, "run\n")
         self.assertEqual(self.dev("tvm", "offsets", "storage_test").stdout, "run offsets storage_test\n")
+
+    def test_models_in_tflite_micro(self):
+        planner = "build/gcc/examples/apps/memory_planner/memory_planner"
+        self.assertEqual(self.dev("tflite_micro").stdout, f"run {planner}\n")
+        self.assertEqual(self.dev("tflite_micro", "tiny.tflite").stdout, f"run {planner} {self.elsewhere}/tiny.tflite\n")
 
     def test_a_failed_build_is_shown(self):
         done = self.dev("plan", "a.csv", exits_with=1, CMAKE_FAILS="1")

@@ -13,6 +13,7 @@ status 1. Requires the Python packages tflite and flatbuffers, which ./dev insta
 """
 
 import argparse
+import contextlib
 import math
 import re
 import sys
@@ -119,6 +120,8 @@ def graph_of(data):
             if index in kept and index not in written:
                 raise Refused(f"the operator {step.operator} reads tensor {index} before any operator has written it.")
         written |= set(step.writes)
+    if missing := kept - written:
+        raise Refused(f"the model returns tensor {min(missing)}, which no operator writes.")
     return Graph(placed, [i for i in inputs if i in kept], [i for i in outputs if i in kept],
                  [Step(step.operator, [i for i in step.reads if i in kept], [i for i in step.writes if i in kept])
                   for step in steps], subgraph.TensorsLength())
@@ -142,16 +145,21 @@ def text_of(graph, name, source):
     return "\n".join(lines) + "\n"
 
 
+@contextlib.contextmanager
+def damage_is_refused():
+    """Turns the errors of the readers into the error of a damaged file. They have no common class."""
+    try:
+        yield
+    except (Refused, OSError):
+        raise
+    except Exception as error:
+        raise Refused(f"the file is damaged: {error}") from error
+
+
 def load(path):
     """Returns the graph of a file. Raises Refused for any other content."""
-    try:
+    with damage_is_refused():
         return graph_of(path.read_bytes())
-    except (IndexError, ValueError, AttributeError, OverflowError, TypeError, MemoryError) as error:
-        raise Refused(f"the file is damaged: {error}") from error
-    except Exception as error:  # the readers of flatbuffers have errors of their own, such as struct.error
-        if isinstance(error, (Refused, OSError)):
-            raise
-        raise Refused(f"the file is damaged: {error}") from error
 
 
 def main(arguments=None):

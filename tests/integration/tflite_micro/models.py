@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Builds small TensorFlow Lite models, with the Python packages tflite and flatbuffers."""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.dont_write_bytecode = True
+sys.path.append(str(ROOT / "build" / "tools" / "tflite"))
+sys.path += [str(ROOT / "examples" / "apps" / "network_demo"), str(ROOT / "bindings" / "tflite_micro")]
+try:
+    import flatbuffers
+    import tflite
+except ImportError:
+    print("skipped: the Python packages tflite and flatbuffers are missing (./dev installs them into build/tools/tflite)")
+    sys.exit(77)
+
+
+class Value(NamedTuple):
+    """A tensor of a model."""
+
+    name: str
+    shape: list
+    type: int = tflite.TensorType.FLOAT32
+    data: bytes = b""  # of a constant
+    variable: bool = False
+
+
+def vector(builder, start, offsets):
+    """Writes a vector of references."""
+    start(builder, len(offsets))
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return builder.EndVector()
+
+
+def integers(builder, start, numbers):
+    start(builder, len(numbers))
+    for number in reversed(numbers):
+        builder.PrependInt32(number)
+    return builder.EndVector()
+
+
+def buffer(builder, data):
+    content = builder.CreateByteVector(data) if data else None
+    tflite.BufferStart(builder)
+    if data:
+        tflite.BufferAddData(builder, content)
+    return tflite.BufferEnd(builder)
+
+
+def tensor(builder, value, number):
+    name = builder.CreateString(value.name)
+    shape = integers(builder, tflite.TensorStartShapeVector, value.shape)
+    tflite.TensorStart(builder)
+    tflite.TensorAddShape(builder, shape)
+    tflite.TensorAddType(builder, value.type)
+    tflite.TensorAddBuffer(builder, number)
+    tflite.TensorAddName(builder, name)
+    tflite.TensorAddIsVariable(builder, value.variable)
+    return tflite.TensorEnd(builder)
+
+
+def operator(builder, code, reads, writes):
+    reads = integers(builder, tflite.OperatorStartInputsVector, reads)
+    writes = integers(builder, tflite.OperatorStartOutputsVector, writes)
+    tflite.OperatorStart(builder)
+    tflite.OperatorAddOpcodeIndex(builder, code)
+    tflite.OperatorAddInputs(builder, reads)
+    tflite.OperatorAddOutputs(builder, writes)
+    return tflite.OperatorEnd(builder)
+
+
+def operator_code(builder, number):
+    tflite.OperatorCodeStart(builder)
+    tflite.OperatorCodeAddDeprecatedBuiltinCode(builder, min(number, 127))
+    tflite.OperatorCodeAddVersion(builder, 1)
+    tflite.OperatorCodeAddBuiltinCode(builder, number)
+    return tflite.OperatorCodeEnd(builder)
+
+
+def subgraph(builder, values, steps, codes, inputs, outputs):
+    tensors = [tensor(builder, value, 1 + i if value.data else 0) for i, value in enumerate(values)]
+    operators = [operator(builder, codes.index(code), reads, writes) for code, reads, writes in steps]
+    tensors = vector(builder, tflite.SubGraphStartTensorsVector, tensors)
+    operators = vector(builder, tflite.SubGraphStartOperatorsVector, operators)
+    inputs = integers(builder, tflite.SubGraphStartInputsVector, inputs)
+    outputs = integers(builder, tflite.SubGraphStartOutputsVector, outputs)
+    tflite.SubGraphStart(builder)
+    tflite.SubGraphAddTensors(builder, tensors)
+    tflite.SubGraphAddInputs(builder, inputs)
+    tflite.SubGraphAddOutputs(builder, outputs)
+    tflite.SubGraphAddOperators(builder, operators)
+    return tflite.SubGraphEnd(builder)
+
+
+def model(values, steps, inputs, outputs, metadata=(), subgraphs=1):
+    """Returns a model. steps: pairs of an operator's number and its inputs and outputs. metadata: names and contents."""
+    builder = flatbuffers.Builder(1024)
+    codes = sorted({code for code, _, _ in steps})
+    graphs = [subgraph(builder, values, steps, codes, inputs, outputs) for _ in range(subgraphs)]
+    contents = [b"", *(value.data for value in values), *(content for _, content in metadata)]
+    buffers = vector(builder, tflite.ModelStartBuffersVector, [buffer(builder, content) for content in contents])
+    entries = []
+    for number, (name, _) in enumerate(metadata):
+        name = builder.CreateString(name)
+        tflite.MetadataStart(builder)
+        tflite.MetadataAddName(builder, name)
+        tflite.MetadataAddBuffer(builder, 1 + len(values) + number)
+        entries.append(tflite.MetadataEnd(builder))
+    entries = vector(builder, tflite.ModelStartMetadataVector, entries) if metadata else None
+    operator_codes = vector(builder, tflite.ModelStartOperatorCodesVector, [operator_code(builder, code) for code in codes])
+    graphs = vector(builder, tflite.ModelStartSubgraphsVector, graphs)
+    description = builder.CreateString("a small model")
+    tflite.ModelStart(builder)
+    tflite.ModelAddVersion(builder, 3)
+    tflite.ModelAddOperatorCodes(builder, operator_codes)
+    tflite.ModelAddSubgraphs(builder, graphs)
+    tflite.ModelAddDescription(builder, description)
+    tflite.ModelAddBuffers(builder, buffers)
+    if metadata:
+        tflite.ModelAddMetadata(builder, entries)
+    builder.Finish(tflite.ModelEnd(builder), b"TFL3")
+    return bytes(builder.Output())

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+"""Tests of examples/apps/network_demo/tflite_to_network.py on tiny models. Exits with 77 (skipped) without its packages."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "tflite_micro"))
+from models import Value, model, tflite  # noqa: E402
+
+import tflite_to_network  # noqa: E402
+
+ABS, ADD, CUSTOM = tflite.BuiltinOperator.ABS, tflite.BuiltinOperator.ADD, tflite.BuiltinOperator.CUSTOM
+INT8, INT4, STRING = tflite.TensorType.INT8, tflite.TensorType.INT4, tflite.TensorType.STRING
+
+
+class TfliteToNetwork(unittest.TestCase):
+    def convert(self, data):
+        """Returns the exit status, standard output and standard error of the script."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tiny.tflite"
+            path.write_bytes(data)
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                status = tflite_to_network.main([str(path)])
+        return status, out.getvalue(), err.getvalue()
+
+    def check(self, data, expected):
+        status, text, errors = self.convert(data)
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(text.splitlines()[1:], expected)
+
+    def check_refused(self, data, reason):
+        status, text, errors = self.convert(data)
+        self.assertEqual((status, text, errors.count("\n")), (1, "", 1))
+        self.assertIn(reason, errors)
+
+    def test_constants_and_variables_are_dropped(self):
+        values = [Value("w", [2], data=bytes(8)), Value("y", [2, 3]), Value("x", [2, 3]), Value("state", [9], variable=True),
+                  Value("a b", [2, 3])]
+        self.check(
+            model(values, [(ADD, [2, 0], [4]), (ABS, [4], [3]), (ABS, [4, -1], [1])], [2], [1]),
+            ["network tiny", "tensor 0 24 float32 2x3 y", "tensor 1 24 float32 2x3 x", "tensor 2 24 float32 2x3 a_b", "input 1",
+             "output 0", "step 0 ADD 1 -> 2", "step 1 ABS 2 ->", "step 2 ABS 2 -> 0"])
+
+    def test_types_and_scalars(self):
+        values = [Value("x", [3], INT8), Value("y", [3], INT4), Value("z", []), Value("none", [0])]
+        self.check(
+            model(values, [(ABS, [0], [1]), (ABS, [1, 3], [2])], [0, 3], [2]),
+            ["network tiny", "tensor 0 3 int8 3 x", "tensor 1 2 int4 3 y", "tensor 2 4 float32 scalar z", "input 0", "output 2",
+             "step 0 ABS 0 -> 1", "step 1 ABS 1 -> 2"])
+
+    def test_errors(self):
+        good = [Value("x", [2]), Value("y", [2])]
+        step = [(ABS, [0], [1])]
+        self.check_refused(b"", "this is not a TensorFlow Lite file")
+        self.check_refused(b"nonsense, and more of it", "this is not a TensorFlow Lite file")
+        self.check_refused(model(good, step, [0], [1], subgraphs=2), "the model has 2 subgraphs")
+        self.check_refused(model([Value("x", [2, -1]), good[1]], step, [0], [1]), "'x' has a dimension that the model does not state")
+        self.check_refused(model([Value("x", [2], STRING), good[1]], step, [0], [1]), "'x' is of type string")
+        self.check_refused(model(good, step, [], [1]), "ABS reads tensor 0 before any operator has written it")
+        self.check_refused(model(good, [], [0], [1]), "the model returns tensor 1, which no operator writes")
+
+    def test_damaged_files_have_an_answer(self):
+        data = model([Value("x", [2]), Value("y", [2])], [(ABS, [0], [1])], [0], [1])
+        for end in range(8, len(data), 7):
+            status, _, errors = self.convert(data[:end])
+            self.assertIn((status, errors.count("\n")), [(0, 0), (1, 1)])
+        for at in range(8, len(data)):
+            damaged = bytearray(data)
+            damaged[at] ^= 0xFF
+            status, _, errors = self.convert(bytes(damaged))
+            self.assertIn((status, errors.count("\n")), [(0, 0), (1, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
