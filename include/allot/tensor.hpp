@@ -19,6 +19,7 @@
 #include <allot/tensor/dtype.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/row_storage.hpp>
+#include <allot/tensor/row_view.hpp>
 #include <allot/tensor/runs.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>

@@ -324,7 +324,7 @@ template <class Lease>
     } else {
         to.data = of.address();
         if (convention == dlpack_convention::edited_pointer) return tensor_refusal::none;
-        if constexpr (tensor<Lease>::offsets == offset_use::arithmetic) {
+        if constexpr (tensor<Lease>::offsets == offset_use::arithmetic && has_one_base<decltype(*of.lease().body())>) {
             to.data = of.lease().body()->origin();
             to.byte_offset = model::position(of.address()) - model::position(to.data);
         }

@@ -36,8 +36,8 @@ inline namespace v1 {
 /// The placement that trusts the caller: every tensor has a given offset, and live tensors must not overlap.
 struct as_given {};
 
-/// The placement without a common block: each tensor, and each row of a discontiguous tensor, is a separate block of the
-/// allocator, such as an arena that grows. The size of the storage limits the bytes in use. Offsets are always
+/// The placement without a common block: each tensor, and each row of a discontiguous tensor, is a separate block of
+/// the allocator, such as an arena that grows. The size of the storage limits the bytes in use. Offsets are always
 /// `anywhere`.
 struct own_blocks {};
 
@@ -126,8 +126,8 @@ using none = basic_none<16>;
 
 }  // namespace references
 
-/// The policies of a storage. `Placement` is `as_given`, `own_blocks`, or a positional strategy whose records are in a side
-/// table.
+/// The policies of a storage. `Placement` is `as_given`, `own_blocks`, or a positional strategy whose records are in a
+/// side table.
 /// `References` is a member of namespace `references`. `OnMisuse` handles misuse in hardened builds.
 template <class Placement = best_fit<>, class References = references::plain, hardening Hardening = hardening::none,
           class OnMisuse = abort_on_misuse>

@@ -19,6 +19,9 @@
 #pragma once
 
 #include <allot/tensor/discontiguous.hpp>
+#include <allot/tensor/row_view.hpp>
+
+#include <algorithm>
 
 namespace allot {
 inline namespace v1 {
@@ -97,6 +100,34 @@ private:
     std::size_t row_ = 0;
 };
 
+/// The runs of a view of a discontiguous tensor: those in row-major order, cut where the next row is not adjacent.
+template <class Tensor>
+class view_runs {
+    using model = typename Tensor::address_model;
+
+public:
+    using run_type = run<typename Tensor::address_type>;
+
+    explicit view_runs(const row_view<Tensor>& of) noexcept : of_{&of}, in_order_{of.elements()} {}
+    [[nodiscard]] run_type next() noexcept {
+        if (left_.size == 0) left_ = in_order_.next();
+        if (left_.size == 0) return {};
+        run_type here{of_->locate(left_.address), 0};
+        do {
+            const std::size_t row_bytes = of_->table().row.bytes();
+            const std::size_t bytes = std::min(left_.size, row_bytes - left_.address % row_bytes);
+            here.size += bytes;
+            left_ = {left_.address + bytes, left_.size - bytes};
+        } while (left_.size != 0 && of_->locate(left_.address) == model::locate(here.address, here.size));
+        return here;
+    }
+
+private:
+    const row_view<Tensor>* of_;
+    tensor_runs<row_major_lease<typename Tensor::policies>> in_order_;
+    run<std::size_t> left_{};  // positions
+};
+
 template <class Lease>
 [[nodiscard]] tensor_runs<Lease> runs_of(const tensor<Lease>& of) noexcept {
     return tensor_runs<Lease>{of};
@@ -104,6 +135,10 @@ template <class Lease>
 template <class Table, class Data, class Entry>
 [[nodiscard]] auto runs_of(const discontiguous_tensor<Table, Data, Entry>& of) noexcept {
     return row_runs<discontiguous_tensor<Table, Data, Entry>>{of};
+}
+template <class Tensor>
+[[nodiscard]] view_runs<Tensor> runs_of(const row_view<Tensor>& of) noexcept {
+    return view_runs<Tensor>{of};
 }
 
 /// Returns whether the stride of each axis exceeds the reach of all axes with smaller strides, so that no two elements
@@ -137,13 +172,31 @@ template <class Lease>
     if (!of.dtype().is_whole_bytes()) return tensor_refusal::partial_bytes;
     return written && !is_nested(of.shape(), of.strides()) ? tensor_refusal::bad_strides : tensor_refusal::none;
 }
-/// Returns `shared_row` if a row is to be written that other tensors name.
+/// Returns whether another tensor names one of these rows. Where the view does not know the counts, it returns true.
+template <class Lease>
+[[nodiscard]] bool has_shared_row(const Lease& rows, std::size_t first, std::size_t count) noexcept {
+    if constexpr (!has_counted_rows<typename Lease::storage_type>) {
+        return false;
+    } else if constexpr (!requires { rows.piece(first); }) {
+        return count != 0;
+    } else {
+        for (std::size_t row = first; row != first + count; ++row)
+            if (rows.body()->count(rows.piece(row)) != 1) return true;
+        return false;
+    }
+}
 template <class Table, class Data, class Entry>
-[[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>& of,
-                                        [[maybe_unused]] bool written) noexcept {
-    if constexpr (requires { Data::body_type::counts_rows; }) {
-        for (std::size_t row = 0; written && row != of.rows(); ++row)
-            if (of.lease().body()->count(of.lease().piece(row)) != 1) return tensor_refusal::shared_row;
+[[nodiscard]] tensor_refusal check_runs(const discontiguous_tensor<Table, Data, Entry>& of, bool written) noexcept {
+    return written && has_shared_row(of.lease(), 0, of.rows()) ? tensor_refusal::shared_row : tensor_refusal::none;
+}
+template <class Tensor>
+[[nodiscard]] tensor_refusal check_runs(const row_view<Tensor>& of, bool written) noexcept {
+    if (const tensor_refusal reason = check_runs(of.elements(), written); reason != tensor_refusal::none) return reason;
+    auto in_order = runs_of(of.elements());
+    const std::size_t row_bytes = of.table().row.bytes();
+    for (auto part = in_order.next(); written && part.size != 0; part = in_order.next()) {
+        const std::size_t first = part.address / row_bytes, last = (part.address + part.size - 1) / row_bytes;
+        if (has_shared_row(of.lease(), first, last - first + 1)) return tensor_refusal::shared_row;
     }
     return tensor_refusal::none;
 }
@@ -155,6 +208,10 @@ template <class Lease>
 template <class Table, class Data, class Entry>
 [[nodiscard]] bool shares_last_byte(const discontiguous_tensor<Table, Data, Entry>&) noexcept {
     return false;  // rows are whole bytes
+}
+template <class Tensor>
+[[nodiscard]] bool shares_last_byte(const row_view<Tensor>& of) noexcept {
+    return of.shares_last_byte();
 }
 
 }  // namespace detail

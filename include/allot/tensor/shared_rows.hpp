@@ -2,7 +2,8 @@
 // shared_rows: rows that several tensors name, counted, and copied when one of the tensors writes.
 //
 //     auto rows = allot::share_rows(data, tables, 1000).value();                   // up to 1000 rows of `data`
-//     auto a = allot::alloc_discontiguous_tensor(tables, allot::anywhere, rows, allot::anywhere, {4, 64}, allot::int32).value();
+//     auto a = allot::alloc_discontiguous_tensor(tables, allot::anywhere, rows, allot::anywhere, {4, 64},
+//                                                allot::int32).value();
 //     auto b = allot::fork(a).value();                                             // names the rows of `a`
 //     void* row = allot::write(b, 3).value();                                      // row 3 of `b` is a copy now
 //
@@ -22,8 +23,8 @@
 //
 // The records of the rows are in memory of the caller: in a storage that the host can access, or in a span.
 //
-// When to use: for a common prefix of several tensors, such as the prompt of several answers, or for versions of a table
-// that differ in a few rows.
+// When to use: for a common prefix of several tensors, such as the prompt of several answers, or for versions of a
+// tensor that differ in a few rows.
 // When not to use: for rows with one owner. For a key/value cache with eviction, use `page_cache`.
 //
 // Complexity: `fork` and the end of a tensor are O(rows). `write` is O(1), plus the copy of the row.
@@ -62,6 +63,8 @@ public:
     static constexpr bool records = true;
     /// Whether each row has a separate block.
     static constexpr bool separate = inner::separate;
+    /// Whether all rows are in one block.
+    static constexpr bool is_one_block = inner::is_one_block;
     /// False: several tensors name one row.
     static constexpr bool is_exclusive = false;
     /// True: rows have counts.
@@ -188,6 +191,8 @@ public:
     static constexpr offset_use offsets = Storage::offsets;
     /// The kind of memory in DLPack's terms.
     static constexpr dl_device_type dl_device = Storage::dl_device;
+    /// Whether all rows have the same kind of memory.
+    static constexpr bool is_one_kind = !requires { requires !Storage::is_one_kind; };
 
     /// Creates an empty handle.
     shared_rows() noexcept = default;

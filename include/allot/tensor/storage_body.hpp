@@ -93,6 +93,8 @@ public:
     static constexpr bool separate = Allocator::offsets == offset_use::none || std::same_as<placement, own_blocks>;
     /// Whether no two live tensors or rows share a byte.
     static constexpr bool is_exclusive = records || separate;
+    /// Whether all tensors are in one block.
+    static constexpr bool is_one_block = !separate;
     /// The part of the storage that one tensor or row occupies.
     using piece = detail::storage_piece<placement, std::conditional_t<separate, block_type, void>>;
 

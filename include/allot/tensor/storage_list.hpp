@@ -11,8 +11,8 @@
 //     slow     │          │ row 4 │   │ row 3 │
 //
 // `anywhere` searches the storages in their order. A given offset counts through the storages: byte `fast.size() + 512`
-// is byte 512 of `slow`. A row is in one storage as a whole. The alignment is the smallest of all storages. Each storage
-// records the rows in it, also against its own tensors.
+// is byte 512 of `slow`. A row is in one storage as a whole. The alignment is the smallest of all storages. Each
+// storage records the rows in it, also against its own tensors.
 //
 // Rows of different memories need one address model. Entries that are pointers or `row_address` name a row in any
 // memory. Offsets and indexes count from the lowest first byte of the storages, or from the first storage where
@@ -173,6 +173,8 @@ public:
     static constexpr offset_use offsets = First::offsets;
     /// The kind of the first storage's memory in DLPack's terms.
     static constexpr dl_device_type dl_device = First::dl_device;
+    /// Whether all storages have the same kind of memory.
+    static constexpr bool is_one_kind = ((First::dl_device == Others::dl_device) && ...);
 
     /// Creates an empty list.
     storage_list() noexcept = default;

@@ -212,7 +212,7 @@ template <class Lease>
     } else {
         using storage_type = typename Lease::storage_type;
         detail::storage_only_lease<storage_type> fresh;
-        static_cast<void>(fresh.start(storage_type{typename storage_type::handle_type{*lease.body()}}, 1));
+        static_cast<void>(fresh.start(lease.storage(), 1));
         return fresh;
     }
 }

@@ -31,6 +31,11 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Whether all bytes of a storage are in one block, so that they have offsets from its base.
+template <class Body>
+inline constexpr bool has_one_base =
+    requires(Body body) { body.origin(); } && !requires { requires !std::remove_reference_t<Body>::is_one_block; };
+
 /// A reference count, followed in memory by the pieces of one storage.
 template <class Storage>
 struct counted_pieces {
