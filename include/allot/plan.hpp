@@ -22,7 +22,9 @@
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/plan/replan.hpp>
+#include <allot/plan/replan_at.hpp>
 #include <allot/plan/static_memories.hpp>
+#include <allot/plan/symbolic.hpp>
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_moves.hpp>

@@ -47,6 +47,7 @@ HEAP = "heap_arena arena{{}, 1_MiB};\n"
 DATA = HEAP + "auto data = *allot::alloc_storage(arena, 8192, 128);\n"
 BUFFERS = "static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};\n"
 PROBLEM = BUFFERS + "const allot::plan_problem problem{.buffers = buffers};\n"
+STEPS = "auto run_steps = [](int, int) {};\n"
 LIMITS = "const allot::page_cache_limits limits{.bytes = 64};\nstd::vector<std::byte> records;\n"
 ORDERED = ("allot::host::job_queue queue, other;\nallot::ordered<heap_arena, allot::host::job_timeline> memory{{}, allot::host::heap{}, 1_MiB};\n"
            "auto *stream = &queue;\nconst auto copies = memory.attach(&other);\n")
@@ -84,6 +85,7 @@ GIVEN = {
     "page_cache/page_key.hpp": "unsigned tokens[16];\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
+    "plan/replan_at.hpp": STEPS, "plan/symbolic.hpp": HEAP + STEPS,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
     "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
                                 "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",

@@ -232,6 +232,14 @@ TEST_CASE("plan: a buffer without bytes is apart from nothing") {
     CHECK(both->peak == 6);
 }
 
+TEST_CASE("plan: reserved ranges without buffers need no bytes") {
+    const allot::plan_reserved reserved[] = {{0, 64}, {128, 1}};
+    const auto made = allot::plan({.buffers = {}, .reserved = reserved});
+    REQUIRE(made);
+    CHECK(made->peak == 0);
+    CHECK(made->places.empty());
+}
+
 TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
     const plan_buffer buffers[] = {
         {.size = 0, .live = {0, 1}}, {.size = 3, .live = {0, 2}, .align = 2}, {.size = 3, .live = {0, 2}}};
@@ -333,7 +341,7 @@ TEST_CASE("plan: buffers that are together accept lifetimes and sizes in any ord
 }
 
 TEST_CASE("plan: every reason and every status has its own text") {
-    texts::check_distinct_up_to(allot::plan_refusal::outside_lifetime);
+    texts::check_distinct_up_to(allot::plan_refusal::above_bound);
     texts::check_distinct_up_to(allot::plan_status::out_of_moves);
     CHECK(std::string_view{allot::plan_error{allot::plan_refusal::overlapping_lifetimes, 1}.what()} ==
           "two lifetimes of a buffer overlap");

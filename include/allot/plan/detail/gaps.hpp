@@ -102,7 +102,7 @@ public:
         }
         for (std::uint32_t block = 0; block != blocks_; ++block) end_[block] = begin_[block];
         for (const plan_reserved& range : problem_->reserved)
-            if (range.size != 0) insert({range.offset, range.offset + range.size, 0, ranks_, count});
+            if (range.size != 0 && ranks_ != 0) insert({range.offset, range.offset + range.size, 0, ranks_, count});
         for (const plan_fixed& fixed : problem_->fixed) {
             const auto buffer = static_cast<std::uint32_t>(fixed.buffer);
             if (placed_[buffer] != 0) {  // fixed twice
