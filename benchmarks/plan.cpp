@@ -66,8 +66,9 @@ allot::memory_plan plan(const buffers& of, const allot::plan_options& options, d
 /// Returns the lowest plan found within `limit` seconds.
 allot::memory_plan plan_for(const buffers& of, double limit, double& seconds) {
     const stopwatch time;
-    auto made = planner::plan_again_and_again({.buffers = of}, {},
-                                              [&](allot::plan_progress) { return time.seconds() >= limit; });
+    auto made = planner::plan_again_and_again(
+        [&](const allot::plan_options& options, auto watch) { return allot::plan({.buffers = of}, options, watch); },
+        {}, [&](allot::plan_progress) { return time.seconds() >= limit; });
     seconds = time.seconds();
     if (!made) throw std::runtime_error{"the problem is invalid"};
     check(of, *made, made->peak);
@@ -225,12 +226,43 @@ void pages_row(const instance& each, std::uint64_t page_size) {
     allot::plan_heap workspace{allot::pages_space(problem)};
     double seconds = 0;
     (void)timed(seconds, [&] { return allot::plan_pages(problem, page_size, first, pages, workspace); });
-    const planner::outcome made = planner::in_pages(given, page_size);
+    const planner::outcome made = planner::all_in_pages(given, page_size);
     if (const std::string mistake = planner::mistake_in_pages(given, made); !mistake.empty())
         throw std::logic_error{mistake};
     std::printf("| %s | %zu | %llu | %llu | %llu | %.1f ms |\n", each.name.c_str(), each.of.size(),
                 static_cast<size>(pages.size()), static_cast<size>(made.memories[0].plan.bound / page_size),
                 static_cast<size>(made.pages->count), 1000 * seconds);
+}
+
+/// Reports the plans of instances in which every second buffer lies in pages, in the order of the file.
+void mixed_row(const std::string& name, const std::vector<instance>& all, std::uint64_t page_size) {
+    std::size_t at_bound = 0, most = 0;
+    double sum = 0, worst = 0, longest = 0;
+    for (const instance& each : all) {
+        std::vector<std::size_t> paged;
+        for (std::size_t i = 1; i < each.of.size(); i += 2) paged.push_back(i);
+        const allot::mixed_problem problem{{.buffers = each.of}, page_size, paged};
+        double seconds = 0;
+        const auto made = timed(seconds, [&] { return allot::plan_mixed(problem); });
+        if (!made || allot::validate_mixed(problem, *made, made->peak) != allot::mixed_violation{})
+            throw std::logic_error{each.name + ": the plan with pages is invalid"};
+        at_bound += made->peak == made->bound;
+        const double above = ratio(made->peak, made->bound) - 1;
+        sum += above;
+        worst = std::max(worst, above);
+        most = std::max(most, each.of.size());
+        longest = std::max(longest, seconds);
+    }
+    std::printf("| %s | %llu | %zu | %zu | %zu | %.3f %% | %.3f %% | %.1f ms |\n", name.c_str(),
+                static_cast<size>(page_size), all.size(), most, at_bound,
+                100 * sum / static_cast<double>(std::max<std::size_t>(all.size(), 1)), 100 * worst, 1000 * longest);
+    std::fflush(stdout);
+}
+void mixed_rows(const std::string& name, const std::vector<fs::path>& files) {
+    std::vector<instance> all;
+    for (const fs::path& file : files) all.push_back(instances::read(file));
+    for (const std::uint64_t page_size : {256, 4096, 65'536})
+        if (!all.empty()) mixed_row(name, all, page_size);
 }
 
 #ifdef ALLOT_PLAN_JSON
@@ -373,6 +405,17 @@ int main(int argc, char** argv) try {
           "| instance | buffers | sum of pages | bound | pages | time |");
     pages_row({"scattered", instances::scattered(2, 60'000, 100, 100'000)}, 4096);
     for (const fs::path& file : data.files("idealloc", ".csv")) pages_row(instances::read(file), 65536);
+
+    title("Pages beside contiguous buffers: every second buffer in pages (target: the bound, within a thousandth)",
+          "| set | page | instances | most buffers | at the bound | mean above it | most above it | longest |");
+    for (const std::uint64_t page_size : {1024, 4096, 3072}) mixed_row("generated", cut, page_size);
+    for (const std::uint64_t page_size : {1024, 4096, 3072})
+        if (!hard.empty()) mixed_row("minimalloc", hard, page_size);
+    mixed_rows("examples/apps/network_demo", instances::files_in("examples/apps/network_demo", ".network"));
+    for (const char* set : {"glow", "tflite-micro", "tvm-usmp", "vela"}) mixed_rows(set, data.files(set, ".csv"));
+    mixed_row("scattered", {{"scattered", instances::scattered(2, 60'000, 100, 100'000)}}, 4096);
+    for (const fs::path& file : data.files("idealloc", ".csv"))
+        mixed_row(file.stem().string(), {instances::read(file)}, 65'536);
 
 #ifdef ALLOT_PLAN_JSON
     title("Captures of compilers, with their constraints",

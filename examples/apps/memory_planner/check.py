@@ -103,7 +103,7 @@ class Tables(Planner):
 
     def test_what_is_no_table(self):
         head = "id,lower,upper,size,alignment\n"
-        first = 'the first line is not "id,lower,upper,size" or "id,lower,upper,size,alignment"'
+        first = 'the first line is not "id,lower,upper,size", which ",alignment" and ",paged" may follow in this order'
         for text, line, reason in [
             ("", 1, "the file is empty"),
             ("\n\n", 2, "the file is empty"),
@@ -352,6 +352,46 @@ class Pages(Planner):
         self.run_it("--pages", "1MiB", huge)
         self.assertIn("exceed 64 bits", self.run_it("--pages", str(2 ** 63), self.table("id,lower,upper,size\na,0,3,1\nb,0,3,1\n"), exits_with=2).stderr)
 
+    def test_a_column_says_which_buffers_may_lie_in_pages(self):
+        chance = random.Random(5)
+        for seed in range(4):
+            lines = random_table(60, 80, seed).splitlines()
+            text = "\n".join([lines[0] + ",alignment,paged",
+                              *(f"{line},{1 << chance.randrange(4)},{chance.randrange(2)}" for line in lines[1:])])
+            path, out, size = self.table(text), str(self.folder / "out.csv"), chance.choice([64, 256, 4096])
+            told = json.loads(self.run_it("--pages", str(size), "--json", "--out", out, path).stdout)
+            rows = self.rows(out)
+            self.assertEqual(list(rows[0])[-3:], ["paged", "offset", "pages"])
+            places = [self.bytes_of(row, size) for row in rows]
+            self.assertEqual(told["peak"], max(end for place in places for _, end in place))
+            self.assertTrue(told["lower_bound"] <= told["peak"] <= 1.01 * told["lower_bound"], told)
+            for i, (row, mine) in enumerate(zip(rows, places)):
+                for other, theirs in zip(rows[:i], places):
+                    if int(row["lower"]) < int(other["upper"]) and int(other["lower"]) < int(row["upper"]):
+                        self.assertFalse([1 for a, b in mine for c, d in theirs if a < d and c < b], (row, other))
+
+    def bytes_of(self, row, size):
+        """Returns the ranges of bytes of a row, after checks of the row alone."""
+        mine = self.pages(row["pages"])
+        if row["paged"] == "0":
+            self.assertEqual(mine, [])
+            self.assertEqual(int(row["offset"]) % int(row["alignment"]), 0)
+            return [(int(row["offset"]), int(row["offset"]) + int(row["size"]))]
+        self.assertEqual((row["offset"], len(mine)), ("", -(-int(row["size"]) // size)))
+        self.assertEqual(len(set(mine)), len(mine))
+        return [(page * size, (page + 1) * size) for page in mine]
+
+    def test_the_column_without_and_with_pages(self):
+        path, out = self.table("id,lower,upper,size,paged\na,0,4,10,0\nb,1,3,9,1\n"), str(self.folder / "out.csv")
+        self.assertEqual(json.loads(self.run_it("--json", path).stdout)["peak"], 19)
+        told = json.loads(self.run_it("--pages", "8", "--json", "--out", out, "--svg", str(self.folder / "plan.svg"), path).stdout)
+        self.assertEqual((told["pages"], told["page_size"], told["peak"], told["status"]), (2, 8, 26, "optimal"))
+        self.assertIn("infeasible", self.run_it("--pages", "8", "--capacity", "25", path, exits_with=1).stdout)
+        self.run_it("--pages", "8", "--budget", "1", path)
+        titles = [t.text for t in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot().iter(SVG + "title")]
+        self.assertRegex(" ".join(titles), r"a: 10 bytes at 16.*b: 9 bytes in 2 pages: 0-1")
+        self.refused(self.table("id,lower,upper,size,paged\na,0,4,10,yes\n"), 2, 'paged, "yes", is not 0 or 1')
+
 
 class Memories(Planner):
     ROWS = "id,lower,upper,size\n" + "".join(f"b{i},{i},{i + 3},{64 + 16 * (i % 5)}\n" for i in range(40))
@@ -487,26 +527,31 @@ class Captures(Planner):
         self.assertIn('has no memory "medium"', self.run_it("--memory", "medium:79", self.capture(), exits_with=2).stderr)
         self.assertIn("the file has several memories", self.run_it("--capacity", "79", self.capture(), exits_with=2).stderr)
 
-    def test_what_pages_cannot_keep(self):
+    def test_pages_keep_constraints(self):
         def one_pool(problem, **constraints):
             problem["pools"] = [{**problem["pools"][0], "reserved_ranges": []}]
             del problem["buffers"][2:]
             problem["constraints"] = {kind: constraints.get(kind, []) for kind in problem["constraints"]}
 
-        pair, pin = {"first": 10, "second": 11}, {"buffer": 10, "pool": 1, "offset": 0, "exclusive_for_all_time": False}
+        pair, pin = {"first": 10, "second": 11}, {"buffer": 10, "pool": 1, "offset": 32, "exclusive_for_all_time": False}
         self.assertIn("pages", self.run_it("--pages", "64", self.capture(one_pool)).stdout)
-        for change, reason in [
-            (lambda problem: None, "pages require a single memory"),
-            (lambda problem: one_pool(problem, separations=[pair]), "buffer a: pages do not support pairs of buffers that are kept apart"),
-            (lambda problem: one_pool(problem, colocations=[pair]), "do not support buffers that share an offset"),
-            (lambda problem: one_pool(problem, pinned_allocations=[pin]), "buffer a: pages do not support fixed offsets"),
-            (lambda problem: (one_pool(problem), problem["pools"][0].update(reserved_ranges=[{"begin": 0, "end": 8}])), "reserved ranges"),
-            (lambda problem: (one_pool(problem), problem["buffers"][1]["live_intervals"].append({"lower": 90, "upper": 91})), "do not support several lifetimes"),
+        out = str(self.folder / "out.csv")
+        for change, is_kept in [
+            (lambda problem: one_pool(problem, separations=[pair]), lambda a, b: not set(a) & set(b)),
+            (lambda problem: one_pool(problem, colocations=[pair]), lambda a, b: a[:len(b)] == b[:len(a)]),
+            (lambda problem: one_pool(problem, pinned_allocations=[pin]), lambda a, b: a[0] == 1),
+            (lambda problem: (one_pool(problem), problem["pools"][0].update(reserved_ranges=[{"begin": 0, "end": 8}])),
+             lambda a, b: 0 not in a + b),
         ]:
-            with self.subTest(reason=reason):
-                done = self.run_it("--pages", "64", self.capture(change), exits_with=2)
-                self.assertEqual(done.stdout, "")
-                self.assertIn(reason, done.stderr)
+            self.run_it("--pages", "32", "--out", out, self.capture(change))
+            rows = self.rows(out)
+            self.assertTrue(is_kept(*(Pages.pages(self, row["pages"]) for row in rows[:2])), rows)
+        done = self.run_it("--pages", "64", self.capture(lambda problem: None), exits_with=2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("pages require a single memory", done.stderr)
+        done = self.run_it("--pages", "64", self.capture(lambda problem: one_pool(problem, pinned_allocations=[pin])),
+                           exits_with=2)
+        self.assertIn("buffer a: a fixed offset is not a multiple of the required alignment", done.stderr)
 
     def test_what_is_no_capture(self):
         def line_of(text, needle, occurrence=0):

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // csv: reads a table of buffers.
 //
-//     id,lower,upper,size,alignment         the last column is optional; its default is 1
-//     conv1,0,3,4096,64                     lives in the steps 0, 1 and 2
+//     id,lower,upper,size,alignment,paged   the last two columns are optional; the default alignment is 1
+//     conv1,0,3,4096,64,0                   lives in the steps 0, 1 and 2
+//     cache,1,9,50000,1,1                   may lie in pages
 //
 // Throws an `input_error`, one sentence with file and line, for any other text. Lines may end as on Windows, and empty
 // lines are skipped. Complexity: linear in the length of the text.
@@ -43,18 +44,26 @@ public:
     }
 
 private:
-    static constexpr std::string_view required = "id,lower,upper,size", optional = ",alignment";
+    static constexpr std::string_view required = "id,lower,upper,size", aligned = ",alignment", in_pages = ",paged";
 
     [[noreturn]] void refuse(const std::string& reason) const {
         throw input_error{made_.path + ":" + std::to_string(line_) + ": " + reason};
     }
 
     void header(std::string_view line) {
-        const std::string known{required};
-        if (line != required && line != known + std::string{optional})
-            refuse("the first line is not \"" + known + "\" or \"" + known + std::string{optional} + "\"");
         made_.columns = line;
-        fields_.resize(line == required ? 4 : 5);
+        const auto skip = [&](std::string_view columns) {
+            const bool is_there = line.substr(0, columns.size()) == columns;
+            if (is_there) line.remove_prefix(columns.size());
+            return is_there;
+        };
+        const bool is_known = skip(required);
+        is_aligned_ = skip(aligned);
+        if (skip(in_pages)) made_.paged.emplace();
+        if (!is_known || !line.empty())
+            refuse("the first line is not \"" + std::string{required} + "\", which \"" + std::string{aligned} +
+                   "\" and \"" + std::string{in_pages} + "\" may follow in this order");
+        fields_.resize(4 + std::size_t{is_aligned_} + std::size_t{made_.paged.has_value()});
     }
 
     void add(std::string_view line) {
@@ -78,7 +87,9 @@ private:
         buffer.live.from = number<std::int64_t>("lower", fields_[1]);
         buffer.live.until = number<std::int64_t>("upper", fields_[2]);
         buffer.size = number<std::uint64_t>("size", fields_[3]);
-        if (fields_.size() == 5) buffer.align = number<std::uint64_t>("alignment", fields_[4]);
+        if (is_aligned_) buffer.align = number<std::uint64_t>("alignment", fields_[4]);
+        if (made_.paged && fields_.back() != "0" && fields_.back() != "1")
+            refuse("paged, \"" + std::string{fields_.back()} + "\", is not 0 or 1");
         if (buffer.live.until <= buffer.live.from)
             refuse("upper, " + std::to_string(buffer.live.until) + ", is not above lower, " +
                    std::to_string(buffer.live.from));
@@ -86,6 +97,7 @@ private:
             refuse("the alignment " + std::to_string(buffer.align) + " is not a power of two");
         if (!allot::checked_add(sum_, buffer.size, sum_)) refuse("the sum of the sizes up to here exceeds 64 bits");
 
+        if (made_.paged && fields_.back() == "1") made_.paged->push_back(made_.buffers.size());
         made_.rows.push_back({made_.buffers.size(), std::string{line}});
         made_.buffers.push_back(buffer);
         made_.names.push_back(id);
@@ -105,6 +117,7 @@ private:
     }
 
     input made_;
+    bool is_aligned_ = false;
     std::vector<std::string_view> fields_;  // of this line
     std::unordered_map<std::string, std::size_t> lines_;
     std::size_t line_ = 0;

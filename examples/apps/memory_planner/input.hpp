@@ -41,7 +41,8 @@ struct input {
     std::vector<std::string> names;
     std::vector<std::size_t> memory_of;
 
-    std::vector<allot::plan_access> accesses;  // if known
+    std::optional<std::vector<std::size_t>> paged;  // buffers that may lie in pages; by default, all
+    std::vector<allot::plan_access> accesses;       // if known
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;

@@ -35,7 +35,8 @@ up to, but not including, upper.
                          to the next, such that the sum of bytes times COST (default: 0, 1, 2, …) is small. If given once:
                          name and size of the single memory. For a capture, which assigns buffers to memories: the size of
                          that memory
-  --pages BYTES          plan pages of this size: a buffer may use any pages, and the peak always equals the lower bound
+  --pages BYTES          plan pages of this size: a buffer may use any pages. In a table with a column "paged", only buffers
+                         with a 1 in it; the others are contiguous
   --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
                          row for each piece of its life
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
@@ -106,7 +107,7 @@ void write_file(const std::string& path, Write write) {
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
     if (chosen.moves && !is_spread(given, chosen))
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
-    outcome made = chosen.pages                ? in_pages(given, *chosen.pages)
+    outcome made = chosen.pages                ? in_pages(given, *chosen.pages, chosen.budget.has_value(), watch)
                    : !is_spread(given, chosen) ? plan_input(given, chosen.budget.has_value(), watch)
                    : chosen.moves ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
                                   : spread(given, chosen.memories, chosen.budget.has_value(), watch);

@@ -123,7 +123,8 @@ private:
         }
         each_life([&](std::size_t buffer, allot::lifetime live) {
             if (given_.memory_of[buffer] != m) return;
-            if (made_.pages) draw_pages(out, buffer, live, across(live.from), across(live.until), floor, per_byte);
+            if (made_.is_paged(buffer))
+                draw_pages(out, buffer, live, across(live.from), across(live.until), floor, per_byte);
             else draw(out, buffer, live, across(live.from), across(live.until), up(made_.offsets[buffer]), per_byte);
         });
         demo::line(out, x, up(plan.peak), x + plot_width_, up(plan.peak), "peak");

@@ -30,9 +30,9 @@ struct planned_memory {
 /// A plan in pages.
 struct paged_plan {
     std::uint64_t page_size = 0;
-    std::uint32_t count = 0;
+    std::uint32_t count = 0;  // of different pages
     std::vector<std::uint32_t> first,
-        names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1], below count
+        names;  // the pages of buffer i are names[first[i]] … names[first[i + 1] - 1]
 
     [[nodiscard]] std::span<const std::uint32_t> of(std::size_t buffer) const {
         return std::span{names}.subspan(first[buffer], first[buffer + 1] - first[buffer]);
@@ -46,13 +46,16 @@ struct spread_cost {
 
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
-    std::vector<std::uint64_t> offsets;    // by buffer; empty for pages
+    std::vector<std::uint64_t> offsets;    // by buffer; empty if all are in pages
     std::optional<paged_plan> pages{};
     std::uint64_t spilled = 0;                 // bytes that do not fit the first of several memories
     std::optional<spread_cost> cost{};         // if set, a memory's bound is that of its chosen buffers
     std::optional<allot::moves_plan> moves{};  // if set, all other members refer to pieces of buffers
     double seconds = 0;
 
+    [[nodiscard]] bool is_paged(std::size_t buffer) const {
+        return pages && (offsets.empty() || offsets[buffer] == allot::no_place.offset);
+    }
     [[nodiscard]] bool fits() const {
         return status() == allot::plan_status::optimal || status() == allot::plan_status::feasible;
     }
@@ -106,11 +109,10 @@ private:
     std::vector<allot::plan_reserved> reserved_;
 };
 
-/// Repeats planning with more effort until `watch` returns true.
-template <class Watch>
-[[nodiscard]] allot::result<allot::memory_plan, allot::plan_error> plan_again_and_again(
-    const allot::plan_problem& problem, allot::plan_options options, Watch watch) {
-    auto best = allot::plan(problem, options, watch);
+/// Repeats planning, a call of `plan(options, watch)`, with more effort until `watch` returns true.
+template <class Plan, class Watch>
+[[nodiscard]] auto plan_again_and_again(Plan plan, allot::plan_options options, Watch watch) {
+    auto best = plan(options, watch);
     const auto is_done = [&] {
         return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
                (best->status == allot::plan_status::feasible && options.capacity != unlimited);
@@ -118,7 +120,7 @@ template <class Watch>
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
     while (!is_done() && options.effort < most_effort && !watch({best->peak, best->bound})) {
         options.effort *= 4;
-        auto next = allot::plan(problem, options, [&](allot::plan_progress now) {
+        auto next = plan(options, [&](allot::plan_progress now) {
             return watch({std::min(now.peak, best->peak), std::max(now.bound, best->bound)});
         });
         if (!next) break;
@@ -163,8 +165,11 @@ template <class Watch>
         const part mine{given, m};
         const auto mine_watched = [&](allot::plan_progress now) { return watch(m, now); };
         const allot::plan_options options{.capacity = given.memories[m].capacity};
-        const auto plan = again_and_again ? plan_again_and_again(mine.problem(), options, mine_watched)
-                                          : allot::plan(mine.problem(), options, mine_watched);
+        const auto make = [&](const allot::plan_options& chosen, auto watched) {
+            return allot::plan(mine.problem(), chosen, watched);
+        };
+        const auto plan =
+            again_and_again ? plan_again_and_again(make, options, mine_watched) : make(options, mine_watched);
         if (!plan) {
             const std::size_t which = plan.error().which;
             throw input_error{

@@ -141,10 +141,13 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
 /// Writes the input's rows with the place of each buffer.
 inline void write_table(std::ostream& out, const input& given, const outcome& made) {
     const bool several = given.memories.size() > 1;
-    out << given.columns << (made.pages ? ",pages" : ",offset") << (several ? ",memory" : "") << '\n';
+    out << given.columns << (made.offsets.empty() ? "" : ",offset") << (made.pages ? ",pages" : "")
+        << (several ? ",memory" : "") << '\n';
     for (const row& each : given.rows) {
-        out << each.text << ','
-            << (made.pages ? list_of(made.pages->of(each.buffer)) : std::to_string(made.offsets[each.buffer]));
+        const bool is_paged = made.is_paged(each.buffer);
+        out << each.text;
+        if (!made.offsets.empty()) out << ',' << (is_paged ? "" : std::to_string(made.offsets[each.buffer]));
+        if (made.pages) out << ',' << (is_paged ? list_of(made.pages->of(each.buffer)) : "");
         if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
         out << '\n';
     }

@@ -39,8 +39,8 @@ public:
         if (may_go_on()) static_cast<void>(try_pieces(all_pages, options_.effort / 8));
         const std::uint32_t searched = pages_each(options_.search_at_most), least = pages_each(most_pieces);
         if (may_go_on() && searched != all_pages && searched != least)
-            static_cast<void>(try_pieces(searched, options_.effort / 4));
-        if (may_go_on() && least != all_pages) static_cast<void>(try_pieces(least, options_.effort));
+            static_cast<void>(try_pieces(searched, effort_for(searched) / 2));
+        if (may_go_on() && least != all_pages) static_cast<void>(try_pieces(least, effort_for(least)));
         if (made_.peak == no_peak) return {plan_refusal::too_large, 0};
         const bool proved = made_.peak <= made_.bound;
         made_.status = made_.peak <= options_.capacity   ? (proved ? plan_status::optimal : plan_status::feasible)
@@ -53,7 +53,7 @@ public:
 private:
     static constexpr std::uint64_t no_peak = ~std::uint64_t{0};
     static constexpr std::uint32_t all_pages = ~std::uint32_t{0};
-    static constexpr std::size_t most_pieces = std::size_t{1} << 18;
+    static constexpr std::size_t most_pieces = std::size_t{1} << 18;  // including pairs
     static constexpr std::size_t most_sorted = std::size_t{1} << 22;  // buffers in pages times contiguous buffers
 
     [[nodiscard]] std::uint64_t goal() const noexcept {
@@ -90,6 +90,11 @@ private:
         return all_pages;
     }
 
+    /// Returns the effort for pieces of at most `each` pages. The placement of one of many pieces takes longer, because
+    /// more of them live at the same time.
+    [[nodiscard]] std::uint64_t effort_for(std::uint32_t each) const {
+        return options_.effort / (1 + page_pieces::count(parts_, each, most_pieces) / 256) + 1;
+    }
     /// Plans pieces of at most `each` pages, and chooses pages beside the contiguous buffers.
     [[nodiscard]] plan_error try_pieces(std::uint32_t each, std::uint64_t effort) {
         const page_pieces cut{parts_, each};
