@@ -28,7 +28,7 @@ static_assert(std::same_as<decltype(allot::separate{allot::host::heap{}}), host_
 }  // namespace
 
 TEST_CASE("separate: the device laws") {
-    laws::judge_device([] { return host_buffers{}; }, {.align = 4096});
+    laws::judge_device([] { return host_buffers{}; }, {.align = 4096}, laws::host_bytes{}, laws::no_resources{});
     laws::judge_device([] { return allot::separate{allot::host::pages<>{}}; }, {.align = std::size_t{1} << 16});
 }
 

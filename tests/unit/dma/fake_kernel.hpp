@@ -90,7 +90,7 @@ public:
             case _IOWR('D', 0, attached): return attach(descriptor, *static_cast<attached*>(argument));
             case _IOW(DMA_BUF_BASE, 10, unsigned long):
                 if (!fake::is_of_kind(descriptor, fake::dma_buffer)) return fail(ENOTTY);
-                *static_cast<unsigned long*>(argument) = physical_of(descriptor);
+                *static_cast<unsigned long*>(argument) = static_cast<unsigned long>(physical_of(descriptor));
                 return 0;
             default: return fail(ENOTTY);
         }
@@ -130,7 +130,7 @@ private:
         if (refuse_with != 0) return fail(refuse_with);
         if (wanted.len == 0 || wanted.fd != 0 || wanted.heap_flags != 0 || wanted.fd_flags != (O_RDWR | O_CLOEXEC))
             return fail(EINVAL);
-        const int memory = fake::make_payload(fake::dma_buffer, wanted.len);
+        const int memory = fake::make_payload(fake::dma_buffer, static_cast<std::size_t>(wanted.len));
         if (memory < 0) return fail(ENOMEM);
         wanted.fd = static_cast<std::uint32_t>(given(memory));
         return 0;
@@ -143,7 +143,7 @@ private:
         if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || (seals & F_SEAL_WRITE) != 0) return fail(EINVAL);
         if (wanted.size == 0 || wanted.size % 4096 != 0 || wanted.offset != 0) return fail(EINVAL);
         if (::lseek(memory, 0, SEEK_END) != static_cast<off_t>(wanted.size)) return fail(EINVAL);
-        return given(fake::make_payload(fake::dma_buffer, wanted.size));
+        return given(fake::make_payload(fake::dma_buffer, static_cast<std::size_t>(wanted.size)));
     }
     [[nodiscard]] int given(int memory) const {
         if (!unmappable) return memory;
