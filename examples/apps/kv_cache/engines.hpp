@@ -14,7 +14,9 @@
 #include <stdexcept>
 #include <vector>
 #ifdef KV_CACHE_OPENCL
+#include <allot/opencl/events.hpp>
 #include <allot/opencl/tensor.hpp>
+#include <allot/tensor/device_table.hpp>
 #endif
 
 /// One token of each sequence.
@@ -84,7 +86,7 @@ public:
         : arena_{{context_, device_}, pages * page_bytes + (std::size_t{1} << 20U)},
           pages_{allocate(pages * page_bytes)},
           weights_{allocate(make_weights().size() * sizeof(float))},
-          tables_{allocate(most * table_entries * sizeof(uint))},
+          tables_{allot::alloc_device_table(arena_, line_, {.entries = most * table_entries}).value()},
           tokens_{allocate(most * sizeof(uint))},
           positions_{allocate(most * sizeof(uint))},
           out_{allocate(most * dim * sizeof(float))} {
@@ -106,7 +108,8 @@ public:
         kernel_ = cl::Kernel{program, "compute_tokens", &status};
         check(status);
         cl_uint argument = 0;
-        for (const block* each : {&pages_, &weights_, &tables_, &tokens_, &positions_, &out_}) {
+        for (const block* each : {&pages_, &weights_, &tokens_, &positions_, &out_}) {
+            if (argument == table_argument) argument += 2;
             check(allot::opencl::set_arg(kernel_, argument, *each));
             argument += 2;
         }
@@ -115,12 +118,16 @@ public:
     }
     opencl_engine(const opencl_engine&) = delete;
     ~opencl_engine() {
-        for (const block* each : {&pages_, &weights_, &tables_, &tokens_, &positions_, &out_}) arena_.deallocate(*each);
+        for (const block* each : {&pages_, &weights_, &tokens_, &positions_, &out_}) arena_.deallocate(*each);
     }
 
     void compute(batch& of) {
         const std::size_t count = of.tokens.size();
-        put(tables_, of.tables.data(), of.tables.size() * sizeof(uint));
+        // Copies the entries that differ from those of the last step.
+        if (!tables_.set(0, of.tables)) throw std::runtime_error{"a batch has too many sequences"};
+        const auto version = tables_.publish(queue_(), copy_);
+        if (!version) throw std::runtime_error{version.error().what()};
+        check(allot::opencl::set_arg(kernel_, table_argument, *version));
         put(tokens_, of.tokens.data(), count * sizeof(uint));
         put(positions_, of.positions.data(), count * sizeof(uint));
         check(queue_.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange{count}, cl::NDRange{1}));
@@ -134,7 +141,9 @@ public:
 
 private:
     using block = allot::block_of<arena_type>;
+    using table = allot::device_table<uint, arena_type&, allot::opencl::events&>;
     static constexpr std::size_t most = 64;  // sequences of a batch
+    static constexpr cl_uint table_argument = 4;
 
     static void check(cl_int status) {
         if (status != CL_SUCCESS) throw std::runtime_error{"OpenCL: error " + std::to_string(status)};
@@ -164,8 +173,12 @@ private:
     cl::Device device_ = first_device();
     cl::Context context_{device_};
     cl::CommandQueue queue_{context_, device_};
+    allot::opencl::queue_copy copy_{queue_, allot::opencl::mapping::never};
+    allot::opencl::events line_;
     arena_type arena_;
-    block pages_, weights_, tables_, tokens_, positions_, out_;
+    block pages_, weights_;
+    table tables_;
+    block tokens_, positions_, out_;
     cl::Kernel kernel_;
 };
 #endif

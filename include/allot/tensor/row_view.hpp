@@ -293,8 +293,8 @@ template <class Tensor>
 
 /// The type of a contiguous tensor on adjacent rows.
 template <tensor_in_rows Tensor>
-using tensor_on_rows = tensor<typename decltype(detail::lease_rows(
-    std::declval<const row_view_of<Tensor>&>(), 0, 0))::value_type>;
+using tensor_on_rows =
+    tensor<typename decltype(detail::lease_rows(std::declval<const row_view_of<Tensor>&>(), 0, 0))::value_type>;
 
 /// Returns a tensor on the same bytes, if the rows of the tensor or view are adjacent in memory and in order. Rows of
 /// `shared_rows` are read-only. Fails with `killed`, `not_compact` or `no_host_memory`.

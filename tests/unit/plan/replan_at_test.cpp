@@ -97,10 +97,12 @@ TEST_CASE("replan_at: keeps what lives, and lowers the rest") {
     const std::size_t rounds = problems::times(problems::is_slow ? 40 : 600);
     for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
         for (const std::int64_t step : {-1, 0, 2, 4, 7, 100})
-            check_rules(problems::simple(seed, 1 + seed % (problems::is_slow ? 5 : 6), 8, 5, 20), seed, step, true);
+            check_rules(
+                problems::simple(seed, 1 + static_cast<std::size_t>(seed % (problems::is_slow ? 5 : 6)), 8, 5, 20),
+                seed, step, true);
         check_rules(problems::simple(seed, 30, 40, 12, 1000), seed, static_cast<std::int64_t>(seed % 45), false);
-        check_rules(problems::constrained(seed, 2 + seed % 12, 12, 6, 64), seed, static_cast<std::int64_t>(seed % 14),
-                    false);
+        check_rules(problems::constrained(seed, 2 + static_cast<std::size_t>(seed % 12), 12, 6, 64), seed,
+                    static_cast<std::int64_t>(seed % 14), false);
     }
 }
 

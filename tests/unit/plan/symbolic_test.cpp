@@ -61,7 +61,7 @@ struct memory {
 
 /// Runs the program once, with symbols that become known at random steps. Returns the peak in use.
 void run(allot::symbolic_plan& plan, std::span<const symbolic_buffer> buffers, problems::random& draw) {
-    memory bytes{std::vector<std::size_t>(plan.peak_at_bounds())};
+    memory bytes{std::vector<std::size_t>(static_cast<std::size_t>(plan.peak_at_bounds()))};
     std::uint64_t peak = plan.peak;
     for (std::int64_t step = 0; step != 14; ++step) {
         if (draw(3) == 0) {
@@ -87,7 +87,7 @@ TEST_CASE("symbolic plan: symbols become known while buffers live, and no buffer
     for (std::uint64_t seed = 1; seed <= problems::times(100); ++seed) {
         CAPTURE(seed);
         problems::random draw{seed};
-        std::vector<symbolic_buffer> buffers(1 + draw(20));
+        std::vector<symbolic_buffer> buffers(1 + draw.index(20));
         for (auto& each : buffers) {
             const auto from = static_cast<std::int64_t>(draw(12));
             each = {any_size(draw), {from, from + 1 + static_cast<std::int64_t>(draw(4))}, std::uint64_t{1} << draw(5)};

@@ -104,7 +104,8 @@ TEST_CASE("dlpack_rows: shared rows are exported read-only") {
 TEST_CASE("dlpack_rows: rows of an arena and of several storages have no common base") {
     heap_arena memory{{}, 65536};
     const auto tables = *allot::alloc_storage(memory, 1024);
-    const auto blocks = *allot::alloc_storage<allot::storage_policies<allot::own_blocks>>(memory, {.size = 4096, .align = 256});
+    const auto blocks =
+        *allot::alloc_storage<allot::storage_policies<allot::own_blocks>>(memory, {.size = 4096, .align = 256});
     const auto one = *allot::alloc_discontiguous_tensor(tables, anywhere, blocks, anywhere, {1, 8}, int32);
     const auto based = *allot::to_dlpack(one, {.convention = allot::dlpack_convention::aligned_base});
     CHECK(based->dl_tensor.data == one.row(0));

@@ -133,7 +133,7 @@ TEST_CASE("row_view: a dtype with more alignment needs rows with that alignment"
     CHECK(error_of(allot::view(rows, int64, {2, 2})).reason == tensor_refusal::misaligned);
     CHECK(allot::view(rows, allot::float32, {2, 4}));
 
-    const auto of_12 = it.alloc({0, 64, 128}, {3, 3}, int32);  // 12 bytes a row, and rows at multiples of 8
+    const auto of_12 = it.alloc({0, 64, 128}, {3, 3}, int32);              // 12 bytes a row, and rows at multiples of 8
     CHECK(allot::view(*allot::slice(of_12, {1, 0}, {1, 3}), int64, {1}));  // byte 12 in order is the first of row 1
     CHECK(error_of(allot::view(*allot::slice(of_12, {1, 1}, {1, 2}), int64, {1})).reason == tensor_refusal::misaligned);
     CHECK(error_of(allot::view(of_12, int64, {4})).reason == tensor_refusal::not_compact);
@@ -271,11 +271,13 @@ TEST_CASE("row_view: random slices and views find the bytes that positions in a 
             end = offsets.back() + elements * static_cast<std::int64_t>(in_element) + below(2) * 24;
         }
         for (std::size_t i = offsets.size(); i > 1; --i)
-            if (below(2) == 0) std::swap(offsets[i - 1], offsets[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+            if (below(2) == 0)
+                std::swap(offsets[i - 1], offsets[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
         const auto tensor = it.alloc(offsets, {rows, elements}, type);
         const std::size_t row_bytes = tensor.row_bytes();
         positions model{{rows, elements}, in_element, {}};
-        for (std::size_t i = 0; i != static_cast<std::size_t>(rows * elements); ++i) model.first.push_back(i * in_element);
+        for (std::size_t i = 0; i != static_cast<std::size_t>(rows * elements); ++i)
+            model.first.push_back(i * in_element);
         auto seen = *allot::slice(tensor, {0, 0}, {rows, elements});
 
         for (int step = 0; step != 6; ++step) {
@@ -317,10 +319,12 @@ TEST_CASE("row_view: random slices and views find the bytes that positions in a 
             CHECK(found == expected);
             shape last = model.extents;
             for (std::size_t axis = 0; axis != last.rank(); ++axis) --last[axis];
-            CHECK(*static_cast<const unsigned char*>(seen.address(last)) == static_cast<unsigned char>(model.first.back()));
+            CHECK(*static_cast<const unsigned char*>(seen.address(last)) ==
+                  static_cast<unsigned char>(model.first.back()));
 
             if (const auto same = allot::as_tensor(seen)) {
-                CHECK(same->data() == seen.address(shape{std::span<const std::int64_t>{std::vector<std::int64_t>(last.rank())}}));
+                CHECK(same->data() ==
+                      seen.address(shape{std::span<const std::int64_t>{std::vector<std::int64_t>(last.rank())}}));
                 const auto copy = *allot::alloc_tensor(it.plain, 0, same->shape(), same->dtype());
                 REQUIRE(allot::copy_tensor(*same, copy));
                 CHECK(std::memcmp(copy.data(), expected.data(), expected.size()) == 0);
