@@ -21,8 +21,8 @@ using planner::input, planner::input_error;
 struct row {
     std::string name;
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> offsets{};  // empty for the bound and for pages
-    enum { theirs, ours, other } whose = other;
+    std::vector<std::uint64_t> offsets{};             // empty for the bound and for pages
+    enum { theirs, ours, now, other } whose = other;  // now: without a plan
 };
 
 /// One planner with fast memories of the sizes in `advice::fast`: bytes outside the fast memory.
@@ -53,14 +53,16 @@ struct advice {
 /// The rules take quadratic time. For more buffers, only allot's rows remain.
 inline constexpr std::size_t most_compared = 20'000;
 
-/// Sets the least alignment of all buffers, and rounds their sizes up to their alignments.
+/// Sets the least alignment of all buffers, and rounds their sizes up to it.
 inline void align(input& given, std::uint64_t least) {
     std::uint64_t sum = 0;
     for (allot::plan_buffer& each : given.buffers) {
         each.align = std::max(each.align, least);
-        if (!allot::checked_align_up(each.size, each.align, each.size) || !allot::checked_add(sum, each.size, sum) ||
+        std::uint64_t padded = 0;  // no rule needs more than the sum
+        if (!allot::checked_align_up(each.size, each.align, padded) || !allot::checked_add(sum, padded, sum) ||
             sum > planner::unlimited / 4)
             throw input_error{given.path + ": the sum of the aligned sizes exceeds 62 bits"};
+        each.size = allot::align_up(each.size, least);
     }
 }
 
@@ -114,13 +116,15 @@ inline void add_spills(advice& made, const input& given) {
 
 /// Returns what the planners need. `fast`: sizes of the fast memory; default: three quarters, half and a quarter of the
 /// lower bound, in whole alignments. `page`: bytes of a page, if a plan in pages is wanted.
+/// `also`: further rows of one memory.
 [[nodiscard]] inline advice advise(const input& given, std::vector<std::uint64_t> fast,
-                                   std::optional<std::uint64_t> page) {
+                                   std::optional<std::uint64_t> page, std::vector<row> also = {}) {
     advice made;
     made.fast = std::move(fast);
     const rules::layout separate = rules::separate(given.buffers);
     made.sum = separate.peak;
     add_theirs(made, given);
+    for (row& each : also) made.rows.push_back(std::move(each));
     std::stable_sort(made.rows.begin(), made.rows.end(), [](const row& a, const row& b) { return a.bytes > b.bytes; });
     made.rows.insert(made.rows.begin(), {"no sharing: the sum of all buffers", made.sum, separate.offsets, row::other});
 

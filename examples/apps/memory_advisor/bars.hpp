@@ -18,7 +18,7 @@ class bars {
 public:
     bars(const input& given, const advice& made) : given_{given}, made_{made} {
         for (const row& each : made.rows)
-            if (!each.offsets.empty()) shown_.push_back(&each);
+            if (each.bytes != 0 && (!each.offsets.empty() || each.whose == row::now)) shown_.push_back(&each);
     }
 
     void write(std::ostream& out) const {

@@ -6,6 +6,7 @@
 """
 
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -123,10 +124,23 @@ class Rules(Advisor):
         self.assertEqual(found["greedy by size (TensorFlow Lite)"], 10)
 
     def test_alignment(self):
-        # Sizes 5 and 3 become 16 and 16. The column raises one of them to 32.
+        # Sizes 5 and 3 become 16 and 16.
         self.assertEqual(set(self.planners(table("a,0,2,5 b,1,3,3"), "--align", "16").values()), {32})
-        rows = table("a,0,2,5,32 b,1,3,3,1", "id,lower,upper,size,alignment")
+        # Without the option, sizes stay, and b is at a multiple of 32.
+        rows = table("a,0,2,5,1 b,1,3,3,32", "id,lower,upper,size,alignment")
         self.assertEqual(self.planners(rows)["no sharing: the sum of all buffers"], 35)
+
+    def test_random_buffers(self):
+        # The program checks each plan with the validator, and exits with 3 if it is wrong. No plan is below the bound.
+        for seed in range(20):
+            chance = random.Random(seed)
+            rows = []
+            for i in range(60):
+                begin = chance.randrange(30)
+                rows.append(f"b{i},{begin},{begin + 1 + chance.randrange(9)},{chance.randrange(300)},{1 << chance.randrange(7)}")
+            found = self.planners(table(" ".join(rows), "id,lower,upper,size,alignment"))
+            self.assertEqual(len(found), 10)
+            self.assertGreaterEqual(min(found.values()), found["lower bound of every plan"])
 
     def test_sizes_of_0(self):
         found = self.planners(table("a,0,2,5 b,1,3,0 c,0,4,0"))
@@ -165,17 +179,34 @@ class Interface(Advisor):
         # allocate 100 (aligned to 16), allocate 20 aligned to 4, deallocate the first, allocate 90
         events = bytes([100 << 2 & 127 | 128, 100 << 2 >> 7, 20 << 2 | 1, 2, 1 << 2 | 2, 90 << 2 & 127 | 128, 90 << 2 >> 7])
         found, told = self.advice(self.file("t.altr", b"ALTR1\n" + bytes([4, 3]) + events))
-        self.assertEqual((told["sum"], told["lower_bound"]), (112 + 20 + 12 + 96, 132))
+        self.assertEqual((told["sum"], told["lower_bound"]), (128 + 90, 120))  # 100 at 0, 20 at 100, 90 at 128
         self.assertEqual(told["buffers"], 3)
-        self.assertEqual(found["allot: optimal"], 132)
+        self.assertEqual(found["allot: optimal"], 120)
+        self.assertEqual(found["allot::best_fit, without a plan"], 120)
 
     def test_an_event_log(self):
         def event(kind, moved, size):
             return bytes([kind, 1, moved, size])  # one step later; an address of an even number moves up
-        # allocate 8 at 10, allocate 4 at 30, resize the block at 30 to 6, deallocate 10, allocate 9 at 10, reset
-        events = (event(1, 20, 8) + event(1, 40, 4) + event(3, 0, 6) + event(2, 39, 8) + event(1, 0, 9) + event(7, 0, 0))
-        told = self.advice(self.file("e.alev", b"ALEV1\n\0" + events + bytes([0, 6])))[1]
+        # acquire 40 at 10, allocate 8 at 10, allocate 4 at 30, resize the block at 30 to 6, deallocate 10, allocate 9 at 10, reset
+        events = (event(5, 20, 40) + event(1, 0, 8) + event(1, 40, 4) + event(3, 0, 6) + event(2, 39, 8) + event(1, 0, 9) +
+                  event(7, 0, 0))
+        found, told = self.advice(self.file("e.alev", b"ALEV1\n\0" + events + bytes([0, 7])))
         self.assertEqual((told["buffers"], told["sum"], told["lower_bound"]), (4, 27, 15))
+        self.assertEqual(found["the recorded allocator: its regions"], 40)
+        self.assertEqual(found["allot: optimal"], 15)
+
+    def test_regions_come_and_go(self):
+        def event(kind, moved, size):
+            return bytes([kind, 1, moved, size])
+        # regions of 40 at 10 and of 20 at 100; the first one is released; one of 30 at 10; 4 bytes at 10
+        events = event(5, 20, 40) + event(5, 180, 20) + event(6, 179, 40) + event(5, 0, 30) + event(1, 0, 4)
+        found, _ = self.advice(self.file("e.alev", b"ALEV1\n\0" + events.replace(bytes([1, 180, 20]), bytes([1, 180, 1, 20]))
+                                         .replace(bytes([1, 179, 40]), bytes([1, 179, 1, 40])) + bytes([0, 5])))
+        self.assertEqual(found["the recorded allocator: its regions"], 60)
+
+    def test_bytes_held_now(self):
+        found = self.planners(FIVE, "--held", "64")
+        self.assertEqual((found["held now"], found["allot: optimal"]), (64, 10))
 
     def test_a_snapshot(self):
         # no name, no tags, 8 counters, one region of 100 bytes at 0, blocks of 30 at 0 and 20 at 60, holes of 30 and 20

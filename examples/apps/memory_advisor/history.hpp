@@ -2,11 +2,15 @@
 // history: the blocks of a recording as buffers. The steps are the operations: a block lives from the operation that
 // allocates it to the one that deallocates it.
 //
+// The memory of the recorded allocator, and that of an allocator that gets the same calls without knowing the next ones,
+// are reported next to them.
+//
 //     operation   0: allocate a   1: allocate b   2: deallocate a   3: allocate c
 //     buffers     a: [0, 2)       b: [1, 4)                         c: [3, 4)       the rest lives to the end
 #pragma once
 
 #include "../memory_planner/input.hpp"
+#include "../memory_viewer/replayed.hpp"
 
 #include <allot/inspect/event_log.hpp>
 #include <allot/inspect/snapshot.hpp>
@@ -14,10 +18,18 @@
 
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 namespace advisor {
 
 using planner::input_error;
+
+/// The blocks, and the bytes of an allocator without a plan.
+struct recording {
+    planner::input blocks;
+    std::string allocator{};  // empty if its bytes are unknown
+    std::uint64_t held = 0;
+};
 
 class recorded_blocks {
 public:
@@ -60,7 +72,15 @@ void require(const Reading& read, const std::string& path) {
     if (!read) throw input_error{path + ": " + read.error.what() + ", at byte " + std::to_string(read.error.position)};
 }
 
-[[nodiscard]] inline planner::input blocks_of_trace(std::span<const std::byte> bytes, const std::string& path) {
+/// Returns the end of the highest block when the calls are replayed.
+[[nodiscard]] inline std::uint64_t highest_end(const allot::event_log& log) {
+    std::uint64_t highest = 0;
+    for (const allot::memory_event& each : log.events)
+        if (each.action == allot::memory_action::allocate) highest = std::max(highest, each.address + each.size);
+    return highest;
+}
+
+[[nodiscard]] inline recording blocks_of_trace(std::span<const std::byte> bytes, const std::string& path) {
     const auto read = allot::read_trace(bytes);
     require(read, path);
     recorded_blocks blocks{path};
@@ -70,14 +90,22 @@ void require(const Reading& read, const std::string& path) {
         else if (each.action == allot::trace_action::deallocate) blocks.end(in_slot[each.slot]);
         blocks.next();
     }
-    return blocks.finish();
+    recording made{blocks.finish()};
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;  // of offsets, without memory
+    if (read.value.peak <= most_bytes) {
+        made.allocator = "allot::best_fit, without a plan";
+        made.held = highest_end(viewer::replayed(read.value, "best_fit_side_table"));
+    }
+    return made;
 }
 
-[[nodiscard]] inline planner::input blocks_of_log(std::span<const std::byte> bytes, const std::string& path) {
+[[nodiscard]] inline recording blocks_of_log(std::span<const std::byte> bytes, const std::string& path) {
     const auto read = allot::read_event_log(bytes);
     require(read, path);
     recorded_blocks blocks{path};
-    std::unordered_map<std::uint64_t, std::size_t> live;  // by address
+    std::unordered_map<std::uint64_t, std::size_t> live;       // by address
+    std::unordered_map<std::uint64_t, std::uint64_t> regions;  // sizes by address
+    std::uint64_t held = 0, most_held = 0;
     const auto end = [&](std::uint64_t address) {
         if (const auto found = live.find(address); found != live.end()) {
             blocks.end(found->second);
@@ -93,10 +121,15 @@ void require(const Reading& read, const std::string& path) {
             end(each.address);
         } else if (each.action == allot::memory_action::reset) {
             while (!live.empty()) end(live.begin()->first);
+        } else if (each.action == allot::memory_action::acquire_region) {
+            held += each.size - std::exchange(regions[each.address], each.size);
+            most_held = std::max(most_held, held);
+        } else if (each.action == allot::memory_action::release_region) {
+            held -= std::exchange(regions[each.address], 0);
         }
         blocks.next();
     }
-    return blocks.finish();
+    return {blocks.finish(), most_held == 0 ? "" : "the recorded allocator: its regions", most_held};
 }
 
 }  // namespace advisor

@@ -27,6 +27,7 @@ id,lower,upper,size or id,lower,upper,size,alignment.
 
   --align BYTES     least alignment of all buffers; their sizes are rounded up to it (default: 16 for a network, else 1)
   --fast BYTES      size of a fast memory before a slow one; may be repeated (default: 75 %, 50 % and 25 % of the bound)
+  --held BYTES      add a row for the bytes that a program holds now, for example PyTorch's max_memory_reserved
   --pages BYTES     add a row for a plan in pages of this size
   --svg FILE        write a picture
   --json            print the result as one line of JSON
@@ -40,7 +41,7 @@ rejects a plan.
 
 struct options {
     std::string file, svg;
-    std::optional<std::uint64_t> align, page;
+    std::optional<std::uint64_t> align, page, held;
     std::vector<std::uint64_t> fast;
     bool json = false, help = false;
 };
@@ -72,6 +73,8 @@ struct options {
                 throw usage_error{"the alignment " + std::to_string(*chosen.align) + " is not a power of two"};
         } else if (name == "--fast") {
             chosen.fast.push_back(positive_bytes(value()));
+        } else if (name == "--held") {
+            chosen.held = positive_bytes(value());
         } else if (name == "--pages") {
             chosen.page = positive_bytes(value());
         } else if (name == "--svg") {
@@ -185,6 +188,11 @@ int describe(const allot::snapshot& state, const std::string& path) {
     const std::string text = demo::text_of(chosen.file);
     const auto content = std::as_bytes(std::span{text});
     input given;
+    std::vector<row> also;
+    const auto take = [&](recording made) {
+        given = std::move(made.blocks);
+        if (!made.allocator.empty()) also.push_back({std::move(made.allocator), made.held, {}, row::now});
+    };
     std::uint64_t align = 1;
     if (text.starts_with("ALSN")) {
         const auto read = allot::read_snapshot(content);
@@ -192,9 +200,9 @@ int describe(const allot::snapshot& state, const std::string& path) {
         return describe(read.value, chosen.file);
     }
     if (text.starts_with("ALTR")) {
-        given = blocks_of_trace(content, chosen.file);
+        take(blocks_of_trace(content, chosen.file));
     } else if (text.starts_with("ALEV")) {
-        given = blocks_of_log(content, chosen.file);
+        take(blocks_of_log(content, chosen.file));
     } else if (chosen.file.ends_with(".network")) {
         given = planner::input_of(demo::network_reader{chosen.file}.read(text), chosen.file);
         align = 16;
@@ -205,7 +213,8 @@ int describe(const allot::snapshot& state, const std::string& path) {
         given = planner::csv_reader{chosen.file}.read(text);
     }
     advisor::align(given, chosen.align.value_or(align));
-    const advice made = advise(given, chosen.fast, chosen.page);
+    if (chosen.held) also.push_back({"held now", *chosen.held, {}, row::now});
+    const advice made = advise(given, chosen.fast, chosen.page, std::move(also));
     if (!chosen.svg.empty()) {
         std::ofstream file{chosen.svg, std::ios::binary};
         bars{given, made}.write(file);

@@ -193,7 +193,7 @@ template <class Before>
     struct object {
         std::uint64_t size;
         std::vector<std::size_t> members;
-        std::uint64_t offset = 0;
+        std::uint64_t align = 1, offset = 0;
     };
     layout made{std::vector<std::uint64_t>(of.size()), std::vector<std::size_t>(of.size())};
     std::vector<object> objects;
@@ -219,9 +219,10 @@ template <class Before>
         made.offsets[i] = allot::align_up(above(*found, i), of[i].align);
         object_of[i] = static_cast<std::size_t>(found - objects.begin());
         found->members.push_back(i);
+        found->align = std::max(found->align, of[i].align);
     }
     for (object& each : objects) {
-        each.offset = allot::align_up(made.peak, of[each.members.front()].align);
+        each.offset = allot::align_up(made.peak, each.align);
         made.peak = each.offset + each.size;
     }
     for (std::size_t i = 0; i != of.size(); ++i)

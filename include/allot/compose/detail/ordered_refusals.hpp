@@ -33,7 +33,7 @@ concept bare_queue =
 /// Calls of an `ordered` that do not compile.
 template <class Arena, class Timeline, ordered_options Options>
 class ordered_refusals {
-    static_assert(timeline<Timeline>,
+    static_assert(allot::timeline<Timeline>,
                   "allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or "
                   "vulkan::timeline_semaphores: core/timeline.hpp lists its functions");
     static_assert(Options.queues >= 1 && Options.queues <= 30, "allot: ordered_options::queues must be 1 to 30");
