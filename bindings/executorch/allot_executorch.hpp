@@ -8,15 +8,15 @@
 //     auto method = program.load_method("forward", &memory.manager());      // the method ends before its memory
 //
 //     MemoryManager ─┬─► method allocator         a bump arena: the objects of the loaded method
-//                    ├─► HierarchicalAllocator    one block of your arena for each planned buffer
+//                    ├─► HierarchicalAllocator    one block of an arena of yours for each planned buffer
 //                    └─► temporary allocator      a bump arena, which ExecuTorch resets after each kernel
 //
 // The planned buffers have the sizes that the memory planning of the export has written into the program. Plan them
-// with allot, too (allot_executorch.py). The bump arenas acquire memory from the device when it is needed, in place of
-// pools of a fixed size.
+// with allot, too (allot_executorch.py). A program with two memories can have two arenas: method_memory{meta, fast,
+// slow}. The bump arenas acquire memory from the device when it is needed, in place of pools of a fixed size.
 //
-// When to use: to run several methods in one memory, with its limit and its counters, or to place the planned buffers in
-// memory of a device of your own.
+// When to use: to run several methods in one memory, with its limit and its counters, or to place the planned buffers
+// in memory of a device of your own.
 // When not to use: where Module of ExecuTorch with its malloc suffices.
 //
 // Complexity: O(1) for each object of a method; that of the arena for each planned buffer.
@@ -37,6 +37,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 namespace allot_executorch {
@@ -88,15 +89,21 @@ inline constexpr allot::growth_options temporary_options{.step = 64 * 1024};
 template <allot::growth_options Options>
 using bump_arena = allot::arena<allot::host::heap, allot::bump<>, allot::growth::geometric<Options>>;
 
-/// The memory of one method: its planned buffers in an arena, and the arenas of its objects and temporary bytes.
-template <allot::allocator Memory>
+/// The memory of one method: its planned buffers, and the arenas of its objects and temporary bytes. The first buffer
+/// is in the first memory, the second one in the second, and so on. The last memory has the remaining ones.
+template <allot::allocator... Memories>
 class method_memory {
     using buffer = executorch::runtime::Span<std::uint8_t>;
     using error = executorch::runtime::Error;
+    static_assert(sizeof...(Memories) != 0, "allot: give the memory of the planned buffers");
+    static_assert((std::same_as<typename Memories::address_model, allot::raw_pointer> && ...) &&
+                      (Memories::host_accessible && ...),
+                  "allot: ExecuTorch reads and writes the bytes: use a device of host memory");
 
 public:
-    /// Allocates the planned buffers of a method. `planned` must outlive this object.
-    method_memory(const executorch::runtime::MethodMeta& of, Memory& planned) : status_{allocate(of, planned)} {}
+    /// Allocates the planned buffers of a method. The memories must outlive this object.
+    explicit method_memory(const executorch::runtime::MethodMeta& of, Memories&... planned)
+        : status_{allocate(of, std::index_sequence_for<Memories...>{}, planned...)} {}
     method_memory(const method_memory&) = delete;
     method_memory& operator=(const method_memory&) = delete;
 
@@ -116,19 +123,26 @@ public:
     [[nodiscard]] const auto& temporary() const noexcept { return temporary_; }
 
 private:
-    [[nodiscard]] error allocate(const executorch::runtime::MethodMeta& of, Memory& planned) {
+    template <std::size_t... Indices>
+    [[nodiscard]] error allocate(const executorch::runtime::MethodMeta& of, std::index_sequence<Indices...>,
+                                 Memories&... planned) {
         for (std::size_t i = 0; i != of.num_memory_planned_buffers(); ++i) {
             const auto size = of.memory_planned_buffer_size(i);
             if (!size.ok()) return size.error();
             const auto bytes = static_cast<std::size_t>(*size);
-            auto& block = blocks_.emplace_back(planned, planned.allocate({bytes, planned_alignment}));
-            if (bytes != 0 && !block) return error::MemoryAllocationFailed;
-            buffers_.emplace_back(static_cast<std::uint8_t*>(block.get().address), bytes);
+            void* address = nullptr;
+            const auto allocate_in = [&](auto& memory, auto& blocks) {
+                address = blocks.emplace_back(allot::allocate_unique(memory, {bytes, planned_alignment})).address();
+            };
+            const std::size_t chosen = std::min(i, sizeof...(Memories) - 1);
+            ((Indices == chosen ? allocate_in(planned, std::get<Indices>(blocks_)) : void()), ...);
+            if (bytes != 0 && address == nullptr) return error::MemoryAllocationFailed;
+            buffers_.emplace_back(static_cast<std::uint8_t*>(address), bytes);
         }
         return error::Ok;
     }
 
-    std::vector<allot::unique_block<Memory>> blocks_;
+    std::tuple<std::vector<allot::unique_block<Memories>>...> blocks_;
     std::vector<buffer> buffers_;
     error status_;
     allocator<bump_arena<object_options>> objects_;

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Exports networks with ExecuTorch's greedy memory planning and with allot's, and runs both programs.
 
-    export.py [NETWORK...]        compares the outputs bit for bit, and prints a table of the planned bytes
-    export.py --write FOLDER      writes the two programs of the network `keywords`, which the tests of the runtime load
+    export.py [NETWORK...]      compares the outputs bit for bit, and prints a table of the planned bytes: of one
+                                memory, and of two, of which the fast one has half of these bytes
+    export.py --write FOLDER    writes the three programs of the network `keywords`, which the tests of the runtime load
 
 The weights are random, because they do not change the plan. Requires the packages of
 bindings/executorch/requirements.txt, and ALLOT_PLANNER_LIBRARY. bindings/executorch/run calls it.
@@ -84,8 +85,12 @@ def exported(name):
     return network, given, program
 
 
+def sizes(program):
+    return program.executorch_program.execution_plan[0].non_const_buffer_sizes
+
+
 def planned(program):
-    return sum(program.executorch_program.execution_plan[0].non_const_buffer_sizes)
+    return sum(sizes(program))
 
 
 def run(program, given):
@@ -98,24 +103,31 @@ def compare(name):
     reports = []
     theirs = program(MemoryPlanningPass())
     ours = program(allot_executorch.memory_planning_pass(reports=reports))
-    results = [run(each, given) for each in (theirs, ours)]
+    fast = planned(ours) // 2
+    parts = program(allot_executorch.memory_planning_pass(capacities=[fast, None]))
+    results = [run(each, given) for each in (theirs, ours, parts)]
     tensors, total, bound = (sum(getattr(each, field) for each in reports) for field in ("tensors", "sum", "bound"))
     change = 100 * (planned(ours) / planned(theirs) - 1)
-    print(f"{name:20}{tensors:8}{total:12}{planned(theirs):12}{planned(ours):12}{bound:12}{change:7.1f} %", flush=True)
+    print(f"{name:20}{tensors:8}{total:12}{planned(theirs):12}{planned(ours):12}{bound:12}{change:7.1f} %"
+          f"{sizes(parts)[1]:12}{sizes(parts)[2]:12}", flush=True)
     is_right = torch.allclose(results[0], network(given), atol=1e-4)
-    return is_right and torch.equal(*results) and planned(ours) == sum(each.peak for each in reports) <= planned(theirs)
+    is_equal = torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+    is_small = planned(ours) == sum(each.peak for each in reports) <= planned(theirs) and sizes(parts)[1] <= fast
+    return is_right and is_equal and is_small
 
 
 def write(folder):
     _, _, program = exported("keywords")
-    for name, planning in (("greedy", MemoryPlanningPass()), ("allot", allot_executorch.memory_planning_pass())):
+    for name, planning in (("greedy", MemoryPlanningPass()), ("allot", allot_executorch.memory_planning_pass()),
+                           ("two", allot_executorch.memory_planning_pass(capacities=[48 << 10, None]))):
         pathlib.Path(folder, f"keywords_{name}.pte").write_bytes(program(planning).buffer)
 
 
 def main(arguments):
     if arguments[:1] == ["--write"]:
         return write(arguments[1])
-    print(f"{'network':20}{'tensors':>8}{'sum':>12}{'greedy':>12}{'allot':>12}{'bound':>12}{'change':>9}")
+    print(f"{'network':20}{'tensors':>8}{'sum':>12}{'greedy':>12}{'allot':>12}{'bound':>12}{'change':>9}"
+          f"{'fast':>12}{'slow':>12}")
     failed = [name for name in arguments or NETWORKS if not compare(name)]
     if failed:
         print(f"FAILED: {', '.join(failed)}")

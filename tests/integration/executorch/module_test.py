@@ -107,6 +107,40 @@ class Algorithm(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "is not planned: plan inputs and outputs too"):
             self.plan([middle])
 
+    def test_the_fast_memory_has_as_many_bytes_as_fit(self):
+        specs = [Spec(100, 0, 1), Spec(300, 1, 2), Spec(200, 2, 3), Spec(50, 0, 3, mem_id=2)]
+        reports = []
+        result = self.plan(specs, capacities=[400, None], reports=reports)
+        self.check(specs, result)
+        self.assertEqual([result.spec_dict[spec].mem_id for spec in specs], [1, 2, 1, 2])
+        self.assertEqual(result.bufsizes, [0, 208, 304 + 64])
+        self.assertEqual([(each.mem_id, each.tensors) for each in reports], [(1, 2), (2, 2)])
+        both = self.plan(specs[:3], capacities=[512, None])
+        self.assertEqual(both.bufsizes, [0, 512, 0])
+        self.assertEqual({place.mem_id for place in both.spec_dict.values()}, {1})
+
+    def test_random_tensors_in_memories_with_capacities(self):
+        draw = random.Random(2)
+        for _ in range(20):
+            specs = []
+            for _ in range(draw.randrange(1, 40)):
+                first = draw.randrange(20)
+                last, mem_id = first + draw.randrange(6), draw.choice((None, None, 3))
+                specs.append(Spec(draw.randrange(0, 999), first, last, mem_id))
+            start, padding = draw.randrange(100), draw.choice((0, 64))
+            result = self.plan(specs, taken=(0, start), padding=padding, capacities=[1500, 2500, None], effort=2000)
+            self.check(specs, result)
+            self.assertLessEqual(result.bufsizes[1], 1500)
+            self.assertLessEqual(result.bufsizes[2], 2500)
+            for spec in specs:
+                self.assertIn(spec.mem_id, (None, result.spec_dict[spec].mem_id))
+
+    def test_capacities_that_do_not_suffice(self):
+        with self.assertRaisesRegex(ValueError, "^allot: 1 of 2 buffers fit no memory"):
+            self.plan([Spec(160, 0, 1), Spec(160, 1, 2)], capacities=[160])
+        with self.assertRaisesRegex(ValueError, "the mem_id 3: give one capacity for each memory"):
+            self.plan([Spec(160, 0, 1, mem_id=3)], capacities=[160, None])
+
     def test_no_tensors_and_empty_tensors(self):
         self.assertEqual(self.plan([]).bufsizes, [0, 0])
         specs = [Spec(0, 0, 1), Spec(0, 0, 3)]

@@ -114,6 +114,27 @@ TEST_CASE("executorch: two methods share an arena") {
     CHECK(run(*one, 9) == run(*two, 9));
 }
 
+TEST_CASE("executorch: the planned buffers of two memories are in two arenas") {
+    using fast_memory = allot::arena<allot::host::static_storage<48_KiB>, allot::bump<>>;
+    const program of{"two"};
+    fast_memory fast;
+    arena slow{{{}, 1_MiB}};
+    allot_executorch::method_memory held{of.meta, fast, slow};
+    REQUIRE(held.status() == Error::Ok);
+    CHECK(held.planned_bytes() > slow.statistics().used);
+    CHECK(slow.statistics().used == static_cast<std::size_t>(*of.meta.memory_planned_buffer_size(1)));
+    auto method = of.load(held.manager());
+    REQUIRE(method.ok());
+    CHECK(run(*method, 3) == run_with_malloc(program{"greedy"}, 3));
+
+    arena one{{{}, 1_MiB}};
+    const allot_executorch::method_memory together{of.meta, one};
+    CHECK(together.status() == Error::Ok);
+    CHECK(one.statistics().used == held.planned_bytes());
+    const allot_executorch::method_memory apart{of.meta, one, slow};
+    CHECK(apart.planned_bytes() == held.planned_bytes());
+}
+
 TEST_CASE("executorch: planned buffers that do not fit are refused") {
     const program of{"allot"};
     arena memory{{{}, 64_KiB}};
