@@ -17,6 +17,7 @@
 #include <allot/tensor/device_table.hpp>
 #include <allot/tensor/discontiguous.hpp>
 #include <allot/tensor/dtype.hpp>
+#include <allot/tensor/fork.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/row_storage.hpp>
 #include <allot/tensor/row_view.hpp>

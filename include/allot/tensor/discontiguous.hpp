@@ -135,7 +135,7 @@ public:
     /// Returns the lease on the table.
     [[nodiscard]] const table_lease& of_table() const noexcept { return table_lease_; }
 
-    /// Replaces a row in the table and in the lease. `write` (shared_rows.hpp) calls it. The caller owns the old row.
+    /// Replaces a row in the table and in the lease. `write` (fork.hpp) calls it. The caller owns the old row.
     template <class Piece>
     void replace(std::size_t row, const Piece& taken, const typename table_model::value& entry) noexcept {
         data_lease_.replace(row, taken);

@@ -20,7 +20,7 @@
 // `write` of the discontiguous tensor leaves the bytes of that tensor unchanged.
 //
 // When to use: to pass a part of a tensor to a copy, to a kernel that reads the table, or to another library.
-// When not to use: to make a tensor with rows of its own; use `fork` (shared_rows.hpp) or `copy_tensor`.
+// When not to use: to make a tensor with rows of its own; use `fork` (fork.hpp) or `copy_tensor`.
 //
 // Complexity: O(rank); `as_tensor` is O(rows). Memory: the handle; nothing on the heap, except for `as_tensor` of
 // shared rows. Thread safety: that of the reference policy.

@@ -13,13 +13,9 @@
 //                                └──────────► copy of row 3
 //
 // A `shared_rows` is a storage for discontiguous tensors, over another storage that places the rows. `fork` makes a
-// tensor with a table of its own and the same rows. `write` prepares one row of a tensor for writing: if another tensor
-// names the row, the tensor gets a copy of it. The copy uses the given methods, like `copy_tensor`. A row is free when
-// the last tensor that names it ends. Two tensors can also name one row by its offset: an offset that is not free is
-// accepted if a row of the same size is there.
-//
-// Call `write` before the host, a kernel or a copy writes a row. `copy_tensor` fails with `shared_row` instead of
-// writing to a row that other tensors name. Copies of a handle and slices are the same tensor: they see its writes.
+// tensor with a table of its own and the same rows, and `write` gives a tensor a row of its own (fork.hpp). A row is
+// free when the last tensor that names it ends. Two tensors can also name one row by its offset: an offset that is not
+// free is accepted if a row of the same size is there.
 //
 // The records of the rows are in memory of the caller: in a storage that the host can access, or in a span.
 //
@@ -27,14 +23,13 @@
 // tensor that differ in a few rows.
 // When not to use: for rows with one owner. For a key/value cache with eviction, use `page_cache`.
 //
-// Complexity: `fork` and the end of a tensor are O(rows). `write` is O(1), plus the copy of the row.
+// Complexity: O(1) for each row, and that of the storage for a new row.
 // Memory: one record for each row: 56 bytes over a `best_fit` on a 64-bit machine. A tensor takes 4 bytes a row.
-// Thread safety: that of the reference policy. With `references::atomic`, tensors of several threads share rows. One
-// thread at a time uses `fork` and `write` of one tensor.
+// Thread safety: that of the reference policy. With `references::atomic`, tensors of several threads share rows.
 #pragma once
 
-#include <allot/tensor/copy.hpp>
 #include <allot/tensor/detail/row_counts.hpp>
+#include <allot/tensor/storage.hpp>
 
 #include <memory>
 
@@ -72,6 +67,9 @@ public:
 
     static_assert(inner::is_exclusive,
                   "allot: shared rows need a storage that records them: use a placement other than as_given");
+    static_assert(
+        requires(inner& in, layout wanted, typename inner::piece& taken) { in.take(anywhere, wanted, taken); },
+        "allot: a storage in rows has its rows already: share the rows of alloc_storage(memory, size, align)");
 
     /// Creates a body without records.
     shared_rows_body() noexcept = default;
@@ -270,108 +268,6 @@ template <class Storage, class TableStorage>
     std::uninitialized_default_construct_n(records, most);
     const tensor_error error = handle.get()->open(data, {records, most}, std::move(held));
     return error.reason == tensor_refusal::none ? answer{fresh{std::move(handle)}} : answer::failure(error);
-}
-
-// ── tensors with shared rows ─────────────────────────────────────────────────────────────────────────────────────────
-
-/// A tensor in a storage of shared rows.
-template <class Tensor>
-concept tensor_with_shared_rows = requires { requires Tensor::data_lease::storage_type::body_type::counts_rows; };
-
-/// Returns the number of references to a row: one for each tensor that names it. Precondition: `row < of.rows()`.
-template <tensor_with_shared_rows Tensor>
-[[nodiscard]] std::size_t row_references(const Tensor& of, std::size_t row) noexcept {
-    return of.lease().body()->count(of.lease().piece(row));
-}
-
-/// Returns a tensor with the same rows and a table of its own, at an offset of the storage of the first table, or
-/// anywhere in it. Copies no row. Fails with `killed` or `no_host_memory`, or where the table fails: `out_of_bounds`,
-/// `misaligned`, `overlapping` or `no_memory`.
-template <tensor_with_shared_rows Tensor, storage_offset TableOffset = anywhere_t>
-[[nodiscard]] tensor_result<Tensor> fork(const Tensor& of, TableOffset table_offset = {}) noexcept {
-    using answer = tensor_result<Tensor>;
-    using value = typename Tensor::table_model::value;
-    if (!of) return answer::failure({tensor_refusal::killed});
-    typename Tensor::table_lease table;
-    const auto& in_table = of.of_table().storage();
-    if (const auto reason = table.start(in_table, 1); reason != tensor_refusal::none) return answer::failure({reason});
-    typename Tensor::table_lease::storage_type::body_type::piece table_piece{};
-    const auto at = in_table.body()->take(table_offset, {of.rows() * sizeof(value), alignof(value)}, table_piece);
-    if (!at) return answer::failure(at.error());
-    if (of.rows() != 0) table.keep(table_piece);
-
-    typename Tensor::data_lease data;
-    if (const auto reason = data.start(of.lease().storage(), of.rows()); reason != tensor_refusal::none)
-        return answer::failure({reason});
-    auto rows = of.table();
-    auto* const entries = static_cast<value*>(*at);
-    for (std::size_t row = 0; row != of.rows(); ++row) {
-        of.lease().body()->share(of.lease().piece(row));
-        data.keep(of.lease().piece(row));
-        ::new (static_cast<void*>(entries + row)) value{rows.entries[row]};
-    }
-    rows.entries = entries;
-    return Tensor{std::move(table), std::move(data), rows, of.dtype(), of.shape(), of.logical_shape()};
-}
-
-namespace detail {
-/// One row as the source or target of a copy.
-template <class Tensor>
-struct one_row {
-    using address_model = typename Tensor::address_model;
-    static constexpr bool host_accessible = Tensor::host_accessible;
-    static constexpr dl_device_type dl_device = Tensor::dl_device;
-    run<typename Tensor::address_type> bytes;
-
-    /// Returns the bytes at the first call, and an empty run afterwards.
-    [[nodiscard]] auto next() noexcept { return std::exchange(bytes, {}); }
-};
-template <class Tensor>
-[[nodiscard]] one_row<Tensor> runs_of(const one_row<Tensor>& of) noexcept {
-    return of;
-}
-}  // namespace detail
-
-/// Prepares a row for writing and returns its address. If other tensors name the row, allocates a row anywhere in the
-/// storage, copies the bytes by the first of the given methods that can, or by the host, and changes the entry of the
-/// table. On failure nothing is changed: `killed`, `out_of_bounds`, `too_many_rows`, `no_memory`, `entry_too_narrow`,
-/// `copy_failed` or `no_way`. Publish the table afterwards if a device has a copy of it.
-template <tensor_with_shared_rows Tensor, class... Ways>
-[[nodiscard]] tensor_result<typename Tensor::address_type> write(Tensor& to, std::size_t row, Ways&&... ways) noexcept {
-    using answer = tensor_result<typename Tensor::address_type>;
-    using model = typename Tensor::table_model;
-    static_assert((detail::way_between<Ways, Tensor, Tensor> || ...) || host_memory<Tensor>,
-                  "allot: the host cannot access this memory: give write a method that copies inside it, such as "
-                  "opencl::queue_copy or a function of (from, to, bytes); core/copy_path.hpp lists them");
-    const auto refuse = [row](tensor_error error) {
-        error.row = row;
-        return answer::failure(error);
-    };
-    if (!to) return answer::failure({tensor_refusal::killed});
-    if (row >= to.rows()) return refuse({tensor_refusal::out_of_bounds});
-    auto& body = *to.lease().body();
-    const auto old = to.lease().piece(row);
-    if (body.count(old) == 1) return to.row(row);
-
-    detail::row_number fresh{};
-    const auto at = body.take(anywhere, {to.row_bytes(), body.align()}, fresh);
-    if (!at) return refuse(at.error());
-    typename model::value entry{};
-    if (!model::entry::encode(to.table().origin, *at, to.row_bytes(), entry)) {
-        body.give_back(fresh);
-        return refuse({tensor_refusal::entry_too_narrow});
-    }
-    detail::host_copy host;
-    const auto moved = detail::copy_runs(
-        detail::one_row<Tensor>{{to.row(row), to.row_bytes()}}, detail::one_row<Tensor>{{*at, to.row_bytes()}},
-        detail::way_taken<std::remove_reference_t<Ways>>{ways}..., detail::way_taken<detail::host_copy>{host});
-    if (!moved) {
-        body.give_back(fresh);
-        return refuse(moved.error());
-    }
-    to.replace(row, fresh, entry);
-    body.give_back(old);
-    return *at;
 }
 
 }  // namespace v1

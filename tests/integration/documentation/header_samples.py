@@ -98,6 +98,7 @@ GIVEN = {
                               " *allot::alloc_discontiguous_tensor(table, 0, data, {0, 512}, {2, 64}, allot::int32);\n",
     "tensor/row_view.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\nauto rows ="
                            " *allot::alloc_discontiguous_tensor(table, 0, data, {0, 512}, {2, 64}, allot::int32);\n",
+    "tensor/fork.hpp": DATA + "auto tables = *allot::alloc_storage(arena, 256);\n",
     "tensor/shared_rows.hpp": DATA + "auto tables = *allot::alloc_storage(arena, 256);\n",
     "tensor/storage_list.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\nauto fast = data, slow = data;\n",
     "tensor/storage.hpp": HEAP + "allot::scope_map memories{allot::in_scope<allot::scope::vtcm>(arena)};\n",

@@ -7,6 +7,7 @@
 #include <allot/opencl/tensor.hpp>
 #include <allot/tensor/device_table.hpp>
 #include <allot/tensor/discontiguous.hpp>
+#include <allot/tensor/fork.hpp>
 
 #include <doctest/doctest.h>
 
@@ -179,4 +180,37 @@ TEST_CASE("opencl device table: the rows of a tensor, by 32-bit indices and by 6
     REQUIRE(allot::copy_tensor(by_index, zeros, copy));
     const auto* const seen = static_cast<const std::int32_t*>(zeros.data());
     for (int i = 0; i != 256; ++i) CHECK(seen[i] == 2 * (100 * (i / 64) + i % 64));
+}
+
+TEST_CASE("opencl shared rows: a write copies one row on the device, and other tensors keep theirs") {
+    device_arena memory{{opencl().context, opencl().device}, 1 << 20};
+    host_arena host{{}, 65536};
+    const auto tables = *allot::alloc_storage(host, 8192);
+    const auto data = *allot::alloc_storage(memory, {.size = 16 * 256, .align = 64});
+    const auto rows = *allot::share_rows(data, tables, 16);
+    const auto words = *allot::alloc_tensor(*allot::alloc_storage(host, 8192), 0, {5, 64}, allot::uint32);
+    auto* const numbers = static_cast<std::uint32_t*>(words.data());
+    std::iota(numbers, numbers + 320, 7U);
+    queue_copy way{opencl().queue, mapping::never};
+
+    const auto a = *allot::alloc_discontiguous_tensor<allot::row_index<>>(tables, allot::anywhere, rows,
+                                                                          allot::anywhere, {5, 64}, allot::uint32);
+    REQUIRE(allot::copy_tensor(words, a, way));
+    auto b = *allot::fork(a);
+    CHECK(allot::copy_tensor(words, b, way).error().reason == allot::tensor_refusal::shared_row);
+    REQUIRE(allot::write(b, 2, way));
+    CHECK(b.table().entries[2] != a.table().entries[2]);
+    CHECK(b.table().entries[3] == a.table().entries[3]);
+    const auto row = *allot::slice(b, {2, 0}, {1, 64});
+    const auto part = *allot::slice(words, {0, 0}, {1, 64});
+    const auto compare = [&](const auto& with, std::uint32_t third) {
+        const auto seen = *allot::alloc_tensor(*allot::alloc_storage(host, 2048), 0, {5, 64}, allot::uint32);
+        REQUIRE(allot::copy_tensor(with, seen, way));
+        for (std::uint32_t i = 0; i != 320; ++i)
+            CHECK(static_cast<const std::uint32_t*>(seen.data())[i] == (i / 64 == 2 ? third + i % 64 : 7 + i));
+    };
+    compare(b, 7 + 128);  // a copy of the row
+    REQUIRE(allot::copy_tensor(part, row, way));
+    compare(b, 7);
+    compare(a, 7 + 128);
 }

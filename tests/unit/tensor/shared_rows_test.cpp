@@ -1,4 +1,4 @@
-// shared_rows: several tensors name one row; counts, forks and copies on write, compared with a model.
+// shared_rows and fork: several tensors name one row; counts, forks and copies on write, compared with a model.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -95,6 +96,55 @@ TEST_CASE("shared_rows: copies of a handle are the same tensor, and see its writ
     CHECK(allot::row_references(same, 1) == 1);
     same.kill();
     CHECK(allot::row_references(b, 0) == 1);
+}
+
+TEST_CASE("fork_prefix: names the first rows, and has new rows after them") {
+    one_storage it;
+    auto a = *it.alloc(4);
+    fill(a, 0);
+    const auto longer = allot::fork_prefix(a, 6);
+    REQUIRE(longer);
+    CHECK(longer->shape() == allot::shape{6, 25});
+    CHECK(longer->logical_shape() == allot::shape{6, 25});
+    CHECK(longer->rows() == 6);
+    for (std::size_t row = 0; row != 6; ++row) CHECK(allot::row_references(*longer, row) == (row < 4 ? 2 : 1));
+    CHECK(longer->row(3) == a.row(3));
+    std::memset(longer->row(5), 1, 100);
+    const auto shorter = allot::fork_prefix(*longer, 2);
+    REQUIRE(shorter);
+    CHECK(shorter->rows() == 2);
+    CHECK(allot::row_references(a, 1) == 3);
+    CHECK(allot::row_references(a, 2) == 2);
+    CHECK(allot::fork_prefix(a, 0)->rows() == 0);
+
+    CHECK(error_of(allot::fork_prefix(a, -1)).reason == tensor_refusal::bad_shape);
+    CHECK(error_of(allot::fork_prefix(a, std::numeric_limits<std::int64_t>::max())).reason ==
+          tensor_refusal::too_large);
+    const auto full = allot::fork_prefix(a, 15);  // 4 + 2 rows are in use, and 10 are free
+    CHECK(error_of(full).reason == tensor_refusal::no_memory);
+    CHECK(error_of(full).row == 14);
+    CHECK(allot::row_references(a, 1) == 3);
+    CHECK(allot::fork_prefix(a, 14));
+    a.kill();
+    CHECK(error_of(allot::fork_prefix(a, 1)).reason == tensor_refusal::killed);
+}
+
+TEST_CASE("fork_prefix: the first number of a logical shape changes with the rows") {
+    one_storage it;
+    const auto a = *allot::alloc_discontiguous_tensor(it.tables, anywhere, it.rows, anywhere, {4, 25}, int32,
+                                                      {2, 2, 5, 5}, allot::axis_separators{2});
+    const auto longer = allot::fork_prefix(a, 6);
+    REQUIRE(longer);
+    CHECK(longer->logical_shape() == allot::shape{3, 2, 5, 5});
+    CHECK(error_of(allot::fork_prefix(a, 5)).reason == tensor_refusal::shape_mismatch);
+    const auto three_axes =
+        *allot::alloc_discontiguous_tensor(it.tables, anywhere, it.rows, anywhere, {1, 3, 25}, int32);
+    const auto two = allot::fork_prefix(three_axes, 2);
+    REQUIRE(two);
+    CHECK(two->rows() == 6);
+    CHECK(two->row(2) == three_axes.row(2));
+    CHECK(allot::row_references(*two, 3) == 1);
+    CHECK(allot::fork(a)->logical_shape() == a.logical_shape());
 }
 
 TEST_CASE("shared_rows: tensors name rows by offset, and rows of other sizes overlap") {
@@ -386,10 +436,24 @@ TEST_CASE_TEMPLATE("shared_rows: random forks, writes and releases do what share
                         all.push_back(std::move(fresh));
                         break;
                     }
-                    case 1:
-                    case 2: {
+                    case 1: {
                         auto made = allot::fork(all[which].real);
                         if (made) all.push_back({*std::move(made), std::vector{all[which].model}});
+                        break;
+                    }
+                    case 2: {
+                        const std::size_t shared = all[which].model.size(), count = random() % 12;
+                        auto made = allot::fork_prefix(all[which].real, static_cast<std::int64_t>(count));
+                        if (count <= shared && all.size() < 20) REQUIRE(made);  // it needs a table only
+                        refused += !made;
+                        if (!made) break;
+                        pair fresh{*std::move(made), std::vector{all[which].model}};
+                        fresh.model.resize(count);
+                        for (std::size_t row = shared; row < count; ++row) {
+                            fresh.model[row] = std::make_shared<bytes>(content());
+                            Subject::set(fresh.real.row(row), *fresh.model[row]);
+                        }
+                        all.push_back(std::move(fresh));
                         break;
                     }
                     case 3:
