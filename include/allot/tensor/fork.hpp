@@ -93,24 +93,24 @@ template <tensor_with_shared_rows Tensor, storage_offset TableOffset = anywhere_
     if (!of) return tensor_result<Tensor>::failure({tensor_refusal::killed});
     return detail::fork_as(of, of.shape(), of.logical_shape(), table_offset);
 }
-/// Returns a tensor with `extent` in place of the first number of the shape: it names the first rows of `of`, and has
+/// Returns a tensor with `count` in place of the first number of the shape: it names the first rows of `of`, and has
 /// new rows, anywhere in the storage, after the last one. Also fails with `bad_shape`, with `shape_mismatch` if the
-/// logical shape does not contain `extent`, and like an allocation of the new rows.
+/// logical shape does not contain `count`, and like an allocation of the new rows.
 template <tensor_with_shared_rows Tensor, storage_offset TableOffset = anywhere_t>
-[[nodiscard]] tensor_result<Tensor> fork_prefix(const Tensor& of, std::int64_t extent,
+[[nodiscard]] tensor_result<Tensor> fork_prefix(const Tensor& of, std::int64_t count,
                                                 TableOffset table_offset = {}) noexcept {
     using answer = tensor_result<Tensor>;
     if (!of) return answer::failure({tensor_refusal::killed});
     shape physical = of.shape(), logical = of.logical_shape();
     if (logical == physical) {
-        logical[0] = extent;
+        logical[0] = count;
     } else {
         // The first physical axis is a product of logical axes, of which the first one changes.
         const std::int64_t others = logical[0] == 0 ? 0 : physical[0] / logical[0];
-        if (others == 0 || extent % others != 0) return answer::failure({tensor_refusal::shape_mismatch});
-        logical[0] = extent / others;
+        if (others == 0 || count % others != 0) return answer::failure({tensor_refusal::shape_mismatch});
+        logical[0] = count / others;
     }
-    physical[0] = extent;
+    physical[0] = count;
     return detail::fork_as(of, physical, logical, table_offset);
 }
 
