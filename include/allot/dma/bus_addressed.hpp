@@ -26,7 +26,7 @@
 // When to use: on boards, for accelerators in an FPGA or without a driver that imports descriptors.
 // When not to use: if a driver imports the descriptor: use `buffer_of`. With the u-dma-buf driver: `dma::u_dma_buf`.
 // Complexity: two or three system calls for a region; one for each page with `page_frames`.
-// Memory: 40 bytes for each of `Regions`, inside the object. No heap allocation.
+// Memory: 32 bytes for each of `Regions`, inside the object. No heap allocation.
 // Thread safety: not synchronized.
 #pragma once
 
@@ -115,8 +115,8 @@ public:
     explicit bus_addressed(Device device, Find find = {}, std::uint64_t bus_offset = 0) noexcept
         : Device{std::move(device)}, find_{find}, bus_offset_{bus_offset} {}
 
-    /// Acquires a region and finds its bus address. Fails like `Device`, or with the error of `Find`, or with EMFILE if
-    /// `Regions` are held.
+    /// Acquires a region and finds its bus address. Fails like `Device`, or with the error of `Find`, with EMFILE if
+    /// `Regions` are held, or with EOVERFLOW if the bus address exceeds 64 bits.
     [[nodiscard]] acquired<bus_addressed> acquire(layout wanted) noexcept {
         using answer = acquired<bus_addressed>;
         entry* const free = entry_of(nullptr);
@@ -124,13 +124,18 @@ public:
         const auto held = Device::acquire(wanted);
         if (!held) return answer::failure(held.error());
         auto found = find_.find(Device::buffer_of(held->base), held->base);
-        if (!found) {
+        std::uint64_t bus = 0, end = 0;
+        int reason = found ? 0 : found.error();
+        if (found &&
+            (!checked_add(found->address, bus_offset_, bus) || !checked_add(bus, std::uint64_t{held->size}, end)))
+            reason = EOVERFLOW;
+        if (reason != 0) {
             Device::release(*held);
-            return answer::failure(found.error());
+            return answer::failure(reason);
         }
         free->base = held->base;
         free->size = held->size;
-        free->bus = found->address + bus_offset_;
+        free->bus = bus;
         free->attachment = std::move(found->attachment);
         return held;
     }

@@ -24,7 +24,7 @@
 // When to use: for one program on several boards, or with a reserve for memory that becomes fragmented.
 // When not to use: if one source suffices.
 // Complexity: that of the sources that are asked. The other calls search the held regions.
-// Memory: 40 bytes for each of `Regions` (64), inside the object, and the sources. No heap allocation.
+// Memory: 32 bytes for each of 64 regions, inside the object, and the sources. No heap allocation.
 // Thread safety: not synchronized.
 #pragma once
 

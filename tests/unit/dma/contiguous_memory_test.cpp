@@ -130,9 +130,11 @@ TEST_CASE("bus addresses: a failed search gives the buffer back") {
     CHECK(without.acquire({.size = 8192}).error() == ENOENT);
     kernel.refuse_with = ENOMEM;
     CHECK(device.acquire({.size = 8192}).error() == ENOMEM);
-    CHECK(tests::open_descriptors() == open);
     kernel.refuse_with = 0;
     kernel.contiguous = true;
+    auto beyond = cma_of(kernel, ~std::uint64_t{0} - 0xFFFF);  // the bus address exceeds 64 bits
+    CHECK(beyond.acquire({.size = 8192}).error() == EOVERFLOW);
+    CHECK(tests::open_descriptors() == open);
     allot::dma::bus_addressed<heap, physical_node, 1> one{heap{kernel.heaps()}, {kernel.physical_node()}};
     const auto held = one.acquire({.size = 1});
     REQUIRE(held);
