@@ -28,8 +28,8 @@
 // Thread safety: that of the reference policy. With `references::atomic`, tensors of several threads share rows.
 #pragma once
 
+#include <allot/tensor/detail/lease.hpp>
 #include <allot/tensor/detail/row_counts.hpp>
-#include <allot/tensor/storage.hpp>
 
 #include <memory>
 

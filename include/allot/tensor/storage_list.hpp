@@ -27,6 +27,7 @@
 
 #include <allot/tensor/storage.hpp>
 
+#include <algorithm>
 #include <tuple>
 #include <variant>
 
