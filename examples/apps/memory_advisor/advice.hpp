@@ -138,7 +138,8 @@ inline void add_spills(advice& made, const input& given) {
     made.rows.push_back(std::move(ours));
     made.rows.push_back({"lower bound of every plan", plan->bound});
     if (page) {
-        const planner::outcome paged = planner::in_pages(given, *page);
+        const planner::outcome paged =
+            planner::in_pages(given, *page, false, [](std::size_t, allot::plan_progress) { return false; });
         if (const std::string mistake = planner::mistake_in_pages(given, paged); !mistake.empty())
             throw std::logic_error{given.path + ": the plan in pages is invalid: " + mistake};
         made.rows.push_back({"allot, in pages of " + planner::bytes(*page), paged.memories[0].plan.peak});
