@@ -23,8 +23,8 @@ template <class Read>
 void read_and_plan(Read read) {
     try {
         const planner::input given = read();
-        const planner::outcome made =
-            planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return true; });
+        const auto stop = [](std::size_t, allot::plan_progress) { return true; };
+        const planner::outcome made = planner::plan_input(given, false, stop);
         if (!planner::mistake_in(given, made).empty()) std::abort();
         show(given, made);
 
@@ -33,7 +33,8 @@ void read_and_plan(Read read) {
             sum += each.size;
             page_size = std::max(page_size, each.align);
         }
-        const planner::outcome paged = planner::in_pages(given, std::max(page_size, std::bit_floor(sum / 500 + 1)));
+        const planner::outcome paged =
+            planner::in_pages(given, std::max(page_size, std::bit_floor(sum / 500 + 1)), false, stop);
         if (!planner::mistake_in_pages(given, paged).empty()) std::abort();
         show(given, paged);
     } catch (const planner::input_error& reason) {
