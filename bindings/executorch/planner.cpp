@@ -2,7 +2,7 @@
 // liballot_planner.so: allot's planner behind functions of C, for programs that plan when a model is exported.
 #include "planner.h"
 
-#include <allot/plan.hpp>
+#include <allot/plan/memories.hpp>
 
 #include <cstring>
 #include <exception>

@@ -23,6 +23,8 @@ constexpr allot::growth_options growth{.step = 64_KiB, .regions = 1};
 using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<growth>>;
 using allocator = allot_onnxruntime::allocator<arena>;
 
+constexpr std::size_t most_addresses = std::size_t{1} << (sizeof(void*) == 8 ? 40 : 31);
+
 /// Returns a number of bytes from the environment, with one of the units K, M and G. Throws for any other text.
 std::size_t limit_from_environment() {
     const char* const text = std::getenv("ALLOT_ONNXRUNTIME_LIMIT");
@@ -50,7 +52,7 @@ public:
         if (memory_ != nullptr) return;
         const std::size_t limit = limit_from_environment();
         auto made = std::make_unique<allocator>(
-            api, limit != 0 ? allot::host::virtual_memory{limit} : allot::host::virtual_memory::up_to(1024_GiB));
+            api, limit != 0 ? allot::host::virtual_memory{limit} : allot::host::virtual_memory::up_to(most_addresses));
         OrtEnv* environment = nullptr;  // the existing one; this reference keeps it until the process ends
         allot_onnxruntime::check(api, api.CreateEnv(ORT_LOGGING_LEVEL_ERROR, "allot", &environment));
         allot_onnxruntime::check(api, api.RegisterAllocator(environment, made.get()));

@@ -12,8 +12,8 @@
 // ONNX Runtime then creates no arena of its own for the sessions that choose it. It frees by the pointer alone, so an
 // index keeps the blocks. The alignment is that of ONNX Runtime's kernels, 64 bytes.
 //
-// ONNX Runtime uses the result of `Alloc` unchecked, so a request that fails throws `allot_onnxruntime::refused`. The run
-// or the session then fails with its text.
+// ONNX Runtime uses the result of `Alloc` unchecked, so a request that fails throws `allot_onnxruntime::refused`. The
+// run or the session then fails with its text.
 //
 // `Reserve` serves the weights of a session with `session.use_device_allocator_for_initializers`. It takes the bytes
 // from the same allocator. `GetStats` has the keys of ONNX Runtime: TotalAllocated is the size of all regions.

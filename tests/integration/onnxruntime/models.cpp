@@ -118,7 +118,7 @@ TEST_CASE("onnxruntime: trained models have equal outputs, and hold fewer bytes 
         const outcome theirs = run_all(environment, each, false), exact = run_with_exact_arena(environment, each);
         outcome ours;
         {
-            registered allot{environment, 4_GiB};
+            registered allot{environment, 1_GiB};
             ours = run_all(environment, each, true);
             const auto now = allot.memory.statistics();
             CHECK(ours.counted.held == now.held_peak);
