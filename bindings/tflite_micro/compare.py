@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import offline_plan
 
-ROOM = 16 << 20  # bytes for an arena; the interpreter reports those it uses
+ROOM = 64 << 20 # bytes for an arena; the interpreter reports those it uses
 
 
 class Arena(NamedTuple):

@@ -5,6 +5,7 @@
     interpreter_test.py PLANNER          PLANNER: the program memory_planner
 """
 
+import importlib.util
 import struct
 import sys
 import tempfile
@@ -42,6 +43,17 @@ class Interpreter(unittest.TestCase):
             found = compare.compare(path, Path(folder) / "planned.tflite", PLANNER)
         self.assertEqual((found.before.head, found.after.head), (640, 432))
         self.assertEqual(found.before.tail, found.after.tail)
+        self.assertTrue(found.equal)
+
+    def test_a_model_of_wake_words(self):
+        found = importlib.util.find_spec("pyopen_wakeword")
+        if found is None:
+            self.skipTest("the Python package pyopen-wakeword is missing")
+        path = Path(found.origin).parent / "models" / "embedding_model.tflite"
+        with tempfile.TemporaryDirectory() as folder:
+            found = compare.compare(path, Path(folder) / "planned.tflite", PLANNER)
+        self.assertIn("in 454,656 bytes, lower bound 454,656", found.plan)
+        self.assertEqual((found.before.head, found.after.head), (663552, 454656))
         self.assertTrue(found.equal)
 
     def test_an_invalid_plan_changes_the_results(self):
