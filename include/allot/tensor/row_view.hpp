@@ -13,7 +13,7 @@
 // `slice` and `view` treat the rows as if they followed one another, and mean the same as for a contiguous tensor
 // (tensor.hpp). A kernel finds byte `n` of that order at `table[n / row_bytes] + n % row_bytes`. A view sees later
 // changes of the table: it is a part of the tensor, and it keeps the rows and the table allocated. With
-// `references::none` the tensor must outlive its views.
+// `references::none` the tensor must outlive its views, and views of shared rows cannot be the target of a copy.
 //
 // `for_each_run` and `copy_tensor` accept views. `as_tensor` returns a tensor on the same bytes if the rows of the view
 // are adjacent in memory, and fails with `not_compact` otherwise. Rows of `shared_rows` are then read-only, and a later

@@ -99,3 +99,36 @@ TEST_CASE(VENDOR " copies: pinned memory is host memory, with and without a stre
     REQUIRE(path);
     CHECK(*path == copy_path::host);
 }
+
+TEST_CASE(VENDOR " copies: a write to a shared row copies it on the stream, also to another kind of memory") {
+    const tests::machine machine;
+    const stream_copy copy;
+    place<device_memory> fast;
+    place<managed> slow;
+    const auto tables = *allot::alloc_storage(fast.tables, 4096);
+    const auto small = *allot::alloc_storage(fast.of, {.size = 5 * 128, .align = 128});
+    const allot::storage_list both{small, slow.storage};
+    const auto rows = *allot::share_rows(both, tables, 20);
+    auto a = *allot::alloc_discontiguous_tensor(tables, allot::anywhere, rows, allot::anywhere, {4, 32}, int32);
+    std::array<std::int32_t, 4 * 32> numbers{}, seen{};
+    std::iota(numbers.begin(), numbers.end(), 5);
+    arena_of<heap> host = memory<heap>();
+    const auto words = *allot::alloc_tensor(*allot::alloc_storage(host, 512), 0, {4, 32}, int32);
+    std::memcpy(words.data(), numbers.data(), sizeof numbers);
+    REQUIRE(allot::copy_tensor(words, a, copy));
+
+    auto b = *allot::fork(a);
+    CHECK(allot::copy_tensor(words, b, copy).error().reason == allot::tensor_refusal::shared_row);
+    for (const std::size_t row : {1U, 3U}) {  // the second copy is in the other memory
+        REQUIRE(allot::write(b, row, copy));
+        CHECK(b.lease().body()->count(b.lease().piece(row)) == 1);
+        const auto zeros = *allot::alloc_tensor(*allot::alloc_storage(host, 128), 0, {1, 32}, int32);
+        std::memset(zeros.data(), 0, zeros.size_bytes());
+        REQUIRE(allot::copy_tensor(zeros, *allot::slice(b, {static_cast<std::int64_t>(row), 0}, {1, 32}), copy));
+    }
+    REQUIRE(allot::copy_tensor(a, words, copy));
+    CHECK(std::memcmp(words.data(), numbers.data(), sizeof numbers) == 0);
+    REQUIRE(allot::copy_tensor(b, words, copy));
+    for (std::size_t i = 0; i != numbers.size(); ++i) seen[i] = i / 32 % 2 == 1 ? 0 : numbers[i];
+    CHECK(std::memcmp(words.data(), seen.data(), sizeof seen) == 0);
+}

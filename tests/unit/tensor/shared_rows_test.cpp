@@ -274,6 +274,10 @@ TEST_CASE("shared_rows: without a heap, the caller owns bodies and records") {
         auto b = *allot::fork(a);
         auto moved = std::move(b);
         CHECK(allot::row_references(a, 4) == 2);
+        const auto words = *allot::alloc_tensor(*allot::alloc_storage(memory, 256), 0, {1, 16}, int32);
+        const auto part = *allot::slice(a, {4, 0}, {1, 16});  // it does not know the counts
+        CHECK(error_of(allot::copy_tensor(words, part)).reason == tensor_refusal::shared_row);
+        CHECK(allot::copy_tensor(part, words));
         REQUIRE(allot::write(moved, 4));
         CHECK(allot::row_references(a, 4) == 1);
     }
