@@ -123,10 +123,10 @@ inline void add_spills(advice& made, const input& given) {
     made.fast = std::move(fast);
     const rules::layout separate = rules::separate(given.buffers);
     made.sum = separate.peak;
+    made.rows.push_back({"no sharing: the sum of all buffers", made.sum, separate.offsets});
     add_theirs(made, given);
     for (row& each : also) made.rows.push_back(std::move(each));
     std::stable_sort(made.rows.begin(), made.rows.end(), [](const row& a, const row& b) { return a.bytes > b.bytes; });
-    made.rows.insert(made.rows.begin(), {"no sharing: the sum of all buffers", made.sum, separate.offsets, row::other});
 
     const auto plan = allot::plan({.buffers = given.buffers});
     if (!plan) planner::refuse(given, plan.error());
