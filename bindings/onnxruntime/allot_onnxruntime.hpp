@@ -9,8 +9,8 @@
 //
 //     session ──► Alloc(size), Free(pointer) ──► lock ──► indexed: pointer ──► block ──► your allocator
 //
-// ONNX Runtime then creates no arena of its own for the sessions that choose it. It frees by the pointer alone, so an
-// index keeps the blocks. The alignment is that of ONNX Runtime's kernels, 64 bytes.
+// The sessions that choose it request nothing from an arena of ONNX Runtime. ONNX Runtime frees by the pointer alone,
+// so an index keeps the blocks. The alignment is that of ONNX Runtime's kernels, 64 bytes.
 //
 // ONNX Runtime uses the result of `Alloc` unchecked, so a request that fails throws `allot_onnxruntime::refused`. The
 // run or the session then fails with its text.
