@@ -131,7 +131,7 @@ std::string remedy_for(allot::tensor_refusal reason) {
         case partial_bytes:
         case bad_dtype: return "Choose a dtype whose elements are whole bytes.";
         case bad_texture: return "Add axes, or split the last axis into groups of four.";
-        case bad_shape: return "Choose a shape with at most eight axes, none of them negative; rows need two axes.";
+        case bad_shape: return "Choose a shape with at most eight axes, none of them negative; rows need at least two.";
         case too_large: return "Choose a smaller shape.";
         case dtype_mismatch: return "Give both tensors the same dtype.";
         case shape_mismatch: return "Give both tensors the same number of elements.";

@@ -401,7 +401,7 @@ class Rows(Refused):
         self.assertIsNotNone(rows(table, 0, data, (0, 256, 512, 768)))
 
     def test_a_shape_of_other_rank(self):
-        self.refuse(ValueError, "", "rows need two axes", rows, storage(96, "global"), 0, storage(), (0,), (64,))
+        self.refuse(ValueError, "", "rows need at least two", rows, storage(96, "global"), 0, storage(), (0,), (64,))
 
     def test_partial_bytes(self):
         self.refuse(ValueError, "inside a byte", "whole bytes", rows, storage(96, "global"), 0, storage(),
