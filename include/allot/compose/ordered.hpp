@@ -42,7 +42,6 @@
 // range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
 //
 // Thread safety: not synchronized. Protect it by a lock if several threads submit work.
-//
 // Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h). RMM's stream-ordered pool, which
 // keeps a list of free blocks and an event for each stream.
 #pragma once
@@ -141,14 +140,14 @@ public:
     }
 
     /// Frees a block that work on a queue used. Work that was submitted to the queue before may still use it. For `host`,
-    /// all work with the block is done.
+    /// all work with the block is done; work that used its bytes before it was allocated remains pending.
     void deallocate(block_type held, queue_id queue) noexcept { free_after(held, users(queue), clock_.now()); }
     /// Frees a block that work on several queues used.
     void deallocate(block_type held, std::initializer_list<queue_id> queues) noexcept {
         free_after(held, users(queues), clock_.now());
     }
-    /// Frees a block whose use ends at a point of another library. Takes the point. Returns false and changes nothing if
-    /// `ordered_options::external` points are pending.
+    /// Frees a block whose use ends at a point of another library, which it takes. The bytes remain pending until all such
+    /// points so far have passed. Returns false and changes nothing if `ordered_options::external` points are pending.
     [[nodiscard]] bool deallocate(block_type held, point_type& until) noexcept {
         const detail::epoch use = clock_.add_external(until);
         if (use != 0) free_after(held, detail::queue_set{1} << clock::external, use);
@@ -168,9 +167,9 @@ public:
         if (held) access::strategy(arena_).use(access::allocation(arena_, held), users(queue));
     }
     /// Starts a use by the host that runs beside the queues, for example a thread that reads results. Returns no use if
-    /// `ordered_options::external` uses are pending.
+    /// `ordered_options::external` uses are pending. Bytes remain pending until this use and all earlier ones have ended.
     [[nodiscard]] host_use begin_host_use() noexcept { return {clock_.begin_host_use()}; }
-    /// Ends a use by the host. Bytes that were freed with this use are then free.
+    /// Ends a use by the host.
     void end_host_use(host_use use) noexcept {
         if (clock_.end_host_use(use.epoch)) settle();
     }
@@ -237,7 +236,8 @@ public:
         error_ = {};
         settle();
     }
-    /// Removes a queue of a lost device without a call of the driver. Treats its work as done.
+    /// Removes a queue whose work no longer runs, without a call of the driver. Bytes that it used wait for the earlier work
+    /// of the other queues. After the loss of a device, call `abandon()` first.
     void abandon(queue_id queue) noexcept {
         if (clock_.attached(queue.index) == 0) return;
         clock_.forget(queue.index);
@@ -336,7 +336,8 @@ private:
         }
         if constexpr (waits == wait_policy::never) {
             cover_all(queue);
-            return allocate_grown(wanted);
+            const block_type given = poll() ? held(wanted, known) : block_type{};
+            return given ? given : allocate_grown(wanted);
         }
         block_type given{};
         if ((has_larger || !Options.grow_first) && wait_for_place(wanted, queue, handed)) given = held(wanted, known);

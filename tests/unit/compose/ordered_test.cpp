@@ -313,13 +313,81 @@ TEST_CASE("ordered: a queue of a lost device leaves without a call of the driver
     memory.abandon(first);  // once more has no effect
     CHECK(calls_of(device) == 0);
     CHECK_FALSE(memory.allocate({16, 16}, first));
+    block = memory.allocate({size / 2, 16}, second);  // in order with all that the first queue may have waited for
+    CHECK(block.address == other.address);
+    const auto used = memory.allocate({size / 2, 16}, second);
+    CHECK(used);
+    CHECK(calls_of(device) == 0);
+    CHECK_FALSE(memory.attach(2));  // the first queue may have waited for the second one
+    device.run(1);
     const auto third = memory.attach(2);
     CHECK(third == first);
-    block = memory.allocate({size / 2, 16}, third);
-    CHECK(block);
-    CHECK(calls_of(device) == 0);
+    memory.deallocate(used, second);
     CHECK(memory.allocate({size / 2, 16}, third));
-    CHECK(device.is_before(1, 1, 2));  // work of the other queue is still pending
+    CHECK(device.is_before(1, 1, 2));
+}
+
+TEST_CASE("ordered: bytes of a queue that is abandoned wait for the work that it waited for") {
+    const auto check = [](auto abandon) {
+        queues device{4};
+        fixed<allot::ordered_options{.queues = 4}> memory{timeline{&device}};
+        const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2), memory.attach(3)};
+        auto block = memory.allocate({size, 16}, id[0]);
+        const unsigned command = device.submit(0);
+        memory.deallocate(block, id[0]);
+        for (const unsigned queue : {1u, 2u}) {
+            block = memory.allocate({size, 16}, id[queue]);  // behind a wait, which does not pass
+            REQUIRE(block);
+            memory.deallocate(block, id[queue]);
+        }
+        abandon(memory, id);
+        const unsigned records = device.records;
+        block = memory.allocate({size, 16}, id[3]);
+        REQUIRE(block);
+        CHECK(device.is_before(0, command, 3));
+        CHECK(device.records == records + 1);
+        memory.deallocate(block, id[3]);
+        CHECK(memory.synchronize() == 0);
+        CHECK(device.done[0] == command);
+        CHECK(memory.attach(1) == id[1]);
+    };
+    check([](auto& memory, const allot::queue_id* id) {
+        memory.abandon(id[1]);
+        memory.abandon(id[2]);
+    });
+    check([](auto& memory, const allot::queue_id* id) {
+        memory.abandon(id[2]);
+        memory.abandon(id[1]);
+    });
+}
+
+TEST_CASE("ordered: a failed answer about a point has no effect on later requests") {
+    queues device{3};
+    fixed<allot::ordered_options{.queues = 2}> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto block = memory.allocate({size, 16}, first);
+    device.submit(0);
+    memory.deallocate(block, first);
+    memory.cover();
+    device.lost = true;
+    CHECK_FALSE(memory.allocate({size, 16}, second));
+    device.lost = false;
+    block = memory.allocate({size, 16}, second);
+    CHECK(block);
+    CHECK(device.is_before(0, 1, 1));
+    memory.deallocate(block, first);
+    device.lost = true;
+    memory.poll();
+    memory.abandon(first);
+    device.lost = false;
+    device.run_all();
+    memory.poll();
+    const auto third = memory.attach(2);
+    REQUIRE(third == first);
+    block = memory.allocate({size, 16}, third);
+    device.submit(2);
+    memory.deallocate(block, third);
+    CHECK(memory.allocate({size, 16}, second));  // behind a wait for the new queue with the number of the first one
 }
 
 TEST_CASE("ordered: diagnose predicts each request, also if the records are used up") {

@@ -9,6 +9,9 @@
 // host in the row after the last queue. Two more columns stand for external points and for uses by the host. Points of a
 // queue cover all earlier work of that queue. External points cover no others.
 //
+// A queue that was abandoned no longer runs. Its uses replaced earlier ones that it waited for. Therefore they end with the
+// work of all other queues until then.
+//
 // Complexity: O(queues + points) for the functions that call the driver, O(1) for the others.
 // Memory: one epoch for each pair of queues and for each queue in every recorded point.
 // Thread safety: not synchronized.
@@ -44,6 +47,7 @@ public:
 
     explicit queue_clock(Timeline from) noexcept : timeline{std::move(from)} {
         for (row_type& row : known_) row.until.fill(end_of_time);
+        for (unsigned at = 0; at != Options.queues; ++at) known_[at].self = queue_set{1} << at;
     }
 
     /// Permits calls of the device that a capture by a queue forbids, because they concern other work.
@@ -63,7 +67,7 @@ public:
             attached_ |= queue_set{1} << at;
             running_ |= queue_set{1} << at;
             const queue_set own = timeline.in_order(queue) ? queue_set{1} << at : 0;
-            known_[at] = known_[host_row];
+            known_[at].until = known_[host_row].until;
             known_[at].own = own;
             for (row_type& row : known_)
                 row.until[at] = now_;  // the uses of an earlier queue with this number are done
@@ -71,6 +75,7 @@ public:
             if (known_[at].own != 0) known_[at].until[at] = end_of_time;
             return at;
         }
+        for_each_queue(lost_, [&](unsigned at) { static_cast<void>(cover(at, 0)); });  // so that a later call has room
         return Options.queues;
     }
     /// Removes a queue after it was recorded a last time. Its number is free when that point passes.
@@ -110,13 +115,20 @@ public:
     /// Returns the knowledge of a row.
     [[nodiscard]] const row_type& known(unsigned row) const noexcept { return known_[row % 32]; }
     /// Returns the columns that a request can wait for.
-    [[nodiscard]] queue_set waitable() const noexcept { return (running_ & ~failed_) | queue_set{1} << external; }
+    [[nodiscard]] queue_set waitable() const noexcept {
+        queue_set set = (running_ & ~failed_) | queue_set{1} << external;
+        for_each_queue(lost_, [&](unsigned at) {
+            if ((queues_[at].behind & ~set) != 0) set &= ~(queue_set{1} << at);
+        });
+        return set;
+    }
 
     /// Asks the driver which points passed. Returns true if the host learned of one.
     bool poll() noexcept {
         bool learned = false;
         for (unsigned at = 0; at != Options.queues; ++at) {
             queue_state& of = queues_[at];
+            failed_ &= ~(queue_set{1} << at);
             while (of.count != 0) {
                 const point_state now = timeline.state(of.points[0].point);
                 if (now == point_state::failed) failed_ |= queue_set{1} << at;
@@ -125,13 +137,16 @@ public:
                 learned = true;
             }
         }
-        return pass_external() || learned;
+        learned |= pass_external();
+        pass_lost();
+        return learned;
     }
     /// Makes work of a row run after the uses of a column up to `until`. With `handed`, hands the points to the function
     /// instead.
     template <class Handed>
     [[nodiscard]] error_type wait(unsigned row, unsigned column, epoch until, Handed&& handed) noexcept {
         if (column == external) return wait_external(row, until, handed);
+        if (is_lost(column)) return wait_for_lost(row, column, handed);
         if constexpr (std::same_as<std::remove_cvref_t<Handed>, no_hand>) {
             if (row == column) return wait_for_itself(row);
         }
@@ -146,12 +161,18 @@ public:
 
     /// Returns true if a recorded point of a queue is pending.
     [[nodiscard]] bool has_points(unsigned column) const noexcept {
-        return column < Options.queues && queues_[column].count != 0;
+        return column < Options.queues && queues_[column].count != 0;  // none if it is lost
     }
     /// Makes sure that a point covers the uses of a column up to `until`.
     [[nodiscard]] error_type cover(unsigned column, epoch until) noexcept {
+        if (column >= Options.queues) return {};
         recorded* at = nullptr;
-        return column < Options.queues ? point_for(column, until, at) : error_type{};
+        if (!is_lost(column)) return point_for(column, until, at);
+        error_type error{};
+        for_each_queue(queues_[column].behind, [&](unsigned other) {
+            if (error == error_type{}) error = cover(other, queues_[column].lost_at);
+        });
+        return error;
     }
 
     // ── external points and uses by the host ─────────────────────────────────────────────────────────────────────
@@ -183,6 +204,7 @@ public:
         for (queue_state& of : queues_)
             while (of.count != 0) timeline.release(of.points[--of.count].point);
         running_ = attached_;
+        lost_ = 0;
         while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
         host_count_ = 0;
         failed_ = 0;
@@ -196,17 +218,23 @@ public:
         for (row_type& row : known_) row.until[external] = row.until[host_uses] = end_of_time;
     }
 
-    /// Releases the points of a queue and treats its uses as done.
+    /// Releases the points of a queue that no longer runs. Its number is free when the other queues have done their work.
     void forget(unsigned at) noexcept {
         queue_state& of = queues_[at];
         while (of.count != 0) timeline.release(of.points[--of.count].point);
-        for (row_type& row : known_) row.until[at] = end_of_time;
-        attached_ &= ~(queue_set{1} << at);
-        running_ &= ~(queue_set{1} << at);
+        const queue_set bit = queue_set{1} << at;
+        attached_ &= ~bit;
+        failed_ &= ~bit;
+        lost_ |= bit;
+        of.behind = running_ & ~lost_;
+        if (external_count_ != 0) of.behind |= queue_set{1} << external;
+        of.lost_at = now_++;
+        pass_lost();
     }
 
 private:
     [[nodiscard]] bool is_running(unsigned queue) const noexcept { return (running_ >> queue & 1U) != 0; }
+    [[nodiscard]] bool is_lost(unsigned queue) const noexcept { return (lost_ >> queue & 1U) != 0; }
 
     struct recorded {
         detail::epoch epoch = 0;
@@ -217,6 +245,8 @@ private:
         queue_type native{};
         unsigned count = 0;
         recorded points[Options.points];  // in the order of their epochs
+        queue_set behind = 0;             // the queues that a lost queue may have waited for
+        epoch lost_at = 0;
     };
     struct external_point {
         detail::epoch epoch = 0;
@@ -263,6 +293,22 @@ private:
         std::rotate(of.points, of.points + 1, of.points + of.count);
         if (--of.count == 0 && attached(at) == 0) running_ &= ~(queue_set{1} << at);
     }
+    /// Learns which lost queues waited for no work that still runs.
+    void pass_lost() noexcept {
+        for (queue_set before = 0; before != lost_;) {  // one may have waited for another
+            before = lost_;
+            for_each_queue(before, [&](unsigned at) {
+                queue_state& of = queues_[at];
+                for_each_queue(of.behind, [&](unsigned other) {
+                    if (known_[host_row].until[other] >= of.lost_at) of.behind &= ~(queue_set{1} << other);
+                });
+                if (of.behind != 0) return;
+                for (row_type& row : known_) row.until[at] = end_of_time;
+                lost_ &= ~(queue_set{1} << at);
+                running_ &= ~(queue_set{1} << at);
+            });
+        }
+    }
     bool pass_external() noexcept {
         unsigned left = 0;
         for (unsigned i = 0; i != external_count_; ++i) {
@@ -300,6 +346,17 @@ private:
         known_[row].until[row] = now_++;
         return {};
     }
+    /// Makes work of a row run after all that a lost queue may have waited for.
+    template <class Handed>
+    [[nodiscard]] error_type wait_for_lost(unsigned row, unsigned column, Handed& handed) noexcept {
+        error_type error{};
+        for_each_queue(queues_[column].behind, [&](unsigned other) {
+            const epoch until = queues_[column].lost_at;
+            if (error == error_type{} && known_[row].until[other] < until) error = wait(row, other, until, handed);
+        });
+        if (error == error_type{}) known_[row].until[column] = end_of_time;
+        return error;
+    }
     template <class Handed>
     [[nodiscard]] error_type wait_external(unsigned row, epoch until, Handed& handed) noexcept {
         for (unsigned i = 0; i != external_count_ && externals_[i].epoch <= until; ++i) {
@@ -316,6 +373,7 @@ private:
     queue_set attached_ = 0, running_ = 0;  // a queue that was detached runs until its last point passes
     epoch now_ = 1;
     queue_set failed_ = 0;  // queues with a point that the driver cannot answer for
+    queue_set lost_ = 0;    // queues that were abandoned
     external_point externals_[Options.external];
     unsigned external_count_ = 0;
     epoch host_uses_[Options.external]{};

@@ -160,7 +160,12 @@ private:
             strategy_.rollback(before);
             return {};
         }
-        ranges_.take(given.where.offset, given.where.end(), [&](const pending_use& use) { taken_.take(use); });
+        queue_set earlier = 0;
+        ranges_.take(given.where.offset, given.where.end(), [&](const pending_use& use) {
+            taken_.take(use);
+            earlier |= use.queues;
+        });
+        use(given, taken_.users_after(earlier));
         return given;
     }
     /// Frees bytes by `change`, with the use of `give_back`: those that are in a hole after it, but in none before.

@@ -223,10 +223,10 @@ private:
         const place found = is_request(wanted) ? find(wanted, by) : place{};
         if (found.at == none) return {};
         take_place(found.at, order_of(wanted.size));
+        slots_[found.at].queues = taken_.by->self;  // its later work runs after the uses of these slots
         return give(found.at, wanted.size);
     }
     constexpr allocation_type give(index at, offset_type size) noexcept {
-        slots_[at].queues = 0;
         slots_[at].order = static_cast<unsigned char>(order_of(size));
         slots_[at].state = stage::live;
         return {{extent_at(at, 0).offset, size}, {}};

@@ -9,7 +9,8 @@
 // one segment with the later epoch. If the table has no record, two segments become one that waits for both.
 //
 // A block that is cut out of a hole takes the pending uses of its bytes, and only these. They accumulate until
-// `clear_taken`. The note of a block in use has the queues that use the block.
+// `clear_taken`. The note of a block in use has the queues that use the block. It has the queue that allocated it if its
+// bytes had pending uses: these end before later work of that queue, but not before the block is freed.
 //
 // Complexity: O(1) for holes of one segment, otherwise O(segments).
 // Memory: 16 bytes for every record of the side table, and 24 bytes for every further segment of a hole.
@@ -100,26 +101,28 @@ public:
         return second;
     }
     [[nodiscard]] ALLOT_INLINE constexpr cut cut_front(node hole, Offset bytes, Offset left) noexcept {
-        take_front(hole, static_cast<Offset>(offset(hole) + bytes));
-        return base::cut_front(hole, bytes, left);
+        const queue_set earlier = take_front(hole, static_cast<Offset>(offset(hole) + bytes));
+        const cut parts = base::cut_front(hole, bytes, left);
+        note(parts.block).queues = this->users_after(earlier);
+        return parts;
     }
     ALLOT_INLINE constexpr void join(node first, node second) noexcept {
         append(first, offset(second), note(second));
         base::join(first, second);
     }
-    /// Marks a hole of one segment, whose uses are known, as used.
-    ALLOT_INLINE constexpr void mark_own_used(node hole, Offset bytes) noexcept {
-        note(hole).queues = 0;
-        base::mark_used(hole, bytes);
-    }
+    /// Marks a hole of one segment, which no other queue used, as used. Its uses are those of `users_after`.
+    ALLOT_INLINE constexpr void mark_own_used(node hole, Offset bytes) noexcept { base::mark_used(hole, bytes); }
     /// Marks a node as used, and takes the pending uses of its bytes.
     ALLOT_INLINE constexpr void mark_used(node of, Offset bytes) noexcept {
         pending_use& own = note(of);
+        queue_set earlier = 0;
         if (own.next != no_record) [[unlikely]]
-            take_after(own);
-        if (!is_used(of)) {
+            earlier = take_after(own);
+        if (is_used(of)) {
+            own.queues |= this->users_after(earlier);
+        } else {
             take(own);
-            own.queues = 0;
+            own.queues = this->users_after(own.queues | earlier);
         }
         base::mark_used(of, bytes);
     }
@@ -172,10 +175,15 @@ private:
             segments_.give(dropped);
         }
     }
-    /// Takes the uses of the segments after the first one, and frees them.
-    constexpr void take_after(pending_use& first) noexcept {
-        for (record_index i = first.next; i != no_record; i = segments_[i].next) take(segments_[i]);
+    /// Takes the uses of the segments after the first one, and frees them. Returns their queues.
+    constexpr queue_set take_after(pending_use& first) noexcept {
+        queue_set taken = 0;
+        for (record_index i = first.next; i != no_record; i = segments_[i].next) {
+            take(segments_[i]);
+            taken |= segments_[i].queues;
+        }
         drop_after(first);
+        return taken;
     }
     /// Cuts the list of a node at `border`, which is inside the node. Returns the list of the bytes from there.
     [[nodiscard]] constexpr pending_use cut_after(node of, Offset border) noexcept {
@@ -200,26 +208,33 @@ private:
             rest.queues |= own.queues;
             rest.next = following;
         } else {
-            take_after(own);
+            own.queues |= this->users_after(take_after(own));
         }
         return rest;
     }
-    /// Takes the uses of the bytes below `border`, which is inside the hole, and removes their segments.
-    ALLOT_INLINE constexpr void take_front(node hole, Offset border) noexcept {
+    /// Takes the uses of the bytes below `border`, which is inside the hole, and removes their segments. Returns their
+    /// queues.
+    ALLOT_INLINE constexpr queue_set take_front(node hole, Offset border) noexcept {
         pending_use& own = note(hole);
-        if (own.next == no_record) return take(own);
-        take_front_of_list(hole, border);
+        if (own.next != no_record) [[unlikely]]
+            return take_front_of_list(hole, border);
+        take(own);
+        return own.queues;
     }
-    [[gnu::noinline]] constexpr void take_front_of_list(node hole, Offset border) noexcept {
+    [[gnu::noinline]] constexpr queue_set take_front_of_list(node hole, Offset border) noexcept {
         pending_use& own = note(hole);
+        queue_set taken = own.queues;
         take(own);
         while (own.next != no_record && segments_[own.next].start <= border) {
             const record_index following = own.next;
             const bool is_cut = segments_[following].start < border;
             own = segments_[following];
             segments_.give(following);
-            if (is_cut) take(own);
+            if (!is_cut) continue;
+            take(own);
+            taken |= own.queues;
         }
+        return taken;
     }
 
     record_table<segment, Capacity> segments_;

@@ -40,7 +40,8 @@ using epochs = std::array<epoch, Queues>;
 template <unsigned Queues>
 struct knowledge {
     epochs<Queues> until{};
-    queue_set own = 0;  // the queue itself if its work runs in order: its uses are always known
+    queue_set self = 0;  // the queue itself; empty for the host
+    queue_set own = 0;   // `self` if its work runs in order: its uses are always known
 };
 
 /// Calls `f(queue)` for each queue of a set.
@@ -85,6 +86,11 @@ public:
     /// Adds a pending use to the taken ones.
     ALLOT_INLINE constexpr void take(const pending_use& use) noexcept {
         if ((use.queues & ~by->own) != 0) take_unowned(use);
+    }
+    /// Returns the queues of a new block whose bytes had these pending uses: the queue that allocates, whose later work
+    /// runs after them. Work that is submitted to it before the block is freed covers them.
+    [[nodiscard]] ALLOT_INLINE constexpr queue_set users_after(queue_set earlier) const noexcept {
+        return earlier != 0 ? by->self : 0;
     }
 
 private:
