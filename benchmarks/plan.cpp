@@ -406,7 +406,7 @@ int main(int argc, char** argv) try {
     pages_row({"scattered", instances::scattered(2, 60'000, 100, 100'000)}, 4096);
     for (const fs::path& file : data.files("idealloc", ".csv")) pages_row(instances::read(file), 65536);
 
-    title("Pages beside contiguous buffers: every second buffer in pages (target: the bound, within a thousandth)",
+    title("Pages beside contiguous buffers: every second buffer in pages (target: networks at the bound)",
           "| set | page | instances | most buffers | at the bound | mean above it | most above it | longest |");
     for (const std::uint64_t page_size : {1024, 4096, 3072}) mixed_row("generated", cut, page_size);
     for (const std::uint64_t page_size : {1024, 4096, 3072})

@@ -29,7 +29,7 @@
 // needs no heap).
 //
 // Complexity: a few greedy plans, O(n log n + pages) plus pairs of buffers in pages and contiguous buffers that live at
-// the same time, and the work that `effort` allows, in total about one and a half times the effort of `plan`.
+// the same time, and the work that `effort` allows, in total about twice the effort of `plan`.
 // Memory: on the heap: about 200 bytes a buffer and a page.
 // Thread safety: pure functions.
 #pragma once

@@ -36,7 +36,7 @@ public:
         const std::uint64_t few = std::min<std::uint64_t>(options_.effort, 16 * parts_.buffers().size());
         if (const plan_error error = try_pieces(0, few); error.reason != plan_refusal::none) return error;
         // The other stages may fail where a plan in single pages exists.
-        if (may_go_on()) static_cast<void>(try_pieces(all_pages, options_.effort / 8));
+        if (may_go_on()) static_cast<void>(try_pieces(all_pages, options_.effort));
         const std::uint32_t searched = pages_each(options_.search_at_most), least = pages_each(most_pieces);
         if (may_go_on() && searched != all_pages && searched != least)
             static_cast<void>(try_pieces(searched, effort_for(searched) / 2));
@@ -53,7 +53,7 @@ public:
 private:
     static constexpr std::uint64_t no_peak = ~std::uint64_t{0};
     static constexpr std::uint32_t all_pages = ~std::uint32_t{0};
-    static constexpr std::size_t most_pieces = std::size_t{1} << 18;  // including pairs
+    static constexpr std::size_t most_pieces = std::size_t{1} << 12;  // including pairs
     static constexpr std::size_t most_sorted = std::size_t{1} << 22;  // buffers in pages times contiguous buffers
 
     [[nodiscard]] std::uint64_t goal() const noexcept {
