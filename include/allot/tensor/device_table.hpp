@@ -101,7 +101,8 @@ struct table_version {
 };
 
 /// A table of `Value` in a device's memory. `alloc_device_table` creates it. If the type of an allocator or of the
-/// timeline is a reference, the object must outlive the table. Otherwise the table owns it.
+/// timeline is a reference, the object must outlive the table. Otherwise the table owns it. The destructor waits for the
+/// work that uses a version: the queues must exist then, or be detached.
 template <class Value, class Memory, class Timeline, class Staging = heap_staging,
           device_table_options Options = device_table_options{}>
 class device_table {
@@ -134,7 +135,6 @@ public:
     device_table() noexcept = default;
     /// Creates a table. `alloc_device_table` calls it.
     explicit device_table(std::unique_ptr<versions_type> made) noexcept : versions_{std::move(made)} {}
-    // The destructor waits for all work that uses a version. The queues must exist, or be detached.
 
     /// Returns false for an empty handle. Precondition of all other functions: it is true.
     [[nodiscard]] explicit operator bool() const noexcept { return versions_ != nullptr; }
