@@ -109,7 +109,6 @@ public:
                 return at;
             }
             error = at.error();
-            if (error.reason != tensor_refusal::overlapping) return at;
         }
         if constexpr (requires { in_.body()->locate(offset); }) {
             if (std::cmp_greater_equal(offset, 0) && std::cmp_less(offset, size())) {

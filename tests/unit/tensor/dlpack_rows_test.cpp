@@ -114,6 +114,8 @@ TEST_CASE("dlpack_rows: rows of an arena and of several storages have no common 
     const allot::storage_list both{fast, slow};
     const auto rows = *allot::alloc_discontiguous_tensor(tables, anywhere, both, {256 + 64, 256 + 128}, {2, 16}, int32);
     CHECK((*allot::to_dlpack(rows))->dl_tensor.data == rows.row(0));
+    const auto or_copy = allot::to_dlpack_or_copy(rows, slow, {.convention = allot::dlpack_convention::aligned_base});
+    CHECK(error_of(or_copy).reason == tensor_refusal::misaligned);  // only rows that are not adjacent are copied
     CHECK(error_of(allot::to_dlpack(rows, {.convention = allot::dlpack_convention::aligned_base})).reason ==
           tensor_refusal::misaligned);
 }

@@ -115,6 +115,11 @@ TEST_CASE("row_view: a view has another shape or dtype") {
     CHECK(allot::view(rows, {allot::dtype_code::floating, 32, 5}, {1}));  // 20 bytes in the first row
     CHECK(error_of(allot::view(rows, {allot::dtype_code::floating, 32, 5}, {2})).reason == tensor_refusal::not_compact);
     CHECK(error_of(allot::view(rows, int64, {2}, 4)).reason == tensor_refusal::misaligned);
+    const auto of_16 = it.alloc({3072, 3104, 3136}, {3, 4}, int32);
+    const auto from_4 = *allot::view(of_16, int32, {11}, 4);
+    const allot::dtype of_12{allot::dtype_code::floating, 32, 3};
+    CHECK(allot::view(from_4, of_12, {2}));  // bytes 4 to 15 of row 0, and 0 to 11 of row 1
+    CHECK(error_of(allot::view(from_4, of_12, {3})).reason == tensor_refusal::not_compact);
     CHECK(error_of(allot::view(rows, int32, {25})).reason == tensor_refusal::out_of_bounds);
     CHECK(error_of(allot::view(rows, int32, {1}, -4)).reason == tensor_refusal::negative_offset);
     CHECK(error_of(allot::view(rows, int32, {-1})).reason == tensor_refusal::bad_shape);
@@ -173,6 +178,10 @@ TEST_CASE("as_tensor: adjacent rows are a tensor on the same bytes") {
     CHECK(error_of(allot::as_tensor(rows)).reason == tensor_refusal::not_compact);
     CHECK(error_of(allot::as_tensor(rows)).row == 3);
     const auto three = allot::slice(rows, {0, 0}, {3, 8});
+    std::vector<std::size_t> runs;
+    const auto note = [&runs](auto, std::size_t bytes) noexcept { runs.push_back(bytes); };
+    REQUIRE(allot::for_each_run(*allot::slice(rows, {0, 0}, {4, 8}), note).reason == tensor_refusal::none);
+    CHECK(runs == std::vector<std::size_t>{96, 32});
     auto whole = allot::as_tensor(*three);
     REQUIRE(whole);
     CHECK(whole->data() == rows.row(0));

@@ -225,6 +225,29 @@ TEST_CASE("shared_rows: a failed write or fork changes nothing") {
     CHECK(it.is_free());
 }
 
+TEST_CASE("shared_rows: a row that the entries cannot name leaves everything unchanged") {
+    heap_arena memory{{}, 65536};
+    const auto tables = *allot::alloc_storage(memory, 32768);
+    const auto data = *allot::alloc_storage(memory, 300 * 4, 4);
+    const auto rows = *allot::share_rows(data, tables, 300);
+    using narrow = allot::row_index<std::uint8_t>;
+    {
+        auto a = *allot::alloc_discontiguous_tensor<narrow>(tables, anywhere, rows, anywhere, {2, 1}, int32);
+        const auto low = *allot::alloc_discontiguous_tensor(tables, anywhere, rows, anywhere, {254, 1}, int32);
+        auto b = *allot::fork(a);
+        const auto written = allot::write(b, 1);
+        CHECK(error_of(written).reason == tensor_refusal::entry_too_narrow);
+        CHECK(error_of(written).row == 1);
+        CHECK(b.row(1) == a.row(1));
+        CHECK(allot::row_references(a, 1) == 2);
+        const auto longer = allot::fork_prefix(a, 3);
+        CHECK(error_of(longer).reason == tensor_refusal::entry_too_narrow);
+        CHECK(error_of(longer).row == 2);
+        CHECK(allot::row_references(a, 1) == 2);
+    }
+    CHECK(data.diagnose({300 * 4, 4}).reason == allot::refusal::none);
+}
+
 TEST_CASE("shared_rows: records in a span of the caller, and too few of them") {
     heap_arena memory{{}, 65536};
     const auto tables = *allot::alloc_storage(memory, 8192);

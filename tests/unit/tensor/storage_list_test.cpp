@@ -177,6 +177,14 @@ TEST_CASE("own_blocks: rows in an arena that grows, up to the size of the storag
     CHECK(memory.trim() > 0);
 }
 
+TEST_CASE("own_blocks: a block that the allocator refuses does not count") {
+    heap_arena memory{{}, 512};
+    const auto data = *allot::alloc_storage<in_blocks>(memory, {.size = 1000, .align = 4});
+    CHECK(error_of(allot::alloc_tensor(data, anywhere, {150}, int32)).reason == tensor_refusal::no_memory);
+    CHECK(error_of(allot::alloc_tensor(data, anywhere, {150}, int32)).reason == tensor_refusal::no_memory);
+    CHECK(allot::alloc_tensor(data, anywhere, {110}, int32));
+}
+
 TEST_CASE("own_blocks: checked builds report a live block at the end of the storage") {
     struct told {
         void operator()(allot::misuse what, std::size_t, std::size_t live) const noexcept {
