@@ -179,8 +179,8 @@ template <class Tensor>
 struct byte_range {
     std::size_t first = 0, last = 0;
 };
-template <class Lease>
-[[nodiscard]] byte_range bytes_of(const tensor<Lease>& of) noexcept {
+template <class Policies>
+[[nodiscard]] byte_range byte_range_of(const tensor<row_major_lease<Policies>>& of) noexcept {
     std::size_t reach = 1;  // elements from the first to the last one
     for (std::size_t axis = 0; axis != of.shape().rank(); ++axis)
         reach += static_cast<std::size_t>(of.shape()[axis] - 1) * static_cast<std::size_t>(of.strides()[axis]);
@@ -200,7 +200,7 @@ template <class Tensor>
 [[nodiscard]] tensor_refusal check_elements(const row_view<Tensor>& of, std::size_t align) noexcept {
     if (of.size() == 0) return tensor_refusal::none;
     const std::size_t row_bytes = of.table().row.bytes(), bits = of.dtype().element_bits();
-    const byte_range bytes = bytes_of(of.elements());
+    const byte_range bytes = byte_range_of(of.elements());
     const std::size_t first = bytes.first / row_bytes, last = bytes.last / row_bytes;
     // The number of bits may overflow.
     const auto divides = [bits](std::size_t n) { return n % bits * 8 % bits == 0; };
@@ -312,7 +312,7 @@ template <tensor_in_rows Tensor>
     typename fresh::address_type address{};
     if (all.size() != 0) {
         const std::size_t row_bytes = all.table().row.bytes();
-        const detail::byte_range bytes = detail::bytes_of(all.elements());
+        const detail::byte_range bytes = detail::byte_range_of(all.elements());
         first = bytes.first / row_bytes;
         count = bytes.last / row_bytes - first + 1;
         for (std::size_t row = first + 1; row != first + count; ++row) {
