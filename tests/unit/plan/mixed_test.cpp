@@ -71,7 +71,7 @@ TEST_CASE("mixed: with all constraints, every proof agrees with all offsets and 
         for (std::size_t i = 0; i != small.buffer_count; ++i)
             if (draw(3) != 0) paged.push_back(i);
         const allot::mixed_problem given{small.view(), page_sizes[draw.index(8)], paged};
-        std::size_t pages = 0;
+        std::uint64_t pages = 0;
         for (const std::size_t i : paged) pages += (small.buffers[i].size + given.page_size - 1) / given.page_size;
         if (pages > (problems::is_slow ? 6u : 8u)) continue;  // too many for the brute force
         const problems::mixed_brute_force all{given};
@@ -87,7 +87,10 @@ TEST_CASE("mixed: with all constraints, every proof agrees with all offsets and 
         ++plans;
         const allot::mixed_plan made = plan(given, quick);
         CHECK(all.is_plan([&](std::size_t i) { return made.places[i].offset; },
-                          [&](std::size_t i, std::size_t k) { return std::uint64_t{made.pages_of(i)[k]}; }, made.peak));
+                          [&](std::size_t i, std::uint64_t k) {
+                              return std::uint64_t{made.pages_of(i)[static_cast<std::size_t>(k)]};
+                          },
+                          made.peak));
         const bool is_exact = std::has_single_bit(given.page_size);
         if (is_exact) CHECK(made.status == status::optimal);
         else ++odd;

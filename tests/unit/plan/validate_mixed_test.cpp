@@ -45,9 +45,12 @@ TEST_CASE("validate_mixed: agrees with the rules for each changed place and page
                 wrong.pages[wrong.first[i] + draw.index(pages.size())] = static_cast<std::uint32_t>(draw(8));
             else if (wrong.places[i] != allot::no_place) wrong.places[i].offset = draw(24);
             const allot::mixed_violation found = allot::validate_mixed(given, wrong, made->peak);
-            const bool is_plan = rules.is_plan(
-                [&](std::size_t at) { return wrong.places[at].offset; },
-                [&](std::size_t at, std::size_t k) { return std::uint64_t{wrong.pages_of(at)[k]}; }, made->peak);
+            const bool is_plan =
+                rules.is_plan([&](std::size_t at) { return wrong.places[at].offset; },
+                              [&](std::size_t at, std::uint64_t k) {
+                                  return std::uint64_t{wrong.pages_of(at)[static_cast<std::size_t>(k)]};
+                              },
+                              made->peak);
             CAPTURE(problems::text_of(given.buffers));
             CAPTURE(seed);
             CAPTURE(found.what());

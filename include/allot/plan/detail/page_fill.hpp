@@ -186,8 +186,12 @@ private:
 
     // ---- the sweep -------------------------------------------------------------------------------------------------
 
+    [[nodiscard]] std::span<segment> segments_of(const range& each) noexcept {
+        return std::span{segments_}.subspan(static_cast<std::size_t>(each.first),
+                                            static_cast<std::size_t>(each.last - each.first));
+    }
     void add_to_segments(const range& each, std::uint32_t by) noexcept {
-        for (std::uint64_t s = each.first; s != each.last; ++s) segments_[s].taken += by;
+        for (segment& s : segments_of(each)) s.taken += by;
     }
     void end_ranges(std::size_t& ended, std::int64_t now) noexcept {
         for (; ended != ranges_.size() && ranges_[range_ends_[ended]].live.until <= now; ++ended)
@@ -234,7 +238,7 @@ private:
             if (parts_->pages(pair.first) > had && !parts_->is_scattered(pair.second)) block(where_[pair.second]);
     }
     void block(const range& each) noexcept {
-        for (std::uint64_t s = each.first; s != each.last; ++s) segments_[s].blocked = number_;
+        for (segment& s : segments_of(each)) s.blocked = number_;
     }
     /// Blocks the pages of groups that live again while this group needs more than `had` pages, or that are apart.
     void block_pages(std::uint32_t group, std::size_t had, std::int64_t now) noexcept {
@@ -288,7 +292,7 @@ private:
     void sort_segments(const life& now) {
         for (segment& each : segments_) each.next = ranges_.size();
         for (std::size_t r = ranges_.size(); r-- != next_range_ && ranges_[r].live.from >= now.live.until;)
-            for (std::uint64_t s = ranges_[r].first; s != ranges_[r].last; ++s) segments_[s].next = r;
+            for (segment& s : segments_of(ranges_[r])) s.next = r;
         order_.resize(segments_.size());
         for (std::size_t i = 0; i != order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
         std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
