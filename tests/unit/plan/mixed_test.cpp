@@ -248,6 +248,31 @@ TEST_CASE("mixed: rejects invalid problems") {
     CHECK(refusal_of({.page_size = 64}) == allot::plan_error{});
 }
 
+TEST_CASE("mixed: pages and offsets near the end of 64 bits") {
+    constexpr std::uint64_t quarter = std::uint64_t{1} << 62, last = ~std::uint64_t{0};
+    problem given{{.buffers = {{7, {0, 2}}, {9, {0, 2}}, {9, {1, 3}}, {9, {1, 2}}}}, quarter, {1, 2, 3}};
+    given.page_size = quarter / 2;
+    CHECK(plan(given).peak == 3 * quarter / 2 + 7);
+    given.page_size = quarter;
+    given.buffers.fixed = {{0, quarter}};  // the last page would end at 2^64
+    CHECK(refusal_of(given).reason == allot::plan_refusal::too_large);
+    given.page_size = 4;
+    CHECK(plan(given).peak == quarter + 7);
+    given.buffers.fixed = {{0, last - 7}};
+    CHECK(plan(given).peak == last);
+    given.buffers.fixed.clear();
+    given.buffers.reserved = {{0, std::uint64_t{1} << 34}};  // all pages with 32-bit numbers
+    CHECK(refusal_of(given).reason == allot::plan_refusal::too_large);
+    given = {{.buffers = {{9, {0, 1}}, {9, {1, 3}}}}, last, {0, 1}};
+    CHECK(plan(given).peak == last);
+    constexpr std::int64_t first_step = std::numeric_limits<std::int64_t>::min(), last_step = ~first_step;
+    given = {{.buffers = {{7, {first_step, last_step}}, {9, {first_step, first_step + 1}}, {5, {0, last_step}}},
+              .revivals = {{1, {last_step - 1, last_step}}}},
+             4,
+             {1, 2}};
+    CHECK(plan(given).peak == 7 + 12 + 8);
+}
+
 TEST_CASE("mixed: the callback stops the planner, and no effort gives a simple plan") {
     problem given{problems::constrained(11, 60, 60, 20, 777), 64, {}};
     for (std::size_t i = 0; i < given.buffers.buffers.size(); i += 3) given.paged.push_back(i);

@@ -260,6 +260,16 @@ TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
     CHECK(made->places[0].offset == 9);
 }
 
+TEST_CASE("plan: a fixed buffer may end at the last byte of 64 bits") {
+    problems::owner problem;
+    problem.buffers = {{7, {0, 1}, 1}, {5, {0, 1}, 1}};
+    problem.fixed = {{0, ~std::uint64_t{0} - 7}};
+    const auto made = allot::plan(problem);
+    REQUIRE(made);
+    CHECK(made->places[0].offset == problem.fixed[0].offset);
+    CHECK(made->peak == ~std::uint64_t{0});
+}
+
 TEST_CASE("plan: a progress callback sees the peak fall and stops the planner") {
     std::mt19937 random{4};
     const auto buffers = problems::random_buffers(random, 200, 100, 1000);

@@ -41,7 +41,7 @@ public:
         if (may_go_on() && searched != all_pages && searched != least)
             static_cast<void>(try_pieces(searched, effort_for(searched) / 2));
         if (may_go_on() && least != all_pages) static_cast<void>(try_pieces(least, effort_for(least)));
-        if (made_.peak == no_peak) return {plan_refusal::too_large, 0};
+        if (!has_plan_) return {plan_refusal::too_large, 0};
         const bool proved = made_.peak <= made_.bound;
         made_.status = made_.peak <= options_.capacity   ? (proved ? plan_status::optimal : plan_status::feasible)
                        : made_.bound > options_.capacity ? plan_status::infeasible
@@ -51,7 +51,6 @@ public:
     [[nodiscard]] mixed_plan& best() noexcept { return made_; }
 
 private:
-    static constexpr std::uint64_t no_peak = ~std::uint64_t{0};
     static constexpr std::uint32_t all_pages = ~std::uint32_t{0};
     static constexpr std::size_t most_pieces = std::size_t{1} << 12;  // including pairs
     static constexpr std::size_t most_sorted = std::size_t{1} << 22;  // buffers in pages times contiguous buffers
@@ -74,7 +73,6 @@ private:
         if (!bound) return as_given(whole, merged->as_given(bound.error()));
         made_.bound = bound->bytes;
         made_.step = bound->step;
-        made_.peak = no_peak;
         for (const plan_buffer& buffer : parts_.buffers()) made_.align = std::max(made_.align, buffer.align);
         return {};
     }
@@ -101,9 +99,9 @@ private:
         plan_options options = options_;
         options.effort = effort;
         if (each == 0) options.capacity = plan_options{}.capacity;
-        const bool has_plan = made_.peak != no_peak;
+        const bool had_plan = has_plan_;
         const auto plan = allot::plan(cut.problem(), options, [&](const plan_progress&) {
-            return stopped_ = stopped_ || (has_plan && (*watch_)(plan_progress{made_.peak, made_.bound}));
+            return stopped_ = stopped_ || (had_plan && (*watch_)(plan_progress{made_.peak, made_.bound}));
         });
         if (!plan) return as_given(cut, plan.error());
         if (each <= 1) made_.bound = std::max(made_.bound, plan->bound);
@@ -120,9 +118,9 @@ private:
         for (std::size_t i = 0; i != offsets.size(); ++i) scattered += parts_.is_scattered(i);
         const bool sorts = scattered == 0 || offsets.size() - scattered <= most_sorted / scattered;
         for (const page_fill_way way : {page_fill_way{sorts, false}, {sorts, true}, {false, false}, {false, true}}) {
-            if (made_.peak <= goal()) return;
+            if (has_plan_ && made_.peak <= goal()) return;
             page_fill pages{parts_, offsets, way};
-            if (pages.run() == page_fill::no_height) continue;
+            if (pages.run() > ~std::uint64_t{0} / parts_.page_size()) continue;  // also if there are too few pages
             keep_if_lower(offsets, [&](std::size_t i, std::size_t k) { return pages.page(i, k) * parts_.page_size(); });
         }
     }
@@ -139,7 +137,8 @@ private:
                 peak = std::max(peak, offset + page_size);
             }
         }
-        if (peak >= made_.peak) return;
+        if (has_plan_ && peak >= made_.peak) return;
+        has_plan_ = true;
         made_.peak = peak;
         made_.page_size = page_size;
         made_.places.clear();
@@ -158,7 +157,7 @@ private:
     plan_options options_;
     Watch* watch_;
     mixed_plan made_{};
-    bool stopped_ = false;
+    bool has_plan_ = false, stopped_ = false;
 };
 
 }  // namespace detail

@@ -80,7 +80,8 @@ private:
         return made_.peak > goal() && spent_ < options_.effort && !stopped_;
     }
     constexpr void keep_lower(std::uint64_t height) noexcept {
-        if (height >= made_.peak) return;
+        // The first plan may have the largest height that there is.
+        if (height >= made_.peak && height != std::numeric_limits<std::uint64_t>::max()) return;
         for (std::size_t i = 0; i != lowest_.size(); ++i) lowest_[i] = trial_[i];
         made_.peak = height;
     }
