@@ -216,7 +216,7 @@ TEST_CASE("shared_rows: a failed write or fork changes nothing") {
     CHECK(allot::row_references(b, 7) == 1);
 
     CHECK(error_of(allot::fork(a, 8192)).reason == tensor_refusal::out_of_bounds);
-    CHECK(error_of(allot::fork(a, 4)).reason == tensor_refusal::misaligned);
+    CHECK(error_of(allot::fork(a, 2)).reason == tensor_refusal::misaligned);
     CHECK(allot::row_references(a, 3) == 2);
     b.kill();
     CHECK(error_of(allot::write(b, 0)).reason == tensor_refusal::killed);
