@@ -57,7 +57,7 @@ struct page_cache_limits {
     bool compare_tokens = false;
 };
 
-/// The reason for which a call of a `page_cache` changes nothing.
+/// The reason for which a call of a `page_cache` fails.
 enum class page_refusal : unsigned char {
     none,              ///< The call succeeded.
     bad_limits,        ///< The limits are invalid, or there is too little memory for records.

@@ -71,3 +71,38 @@ TEST_CASE("page_cache: pages that come back from slower tiers have their bytes")
         play(both, seed, 300, 1);
     }
 }
+
+TEST_CASE("page_cache: a page does not come back beside a page of other tokens with the same key") {
+    const std::uint32_t first[] = {1, 2}, second[] = {3, 4};
+    const allot::page_content one{.hash = {11, 22}, .tokens = first};
+    const allot::page_content other{.hash = {0xbe46375f4e95a4ec, 0x93da8d0d0c565552}, .tokens = second};
+    const allot::page_key root = allot::detail::chain_keys({0, 0}, allot::page_key{});
+    REQUIRE(allot::detail::chain_keys(root, one) == allot::detail::chain_keys(root, other));
+
+    const auto copy = [](allot::page_place, allot::page_place) noexcept { return true; };
+    using cache_type = allot::page_cache<allot::page_pool<64>, allot::lru_eviction, decltype(copy), 1>;
+    constexpr allot::page_group groups[] = {{.page_bytes = 4, .page_tokens = 2}};
+    constexpr std::uint64_t slower[] = {64};
+    const allot::page_cache_limits limits{
+        .bytes = 16, .groups = groups, .slower = slower, .sequences = 8, .sequence_pages = 8, .compare_tokens = true};
+    std::vector<std::byte> records(cache_type::bytes_for(limits));
+    cache_type cache{limits, records, copy};
+    const auto keep = [&](const allot::page_content& content) {
+        const auto started = cache.start({.contents = {&content, 1}}).value();
+        CHECK(started.tokens == 0);
+        CHECK(cache.append(started.sequence, 2));
+        CHECK(cache.name(started.sequence, {&content, 1}));
+        cache.release(started.sequence);
+    };
+    keep(other);
+    const auto all = cache.start({}).value();
+    CHECK(cache.append(all.sequence, 8));  // the page leaves the memory
+    cache.release(all.sequence);
+    keep(one);
+    const auto again = cache.start({.contents = {&other, 1}}).value();
+    CHECK(again.tokens == 0);
+    CHECK(cache.check() == allot::page_cache_fault::none);
+    CHECK(cache.match({.contents = {&one, 1}}).tokens == 2);
+    cache.release(again.sequence);
+    CHECK(cache.check() == allot::page_cache_fault::none);
+}

@@ -183,9 +183,11 @@ protected:
         }
         return all;
     }
-    /// Copies a page from the fastest slower tier that has it. Returns `no_page` if that fails.
+    /// Copies a page from the fastest slower tier that has it. Returns `no_page` if that fails, or if a page of other tokens
+    /// has the key.
     [[nodiscard]] std::uint32_t bring_page(std::uint32_t group, page_key key, std::span<const std::uint32_t> tokens,
                                            std::uint32_t priority) noexcept {
+        if (store_.find_key(key) != no_page) return no_page;
         for (std::uint32_t tier = 0; tier != Tiers; ++tier) {
             const std::uint32_t from = slower_[tier].find(key, tokens);
             if (from == no_page) continue;
