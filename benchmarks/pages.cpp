@@ -135,8 +135,10 @@ void print(const char* name, std::uint64_t capacity, outcome of) {
     std::fflush(stdout);
 }
 
-void compare_policies(const char* trace, std::uint64_t tokens, const std::vector<std::uint64_t>& capacities) {
+/// Returns false if the trace has no request.
+bool compare_policies(const char* trace, std::uint64_t tokens, const std::vector<std::uint64_t>& capacities) {
     const std::vector<prompt> prompts = read_prompts(trace, tokens);
+    if (prompts.empty()) return false;
     const int rounds = tokens == 512 ? 9 : 2;
     std::printf("\npages of %llu tokens, %zu requests\n%-25s %8s %8s %8s\n", static_cast<unsigned long long>(tokens),
                 prompts.size(), "policy", "pages", "found %", "ns/page");
@@ -149,6 +151,7 @@ void compare_policies(const char* trace, std::uint64_t tokens, const std::vector
               measure<allot::leaf_first_eviction<allot::reuse_eviction>>(prompts, capacity, rounds));
         if (tokens == 512) print("Belady", capacity, {measure_belady(prompts, capacity), 0});
     }
+    return true;
 }
 
 // ── page sizes ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,9 +207,13 @@ int main(int count, char** arguments) {
                 static_cast<double>(cache::bytes_for({.bytes = most_pages, .sequences = 1, .sequence_pages = 1})) /
                     static_cast<double>(most_pages));
     if (count > 1) {
-        compare_policies(arguments[1], 512, capacities);
+        const bool has_requests = compare_policies(arguments[1], 512, capacities);
         while (!capacities.empty() && capacities.back() > most_pages / 32) capacities.pop_back();
-        compare_policies(arguments[1], 16, capacities);
+        if (!has_requests || !compare_policies(arguments[1], 16, capacities)) {
+            std::fprintf(stderr, "%s has no requests: the trace is a file of JSON lines (docs/benchmarks.md)\n",
+                         arguments[1]);
+            return 2;
+        }
     } else {
         std::puts("skipped: the policies need a trace (docs/benchmarks.md)");
     }
