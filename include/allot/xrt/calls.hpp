@@ -39,7 +39,10 @@ struct calls {
     buffer_handle (*import_buffer)(device_handle, int) = nullptr;                                ///< `xrtBOImport`
 
     /// The directions of `sync`, `xclBOSyncDirection`.
-    enum direction : int { to_device = 0, from_device = 1 };
+    enum direction : int {
+        to_device = 0,   ///< Writes of the host become visible to the device.
+        from_device = 1  ///< Writes of the device become visible to the host.
+    };
 
     /// Returns whether all functions exist.
     [[nodiscard]] constexpr explicit operator bool() const noexcept {
