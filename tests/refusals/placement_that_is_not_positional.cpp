@@ -1,5 +1,5 @@
 // A storage whose placement cannot allocate at a given offset.
-// refused: allot: the placement of a storage must be allot::as_given or a positional strategy
+// refused: allot: the placement of a storage must be allot::as_given, allot::own_blocks or a positional strategy
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
