@@ -13,7 +13,7 @@ foreach(directory core strategy address arena compose object plan tensor)
     list(APPEND headers ${more})
 endforeach()
 list(APPEND headers allot/host/buffer.hpp allot/host/heap.hpp allot/host/static_storage.hpp allot/host/tightly_coupled.hpp)
-list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(dlpack|symmetric)|allot/(cuda|dma|hip|metal|opencl|vulkan).hpp") # several processes, and other libraries
+list(FILTER headers EXCLUDE REGEX "/shared_arena|/tensor/(dlpack|symmetric)|allot/(cuda|dma|hip|metal|opencl|vulkan|xrt).hpp") # several processes, and other libraries
 list(LENGTH headers count)
 message("${count} headers")
 list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
