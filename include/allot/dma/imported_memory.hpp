@@ -14,7 +14,7 @@
 // supports mappings: mmap then fails, and `acquire` returns its error. A DMA buffer lives until all descriptors and
 // mappings are gone, so this device may outlive the exporter.
 //
-// When to use: to read and write, on the host, what another driver made, without a copy.
+// When to use: the host reads and writes the buffer of another driver without a copy.
 // When not to use: for buffers that the program itself allocates: `dma::heap`, `dma::udmabuf`.
 // Complexity: about four system calls for the region.
 // Memory: the descriptor and 24 bytes. No heap allocation.

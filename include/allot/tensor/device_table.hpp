@@ -11,7 +11,7 @@
 //     allot::opencl::set_arg(kernel, 0, *now);                 // the buffer and the offset of this version
 //     …                                                        // enqueue the kernel on `queue`
 //
-//     host entries   │ 3 │ 7 │ 7 │ 9 │              `set` writes here, and marks what has changed in each version
+//     host entries   │ 3 │ 7 │ 7 │ 9 │              `set` writes here, and marks the entry in each version
 //                          └─┬─┘  changed entries
 //     staging        │ 3 │ 7 │ 7 │ 9 │              one for each version: unchanged until the version is free again
 //                          └─┬─┘  in the order of the queue

@@ -178,7 +178,7 @@ private:
         return {};
     }
 
-    /// Copies what has changed to a version that no work uses, which becomes the last one.
+    /// Copies the changed entries to a version that no work uses, which becomes the last one.
     template <class... Ways>
     [[nodiscard]] tensor_result<published> replace(queue_type queue, Ways&... ways) noexcept {
         using answer = tensor_result<published>;
