@@ -17,6 +17,7 @@
 #pragma once
 
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <cstdlib>
 #include <new>
@@ -41,7 +42,7 @@ private:
 
 namespace detail {
 /// Throws `bad_alloc`, or aborts if exceptions are disabled.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_refusal([[maybe_unused]] diagnosis found) {
+[[noreturn]] ALLOT_COLD ALLOT_NOINLINE inline void throw_refusal([[maybe_unused]] diagnosis found) {
 #ifdef __cpp_exceptions
     throw bad_alloc{found};
 #else
@@ -50,7 +51,7 @@ namespace detail {
 }
 /// Throws the reason for which `from` failed. Not inlined, so that callers stay small.
 template <class Allocator>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_refusal(Allocator& from, layout wanted) {
+[[noreturn]] ALLOT_COLD ALLOT_NOINLINE void throw_refusal(Allocator& from, layout wanted) {
     throw_refusal(from.diagnose(wanted));
 }
 }  // namespace detail

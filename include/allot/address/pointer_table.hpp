@@ -22,6 +22,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/result.hpp>
 
 #include <span>
@@ -128,7 +129,7 @@ struct row_table {
     const typename Table::value* entries = nullptr;  ///< The entries.
     std::size_t count = 0;                           ///< The number of entries.
     row_address origin{};                            ///< The address from which entries count; unused for pointers.
-    [[no_unique_address]] detail::row_size<Table::row_bytes> row{};  ///< The size of a row.
+    ALLOT_NO_UNIQUE_ADDRESS detail::row_size<Table::row_bytes> row{};  ///< The size of a row.
 
     /// Returns the first byte of row `i`. Precondition: `i < count`.
     [[nodiscard]] constexpr row_address operator[](std::size_t i) const noexcept {

@@ -384,10 +384,11 @@ private:
     }
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
     regions_type regions_;
-    [[no_unique_address]] std::conditional_t<
-        Options.hardening == hardening::debug,
-        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
-        std::conditional_t<checked, plain_blocks, nothing>> live_{};
+    ALLOT_NO_UNIQUE_ADDRESS
+    std::conditional_t<Options.hardening == hardening::debug,
+                       detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
+                       std::conditional_t<checked, plain_blocks, nothing>>
+        live_{};
 };
 
 }  // namespace v1

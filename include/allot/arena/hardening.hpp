@@ -40,6 +40,7 @@
 #pragma once
 
 #include <allot/core/block.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 
 #include <cstdlib>
@@ -98,7 +99,7 @@ struct block_history {
 /// their records of the block. `observed`, `paged` and `quarantined` state their exceptions.
 struct abort_on_misuse {
     /// Writes the misuse to stderr and aborts.
-    [[noreturn, gnu::cold]] void operator()([[maybe_unused]] misuse what, [[maybe_unused]] std::size_t position,
+    [[noreturn]] ALLOT_COLD void operator()([[maybe_unused]] misuse what, [[maybe_unused]] std::size_t position,
                                             [[maybe_unused]] std::size_t size,
                                             [[maybe_unused]] const block_history& known = {}) const noexcept {
 #if __STDC_HOSTED__
@@ -118,8 +119,8 @@ struct abort_on_misuse {
 /// Metadata of a block of a hardened arena.
 template <class Ticket>
 struct hardened_metadata {
-    [[no_unique_address]] Ticket of_strategy{};  ///< The strategy's metadata.
-    std::uint32_t number = 0;                    ///< Number of the allocation; 0 matches every allocation.
+    ALLOT_NO_UNIQUE_ADDRESS Ticket of_strategy{};  ///< The strategy's metadata.
+    std::uint32_t number = 0;                      ///< Number of the allocation; 0 matches every allocation.
     /// Compares both members.
     friend constexpr bool operator==(const hardened_metadata&, const hardened_metadata&) = default;
 };

@@ -23,6 +23,7 @@
 
 #include <allot/arena/detail/live_blocks.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/device.hpp>
 
 #include <utility>
@@ -211,10 +212,10 @@ private:
     }
     struct nothing {};
 
-    [[no_unique_address]] Device device_{};
-    [[no_unique_address]] typename Device::error refused_with_{};
+    ALLOT_NO_UNIQUE_ADDRESS Device device_{};
+    ALLOT_NO_UNIQUE_ADDRESS typename Device::error refused_with_{};
     layout refused_{};  // the last failed request; size 0: no request failed
-    [[no_unique_address]] std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
 };
 
 }  // namespace v1

@@ -32,6 +32,7 @@
 #pragma once
 
 #include <allot/address/const_pointer.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/host/buffer.hpp>
 
 #include <utility>
@@ -128,7 +129,7 @@ public:
 private:
     address base_;
     std::size_t size_, align_;
-    [[no_unique_address]] Deleter deleter_;
+    ALLOT_NO_UNIQUE_ADDRESS Deleter deleter_;
     bool in_use_ = false, owns_ = true;
 };
 

@@ -18,6 +18,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/device.hpp>
 #include <allot/core/options.hpp>
 
@@ -104,7 +105,7 @@ private:
         return best;
     }
 
-    [[no_unique_address]] Device device_{};
+    ALLOT_NO_UNIQUE_ADDRESS Device device_{};
     region_type kept_[Options.regions]{};
     std::size_t held_ = 0;
 };

@@ -23,6 +23,7 @@
 
 #include <allot/compose/detail/undo.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 
@@ -32,9 +33,9 @@ inline namespace v1 {
 /// The metadata of a fallback: the allocator that a block came from, and that allocator's metadata.
 template <class First, class Second>
 struct fallback_metadata {
-    [[no_unique_address]] First first{};    ///< The metadata of the first allocator.
-    bool from_second = false;               ///< Whether the block came from the second allocator.
-    [[no_unique_address]] Second second{};  ///< The metadata of the second allocator.
+    ALLOT_NO_UNIQUE_ADDRESS First first{};    ///< The metadata of the first allocator.
+    bool from_second = false;                 ///< Whether the block came from the second allocator.
+    ALLOT_NO_UNIQUE_ADDRESS Second second{};  ///< The metadata of the second allocator.
     // The flag separates `first` and `second`, because empty members of the same type cannot share an address.
     /// Compares all members.
     friend constexpr bool operator==(const fallback_metadata&, const fallback_metadata&) = default;

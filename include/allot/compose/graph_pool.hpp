@@ -36,6 +36,7 @@
 
 #include <allot/compose/detail/capture_line.hpp>
 #include <allot/compose/indexed_ordered.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <memory>
 
@@ -135,7 +136,7 @@ private:
     private_memory blocks_;
     native_queue last_launch_{};
     bool is_launched_ = false;
-    [[no_unique_address]] mutable Lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable Lock lock_{};
 };
 
 /// Deduces the memory.

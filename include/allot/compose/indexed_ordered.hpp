@@ -32,6 +32,7 @@
 #include <allot/compose/detail/address_index.hpp>
 #include <allot/compose/ordered.hpp>
 #include <allot/compose/synchronized.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <mutex>
 
@@ -277,7 +278,7 @@ private:
     slot slots_[Ordered::max_queues];
     unsigned recent_ = 0;
     std::uint64_t uses_ = 0;
-    [[no_unique_address]] mutable Lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable Lock lock_{};
 };
 
 }  // namespace v1

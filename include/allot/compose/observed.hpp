@@ -34,6 +34,7 @@
 #pragma once
 
 #include <allot/compose/detail/forwarding.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <type_traits>
 
@@ -186,7 +187,7 @@ private:
         if constexpr (requires { observer_.on_allocate(fresh, wanted); }) observer_.on_allocate(fresh, wanted);
     }
 
-    [[no_unique_address]] Observer observer_;
+    ALLOT_NO_UNIQUE_ADDRESS Observer observer_;
 };
 
 /// Deduces references for lvalues and values for rvalues.

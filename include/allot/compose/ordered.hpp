@@ -48,6 +48,7 @@
 
 #include <allot/compose/detail/arena_access.hpp>
 #include <allot/compose/detail/ordered_refusals.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <initializer_list>
 
@@ -321,7 +322,7 @@ private:
         return access::allocate_held(arena_, wanted, from);
     }
     template <class Handed>
-    [[nodiscard, gnu::noinline]] block_type allocate_searched(layout wanted, queue_id queue, Handed& handed) noexcept {
+    [[nodiscard]] ALLOT_NOINLINE block_type allocate_searched(layout wanted, queue_id queue, Handed& handed) noexcept {
         const auto tight = [this](auto& strategy, auto asked) {
             return strategy.allocate_tight(asked, clock_.waitable(), !Options.less_memory);
         };

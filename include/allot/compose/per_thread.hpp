@@ -55,6 +55,7 @@
 
 #include <allot/compose/detail/thread_caches.hpp>
 #include <allot/compose/detail/wrapper.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/host/process_barrier.hpp>
 
 namespace allot {
@@ -338,16 +339,16 @@ public:
 
 private:
     // Not inlined: the common paths would save registers for them.
-    [[gnu::noinline]] block_type allocate_without(layout wanted) noexcept { return of_.allocate(wanted); }
-    [[gnu::noinline]] void deallocate_without(block_type held) noexcept { of_.deallocate(held); }
+    ALLOT_NOINLINE block_type allocate_without(layout wanted) noexcept { return of_.allocate(wanted); }
+    ALLOT_NOINLINE void deallocate_without(block_type held) noexcept { of_.deallocate(held); }
     /// Fills the list, and ends the use of the cache.
-    [[gnu::noinline]] block_type allocate_elsewhere(std::size_t list, layout wanted) noexcept {
+    ALLOT_NOINLINE block_type allocate_elsewhere(std::size_t list, layout wanted) noexcept {
         const block_type given = all().refill(cache_, list);
         cache_.exclusion.leave();
         return given ? detail::with_size(given, wanted.size) : of_.allocate(wanted);
     }
     /// Makes room in the list, and ends the use of the cache.
-    [[gnu::noinline]] void keep_elsewhere(std::size_t list, block_type held) noexcept {
+    ALLOT_NOINLINE void keep_elsewhere(std::size_t list, block_type held) noexcept {
         all().keep_elsewhere(cache_, list, {held.address, held.metadata});
         cache_.exclusion.leave();
     }

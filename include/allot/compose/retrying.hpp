@@ -31,6 +31,7 @@
 #pragma once
 
 #include <allot/compose/detail/forwarding.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <type_traits>
 
@@ -93,7 +94,7 @@ private:
         }
     }
 
-    [[no_unique_address]] Function function_;
+    ALLOT_NO_UNIQUE_ADDRESS Function function_;
 };
 
 /// Deduces references for lvalues and values for rvalues.

@@ -34,6 +34,7 @@
 #pragma once
 
 #include <allot/compose/detail/wrapper.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/page_tree.hpp>
 
 #include <utility>
@@ -44,8 +45,8 @@ inline namespace v1 {
 /// The metadata of a block of `sharded`: the metadata of its allocator, and the number of its shard.
 template <class Inner>
 struct sharded_metadata {
-    [[no_unique_address]] Inner inner{};  ///< The metadata of the allocator.
-    std::uint32_t shard = 0;              ///< The number of the shard.
+    ALLOT_NO_UNIQUE_ADDRESS Inner inner{};  ///< The metadata of the allocator.
+    std::uint32_t shard = 0;                ///< The number of the shard.
     /// Compares both members.
     friend constexpr bool operator==(const sharded_metadata&, const sharded_metadata&) = default;
 };

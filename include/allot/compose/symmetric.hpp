@@ -46,6 +46,7 @@
 #include <allot/compose/detail/wrapper.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/communicator.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 
@@ -105,8 +106,8 @@ enum class remote_refusal : unsigned char {
 /// The metadata of a symmetric block: the arena's metadata, and the number of agreements before the allocation.
 template <class Ticket>
 struct symmetric_metadata {
-    [[no_unique_address]] Ticket of_arena{};  ///< The metadata of the arena.
-    std::uint32_t agreements = 0;             ///< The number of agreements before the allocation.
+    ALLOT_NO_UNIQUE_ADDRESS Ticket of_arena{};  ///< The metadata of the arena.
+    std::uint32_t agreements = 0;               ///< The number of agreements before the allocation.
     /// Compares both members.
     friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;
 };

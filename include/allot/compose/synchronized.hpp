@@ -45,6 +45,7 @@
 #pragma once
 
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <atomic>
 #include <utility>
@@ -243,7 +244,7 @@ private:
     };
 
     Allocator allocator_;
-    [[no_unique_address]] mutable Lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable Lock lock_{};
 };
 
 }  // namespace v1

@@ -32,6 +32,7 @@
 #include <allot/compose/detail/block_records.hpp>
 #include <allot/compose/detail/forwarding.hpp>
 #include <allot/compose/detail/tag_table.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <version>
 #ifdef __cpp_lib_source_location
@@ -114,8 +115,8 @@ public:
 
     /// Allocates a block with the current tag, or with the location of the call without one. Returns an empty block on
     /// failure.
-    [[nodiscard]] block_type allocate(layout wanted,
-                                      detail::call_site at = {nullptr, __builtin_FILE(), __builtin_LINE()}) noexcept {
+    [[nodiscard]] block_type allocate(layout wanted, detail::call_site at = {nullptr, ALLOT_CALLER_FILE(),
+                                                                             ALLOT_CALLER_LINE()}) noexcept {
         return allocate(wanted, current_ ? current_ : block_tag{at.file, at.line});
     }
     /// Allocates a block with a tag. Returns an empty block on failure.

@@ -28,6 +28,7 @@
 #pragma once
 
 #include <allot/compose/per_thread.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <new>
 
@@ -176,7 +177,7 @@ private:
             found = find();
         return found != nullptr ? &static_cast<node*>(found)->cache : nullptr;
     }
-    [[nodiscard, gnu::noinline]] detail::local_cache* find() noexcept {
+    [[nodiscard]] ALLOT_NOINLINE detail::local_cache* find() noexcept {
         if (detail::last_used.ended || life_ == nullptr) return nullptr;
         detail::local_cache* found = detail::caches_of_thread.find(life_);
         if (found == nullptr) {

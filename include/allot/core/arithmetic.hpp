@@ -12,6 +12,8 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -32,24 +34,24 @@ template <std::unsigned_integral T>
 /// Returns the number of trailing zero bits. Precondition: `bits != 0`.
 // On processors without such an instruction, std::countr_zero adds a test for 0.
 [[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
-    return static_cast<std::size_t>(__builtin_ctzll(bits));
+    return static_cast<std::size_t>(detail::trailing_zeros(bits));
 }
 /// Returns the number of trailing zero bits of a narrow integer. Precondition: `bits != 0`.
 template <std::unsigned_integral T>
     requires(sizeof(T) <= sizeof(unsigned))  // half the instructions of the 64-bit overload on 32-bit processors
 [[nodiscard]] constexpr std::size_t lowest_one(T bits) noexcept {
-    return static_cast<std::size_t>(__builtin_ctz(bits));
+    return static_cast<std::size_t>(detail::trailing_zeros(static_cast<unsigned>(bits)));
 }
 
 /// Returns the index of the highest set bit, counted from 0. Precondition: `bits != 0`.
 [[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
-    return 63U ^ static_cast<unsigned>(__builtin_clzll(bits));
+    return 63U ^ static_cast<unsigned>(detail::leading_zeros(bits));
 }
 /// Returns the index of the highest set bit of a narrow integer, counted from 0. Precondition: `bits != 0`.
 template <std::unsigned_integral T>
     requires(sizeof(T) <= sizeof(unsigned))
 [[nodiscard]] constexpr unsigned highest_one(T bits) noexcept {
-    return 31U ^ static_cast<unsigned>(__builtin_clz(bits));
+    return 31U ^ static_cast<unsigned>(detail::leading_zeros(static_cast<unsigned>(bits)));
 }
 
 /// Stores `a + b` in `sum` and returns true. Returns false and leaves `sum` unchanged when the sum overflows.

@@ -18,6 +18,7 @@
 // Thread safety: blocks and regions are plain values.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
 
 namespace allot {
@@ -26,9 +27,10 @@ inline namespace v1 {
 /// An allocated piece of memory. It is empty, and false, after a failed allocation.
 template <class Address, class Ticket>
 struct block {
-    Address address{};                        ///< The first byte.
-    std::size_t size = 0;                     ///< The requested size in bytes; 0 for an empty block.
-    [[no_unique_address]] Ticket metadata{};  ///< The value that the allocator needs at deallocation. Do not change it.
+    Address address{};     ///< The first byte.
+    std::size_t size = 0;  ///< The requested size in bytes; 0 for an empty block.
+    /// The value that the allocator needs at deallocation. Do not change it.
+    ALLOT_NO_UNIQUE_ADDRESS Ticket metadata{};
 
     /// Returns true unless the block is empty.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return size != 0; }

@@ -17,6 +17,7 @@
 // Thread safety: extents and allocations are plain values.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/layout.hpp>
 
 namespace allot {
@@ -57,7 +58,7 @@ struct no_metadata {
 template <std::unsigned_integral Offset, class Ticket>
 struct basic_allocation {
     basic_extent<Offset> where{};  ///< The allocated offsets; `where.size` is the requested size.
-    [[no_unique_address]] Ticket
+    ALLOT_NO_UNIQUE_ADDRESS Ticket
         metadata{};  ///< The metadata that the strategy needs at deallocation. Do not change it.
 
     /// Returns true unless the allocation is empty.

@@ -21,6 +21,8 @@
 // Thread safety: that of the two types.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
+
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
@@ -45,18 +47,18 @@ constexpr bool checks_results = true;
 #if __STDC_HOSTED__
     std::abort();
 #else
-    __builtin_trap();
+    ALLOT_TRAP();
 #endif
 }
 
 // These two functions are not constexpr. A constant expression that calls one of them is an error.
-[[noreturn, gnu::cold, gnu::noinline]] inline void value_of_a_failed_result() noexcept {
+[[noreturn]] ALLOT_COLD ALLOT_NOINLINE inline void value_of_a_failed_result() noexcept {
 #if __STDC_HOSTED__ && !defined(NDEBUG)
     assert(false && "allot: this result has no value: test the result before you use its value");
 #endif
     stop_program();
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void error_of_a_successful_result() noexcept {
+[[noreturn]] ALLOT_COLD ALLOT_NOINLINE inline void error_of_a_successful_result() noexcept {
 #if __STDC_HOSTED__ && !defined(NDEBUG)
     assert(false && "allot: this result has no error: test the result before you use its error");
 #endif

@@ -25,14 +25,6 @@
 #define ALLOT_IS_MICROCONTROLLER 0
 #endif
 
-// Private: marks small functions that run in every call, because compilers stop inlining in large source files. On a
-// microcontroller the compiler decides, because each inlined copy takes flash. The mark changes no result and no type.
-#if ALLOT_IS_MICROCONTROLLER
-#define ALLOT_INLINE
-#else
-#define ALLOT_INLINE [[gnu::always_inline]]
-#endif
-
 namespace allot {
 inline namespace v1 {
 

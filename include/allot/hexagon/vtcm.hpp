@@ -32,6 +32,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/device.hpp>
 
 #include <type_traits>
@@ -158,7 +159,7 @@ public:
     }
 
 private:
-    [[no_unique_address]] Driver driver_{};
+    ALLOT_NO_UNIQUE_ADDRESS Driver driver_{};
     void* base_ = nullptr;
 };
 

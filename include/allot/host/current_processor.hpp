@@ -15,6 +15,8 @@
 // Thread safety: concurrent calls are allowed.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -32,7 +34,7 @@ struct current_processor {
     /// Returns the number; 0 if the kernel does not report one.
     [[nodiscard]] std::size_t operator()() const noexcept {
 #ifdef RSEQ_SIG  // the C library registers the area with the kernel; the number in it is negative if that failed
-        const auto* const area = static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset;
+        const auto* const area = static_cast<const char*>(ALLOT_THREAD_POINTER()) + __rseq_offset;
         const volatile auto& current = reinterpret_cast<const struct rseq*>(area)->cpu_id;
         if (const auto known = static_cast<std::int32_t>(current); known >= 0) return static_cast<std::size_t>(known);
 #endif

@@ -18,6 +18,7 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/inspect/event_log.hpp>
 
 #include <bit>
@@ -72,7 +73,7 @@ private:
     }
 
     event_log_writer* log_;
-    [[no_unique_address]] Clock clock_;
+    ALLOT_NO_UNIQUE_ADDRESS Clock clock_;
     std::uint32_t tag_ = 0;
 };
 

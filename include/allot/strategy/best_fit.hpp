@@ -32,8 +32,8 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
-#include <allot/core/target.hpp>
 #include <allot/strategy/detail/best_fit_refusals.hpp>
 #include <allot/strategy/detail/holes.hpp>
 #include <allot/strategy/detail/in_band.hpp>

@@ -30,10 +30,10 @@
 // ("Quick Fit").
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
-#include <allot/core/target.hpp>
 
 #include <cstring>
 #include <utility>
@@ -311,7 +311,7 @@ private:
     // Mutable, because joining waiting blocks, which are free already, changes no result of a const function.
     mutable Strategy strategy_;
     mutable lists waiting_;
-    [[no_unique_address]] memory_type memory_{};
+    ALLOT_NO_UNIQUE_ADDRESS memory_type memory_{};
 };
 
 /// Selects the strategy of a deferred one in an arena.

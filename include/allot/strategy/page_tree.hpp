@@ -45,6 +45,7 @@
 // fields below subtrees that processors reserve. LLFree counts free pages in every level; here only the bits decide.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/strategy/detail/page_words.hpp>
@@ -59,7 +60,7 @@ inline namespace v1 {
 struct processor_by_stack {
     /// Returns the number.
     [[nodiscard]] std::size_t operator()() const noexcept {
-        return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) >> 17);
+        return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(ALLOT_FRAME_ADDRESS()) >> 17);
     }
 };
 

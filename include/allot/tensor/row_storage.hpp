@@ -25,6 +25,7 @@
 // Memory: on the host heap, a body, and a block for each row. Thread safety: that of the reference policy.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/tensor/detail/allocate_or_trim.hpp>
 #include <allot/tensor/discontiguous.hpp>
 
@@ -241,8 +242,8 @@ private:
     block_of<Tables> table_{};
     typename model::address origin_{};
     std::size_t rows_ = 0, row_bytes_ = 0, align_ = 1, live_ = 0;
-    [[no_unique_address]] placement placement_{};
-    [[no_unique_address]] typename Policies::references::lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS placement placement_{};
+    ALLOT_NO_UNIQUE_ADDRESS typename Policies::references::lock lock_{};
 };
 
 /// A handle to a storage in rows. `alloc_storage` with two allocators creates it.

@@ -28,6 +28,7 @@
 // Thread safety: that of the reference policy. With `references::atomic`, tensors of several threads share rows.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/tensor/detail/lease.hpp>
 #include <allot/tensor/detail/row_counts.hpp>
 
@@ -165,9 +166,9 @@ private:
     };
 
     Storage in_{};
-    [[no_unique_address]] Records held_{};
+    ALLOT_NO_UNIQUE_ADDRESS Records held_{};
     detail::row_counts<Storage> rows_{};
-    [[no_unique_address]] mutable lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable lock lock_{};
 };
 
 /// A handle to the records of shared rows: a storage for discontiguous tensors. `share_rows` creates it.

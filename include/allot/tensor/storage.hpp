@@ -21,6 +21,7 @@
 // reference policy.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/tensor/storage_body.hpp>
 #include <allot/tensor/scope.hpp>
 #include <allot/tensor/shape.hpp>
@@ -63,7 +64,7 @@ struct counted_body {
     typename References::count count;
 
     // Not inline: g++ 12 -O3 warns that another handle may use the body afterwards, which the count excludes.
-    [[gnu::noinline]] static void destroy(counted_body* gone) noexcept { delete gone; }
+    ALLOT_NOINLINE static void destroy(counted_body* gone) noexcept { delete gone; }
 };
 
 /// A handle to a body on the heap. The last handle deletes the body.

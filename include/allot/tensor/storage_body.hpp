@@ -28,6 +28,7 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/device.hpp>
 #include <allot/tensor/detail/allocate_or_trim.hpp>
@@ -355,19 +356,19 @@ private:
     Allocator* allocator_ = nullptr;
     block_type block_{};
     std::size_t size_ = 0, align_ = 1, live_ = 0;
-    [[no_unique_address]] placement placement_{};
-    [[no_unique_address]] mutable lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS placement placement_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable lock lock_{};
 
     struct contents {
         bool at_base = false;  // whether the caller may have written bytes that no tensor has
     };
     struct nothing {};
-    [[no_unique_address]] mutable std::conditional_t<annotated, contents, nothing> is_written_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable std::conditional_t<annotated, contents, nothing> is_written_{};
     struct budget {
         std::size_t bytes = 0;  // of all separate blocks
     };
     struct no_budget {};
-    [[no_unique_address]] std::conditional_t<is_budget, budget, no_budget> spent_{};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<is_budget, budget, no_budget> spent_{};
 };
 
 }  // namespace v1

@@ -16,6 +16,7 @@
 
 #include <allot/arena/detail/annotated_members.hpp>
 #include <allot/arena/detail/region_members.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/diagnosis.hpp>
 
 #include <utility>
@@ -153,7 +154,7 @@ protected:
     void use_embedded() noexcept {
         const std::size_t at = model::position(device().base());
         constexpr std::size_t size = Device::capacity();
-        if (at > space_type::last_offset - size || at % Device::min_align != 0) __builtin_unreachable();  // an object
+        if (at > space_type::last_offset - size || at % Device::min_align != 0) ALLOT_UNREACHABLE();  // an object
         static_cast<void>(strategy_.insert({static_cast<offset>(at), static_cast<offset>(size)}, {}));
         if constexpr (Annotated) this->note_region(space_.regions[0]);
     }
@@ -401,8 +402,8 @@ protected:
         }
     }
 
-    [[no_unique_address]] std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
-    [[no_unique_address]] std::conditional_t<grows, growth_state, nothing> growth_{};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<embedded, no_error, typename Device::error> refused_with_{};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<grows, growth_state, nothing> growth_{};
 };
 
 }  // namespace detail

@@ -19,6 +19,7 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/arena/growth.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/device.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -29,8 +30,8 @@ namespace detail {
 /// Metadata of a block in a segment.
 template <class Ticket>
 struct segment_metadata {
-    [[no_unique_address]] Ticket of_strategy{};  ///< The strategy's metadata.
-    std::uint32_t region = 0;                    ///< Index of the region.
+    ALLOT_NO_UNIQUE_ADDRESS Ticket of_strategy{};  ///< The strategy's metadata.
+    std::uint32_t region = 0;                      ///< Index of the region.
     /// Compares both members.
     friend constexpr bool operator==(const segment_metadata&, const segment_metadata&) = default;
 };

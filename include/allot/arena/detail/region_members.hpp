@@ -14,6 +14,7 @@
 
 #include <allot/arena/detail/offset_space.hpp>
 #include <allot/arena/detail/requirements.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 
@@ -38,7 +39,7 @@ struct stored_regions {
 
     Strategy strategy_{};
     space_type space_{};
-    [[no_unique_address]] Device device_{};
+    ALLOT_NO_UNIQUE_ADDRESS Device device_{};
 };
 
 /// Members whose regions the destructor releases.

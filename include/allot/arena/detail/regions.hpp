@@ -14,6 +14,7 @@
 #pragma once
 
 #include <allot/arena/detail/growing_regions.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 

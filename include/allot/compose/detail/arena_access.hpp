@@ -5,6 +5,7 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 namespace allot {
 inline namespace v1 {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <allot/core/allocator.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {
@@ -18,7 +19,7 @@ inline namespace v1 {
 /// The metadata of a block with a record: the metadata of the allocator, and the index of the record.
 template <class Inner>
 struct metadata_with_record {
-    [[no_unique_address]] Inner inner{};       ///< The metadata of the allocator.
+    ALLOT_NO_UNIQUE_ADDRESS Inner inner{};     ///< The metadata of the allocator.
     std::uint32_t record = detail::no_record;  ///< The index of the record.
     /// Compares both members.
     friend constexpr bool operator==(const metadata_with_record&, const metadata_with_record&) = default;

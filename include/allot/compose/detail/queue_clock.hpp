@@ -17,6 +17,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/timeline.hpp>
 #include <allot/strategy/detail/pending_use.hpp>

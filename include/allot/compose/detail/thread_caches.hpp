@@ -14,6 +14,7 @@
 #include <allot/compose/detail/thread_stock.hpp>
 #include <allot/compose/detail/transfer_lists.hpp>
 #include <allot/compose/synchronized.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 
@@ -51,7 +52,7 @@ public:
     /// A kept block without its size, which that of the list implies.
     struct item {
         decltype(block_type::address) address{};
-        [[no_unique_address]] decltype(block_type::metadata) metadata{};
+        ALLOT_NO_UNIQUE_ADDRESS decltype(block_type::metadata) metadata{};
     };
 
 private:
@@ -249,7 +250,7 @@ private:
     }
 
     Allocator inner_;
-    [[no_unique_address]] mutable Lock lock_{};
+    ALLOT_NO_UNIQUE_ADDRESS mutable Lock lock_{};
     spin_lock list_lock_;
     cache* first_ = nullptr;
     std::atomic<std::size_t> transferred_{0};  // bytes in the transfer lists

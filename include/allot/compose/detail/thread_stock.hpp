@@ -13,7 +13,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/core/target.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <cstddef>
 #include <cstdint>

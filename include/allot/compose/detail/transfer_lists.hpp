@@ -16,6 +16,7 @@
 // Thread safety: threads may call all functions concurrently.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/target.hpp>
 
 #include <atomic>
@@ -31,11 +32,7 @@ struct standard_atomics {
     template <class T>
     using atomic = std::atomic<T>;
     /// Is called in a loop that waits for another thread.
-    static void wait() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#endif
-    }
+    static void wait() noexcept { ALLOT_PAUSE(); }
 };
 
 /// The parameters of transfer lists.

@@ -16,6 +16,8 @@
 // Thread safety: calls for different bytes may run concurrently.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
+
 #include <cstddef>
 #include <cstring>
 
@@ -36,10 +38,10 @@
 
 #if defined(ALLOT_HAS_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
-#define ALLOT_UNCHECKED __attribute__((no_sanitize("address"), noinline))
+#define ALLOT_UNCHECKED ALLOT_NO_SANITIZE("address")
 #elif defined(ALLOT_HAS_MEMORY_SANITIZER)
 #include <sanitizer/msan_interface.h>
-#define ALLOT_UNCHECKED __attribute__((no_sanitize("memory"), noinline))
+#define ALLOT_UNCHECKED ALLOT_NO_SANITIZE("memory")
 #else
 #define ALLOT_UNCHECKED
 #endif
@@ -70,7 +72,7 @@ inline constexpr bool is_on = ALLOT_HAS_SANITIZER != 0;
 
 /// A value at any address, in bytes of any type.
 template <class T>
-struct [[gnu::packed, gnu::may_alias]] record {
+struct ALLOT_PACKED_ALIAS record {
     T value;
 };
 
@@ -145,9 +147,9 @@ inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t
 
 /// Writes one line to stderr, then lets the tool report the first forbidden byte of a block. The name of this function is
 /// in the tool's report. With MemorySanitizer, does nothing.
-[[gnu::noinline]] inline void freed_block_that_is_not_live([[maybe_unused]] const void* pool,
-                                                           [[maybe_unused]] const void* at,
-                                                           [[maybe_unused]] std::size_t size) noexcept {
+ALLOT_NOINLINE inline void freed_block_that_is_not_live([[maybe_unused]] const void* pool,
+                                                        [[maybe_unused]] const void* at,
+                                                        [[maybe_unused]] std::size_t size) noexcept {
 #if ALLOT_HAS_SANITIZER && __STDC_HOSTED__
     std::fprintf(stderr,
                  "allot: misuse: a block that is not live: already freed, or its address was changed (at %p, "

@@ -2,6 +2,7 @@
 // page_sequences: the steps of which the calls of a page cache consist. They join the pages and the tables.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/strategy.hpp>
 #include <allot/page_cache/detail/page_audit.hpp>
 #include <allot/page_cache/detail/page_tables.hpp>
@@ -440,8 +441,8 @@ protected:
     page_group groups_[most_groups];
     page_tables tables_;
     store_type store_;
-    [[no_unique_address]] std::array<store_type, Tiers> slower_;
-    [[no_unique_address]] Copy copy_;
+    ALLOT_NO_UNIQUE_ADDRESS std::array<store_type, Tiers> slower_;
+    ALLOT_NO_UNIQUE_ADDRESS Copy copy_;
 };
 
 }  // namespace detail

@@ -13,8 +13,8 @@
 // most `probes`. `around` and `hole_of` visit the holes.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
-#include <allot/core/target.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
 #include <allot/strategy/detail/size_bins.hpp>
 
@@ -135,7 +135,7 @@ public:
         return {{static_cast<Offset>(nodes.offset(n) + header), size}, nodes.metadata(n)};
     }
     /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
-    [[gnu::noinline]] constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
+    ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
         return give(find(wanted, need), need, wanted.size);
     }
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if no records

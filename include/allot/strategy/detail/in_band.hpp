@@ -19,10 +19,10 @@
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
-#include <allot/core/target.hpp>
 
 #include <cstring>
 
@@ -209,15 +209,15 @@ private:
     [[nodiscard]] Offset read(Offset at) const noexcept {
         if constexpr (sanitizer::is_on) return sanitizer::read_record<Offset>(memory_.at(at));
         Offset value;
-        std::memcpy(&value, __builtin_assume_aligned(memory_.at(at), word_align), sizeof value);
+        std::memcpy(&value, ALLOT_ASSUME_ALIGNED(memory_.at(at), word_align), sizeof value);
         return value;
     }
     void write(Offset at, Offset value) noexcept {
         if constexpr (sanitizer::is_on) return sanitizer::write_record(memory_.at(at), value);
-        std::memcpy(__builtin_assume_aligned(memory_.at(at), word_align), &value, sizeof value);
+        std::memcpy(ALLOT_ASSUME_ALIGNED(memory_.at(at), word_align), &value, sizeof value);
     }
 
-    [[no_unique_address]] Memory memory_{};
+    ALLOT_NO_UNIQUE_ADDRESS Memory memory_{};
 };
 
 }  // namespace detail

@@ -15,6 +15,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/bump.hpp>
 #include <allot/strategy/detail/pending_ranges.hpp>
 #include <allot/strategy/ring.hpp>

@@ -18,6 +18,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/detail/pending_nodes.hpp>
 
@@ -251,7 +252,7 @@ private:
 
     /// Cuts a block from the front of a hole of a bin if only this queue used the hole. A separate function, so that
     /// `allocate_own` saves no registers for it.
-    [[gnu::noinline]] constexpr allocation_type cut_own(bin from, Offset need, Offset size) noexcept {
+    ALLOT_NOINLINE constexpr allocation_type cut_own(bin from, Offset need, Offset size) noexcept {
         if (from == bins::count) return {};
         const node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
         if (hole == none || !is_own(hole, *holes_.nodes.by)) return {};

@@ -19,6 +19,7 @@
 // Thread safety: not synchronized, also over a concurrent strategy.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/detail/pending_use.hpp>
 #include <allot/strategy/detail/slots_of.hpp>
 

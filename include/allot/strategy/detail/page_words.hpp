@@ -26,6 +26,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/target.hpp>
 
 #include <atomic>
@@ -334,8 +335,8 @@ private:
         return false;
     }
     // Not inlined: the common path would save registers for it.
-    [[gnu::noinline]] bool take_elsewhere(std::size_t processor, unsigned order, unsigned align_order,
-                                          std::size_t& page) noexcept {
+    ALLOT_NOINLINE bool take_elsewhere(std::size_t processor, unsigned order, unsigned align_order,
+                                       std::size_t& page) noexcept {
         const request by{processor, order, align_order, page};
         const std::size_t from = subtree_for(by);
         for (const visit which : {visit::own, visit::partly_used, visit::without_owner, visit::any})
@@ -359,7 +360,7 @@ private:
         subtrees_[w / fan].free_whole.fetch_and(narrow(~ones(count, w % fan)), relaxed);
         return true;
     }
-    [[gnu::noinline]] void give_run(std::size_t w, std::size_t count) noexcept {
+    ALLOT_NOINLINE void give_run(std::size_t w, std::size_t count) noexcept {
         for (std::size_t i = 0; i != count; ++i) words_[w + i].fetch_or(all, release);
         set(subtrees_[w / fan].free_some, ones(count, w % fan));
         set(subtrees_[w / fan].free_whole, ones(count, w % fan));
@@ -374,8 +375,8 @@ private:
         }
         return false;
     }
-    [[gnu::noinline]] bool take_words(std::size_t processor, unsigned order, unsigned align_order,
-                                      std::size_t& page) noexcept {
+    ALLOT_NOINLINE bool take_words(std::size_t processor, unsigned order, unsigned align_order,
+                                   std::size_t& page) noexcept {
         const std::size_t from = subtree_for({processor, order, align_order, page});
         const std::size_t count = words_of(order), align = step(align_order);
         for (const bool others : {false, true}) {  // whether also those that other processors reserved

@@ -17,6 +17,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/detail/pending_use.hpp>
 #include <allot/strategy/detail/side_table.hpp>
 
@@ -151,7 +152,7 @@ private:
         if (own.next == no_record && !is_used(to) && absorb(own, list)) return;
         append_to_list(to, border, list);
     }
-    [[gnu::noinline]] constexpr void append_to_list(node to, Offset border, pending_use list) noexcept {
+    ALLOT_NOINLINE constexpr void append_to_list(node to, Offset border, pending_use list) noexcept {
         const bool has_room = segments_.room(1);  // may move the segments
         pending_use* last = &note(to);
         bool is_of_block = is_used(to);
@@ -221,7 +222,7 @@ private:
         take(own);
         return own.queues;
     }
-    [[gnu::noinline]] constexpr queue_set take_front_of_list(node hole, Offset border) noexcept {
+    ALLOT_NOINLINE constexpr queue_set take_front_of_list(node hole, Offset border) noexcept {
         pending_use& own = note(hole);
         queue_set taken = own.queues;
         take(own);

@@ -13,6 +13,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/detail/pending_use.hpp>
 
 namespace allot {

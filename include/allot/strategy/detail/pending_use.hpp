@@ -14,7 +14,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/core/target.hpp>
+#include <allot/core/detail/compiler.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 #include <array>
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    [[gnu::noinline]] constexpr void take_unowned(const pending_use& use) noexcept {
+    ALLOT_NOINLINE constexpr void take_unowned(const pending_use& use) noexcept {
         for_each_queue(use.unknown(by->until.data()), [&](unsigned queue) {
             const queue_set bit = queue_set{1} << queue;
             if ((taken_queues_ & bit) == 0 || taken_[queue] < use.epoch) taken_[queue] = use.epoch;

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/target.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 #include <new>
 #include <utility>
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
 
     /// Grows to at least `wanted` records. Returns false and changes nothing on failure.
-    [[nodiscard, gnu::cold]] constexpr bool grow(record_index wanted) noexcept {
+    [[nodiscard]] ALLOT_COLD constexpr bool grow(record_index wanted) noexcept {
         constexpr record_index most = no_record - 1;
         record_index larger = capacity_ > most / 2 ? most : capacity_ * 2;
         if (larger < wanted) larger = wanted;

@@ -16,9 +16,9 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
-#include <allot/core/target.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {
@@ -180,7 +180,7 @@ private:
         Offset offset = 0;
         node before = none, after = none;
         node next = none, prev = none;
-        [[no_unique_address]] Note note{};
+        ALLOT_NO_UNIQUE_ADDRESS Note note{};
     };
 
     [[nodiscard]] ALLOT_INLINE constexpr node insert_before(node after, Offset offset) noexcept {

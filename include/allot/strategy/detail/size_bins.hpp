@@ -17,7 +17,7 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/target.hpp>
+#include <allot/core/detail/compiler.hpp>
 
 namespace allot {
 inline namespace v1 {
