@@ -16,6 +16,7 @@
 #include <allot/page_cache/page_copies.hpp>
 #include <allot/page_cache/page_key.hpp>
 #include <allot/page_cache/page_limits.hpp>
+#include <allot/page_cache/page_stack.hpp>
 #include <allot/page_cache/priority_eviction.hpp>
 #include <allot/page_cache/reuse_eviction.hpp>
 #include <allot/page_cache/s3_fifo_eviction.hpp>

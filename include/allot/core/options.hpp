@@ -103,12 +103,16 @@ inline constexpr std::size_t all_holes = std::numeric_limits<std::size_t>::max()
 /// The value of a bound that limits nothing: an extent can be as large as its offset type permits.
 inline constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max();
 
+/// The value of `records` with which a side table is in memory that the caller provides at run time, by
+/// `best_fit::give_records`.
+inline constexpr std::size_t given_records = std::numeric_limits<std::size_t>::max();
+
 /// The options of `best_fit`.
 struct best_fit_options {
     /// The location of the records. Without an arena, `automatic` selects the side table.
     node_store store = node_store::automatic;
     /// The number of records of a side table. 0 lets the table grow on the heap. Any other number is fixed and needs
-    /// no heap.
+    /// no heap. `given_records`: the caller provides the memory at run time.
     std::size_t records = 0;
     /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
     std::size_t granule = 1;

@@ -113,6 +113,20 @@ public:
         return true;
     }
 
+    /// Moves the records of a table with `given_records` to `memory`, aligned to 8 bytes, which the caller keeps until the
+    /// next call. Returns false and changes nothing if it is misaligned or smaller than the records that were ever used.
+    [[nodiscard]] bool give_records(std::span<std::byte> memory) noexcept
+        requires(Options.records == given_records)
+    {
+        return holes_.nodes.table().move_to(memory);
+    }
+    /// Returns the size of a record in memory for `give_records`. A request takes at most two records.
+    [[nodiscard]] static constexpr std::size_t record_size() noexcept
+        requires(Options.records == given_records)
+    {
+        return nodes_type::record_size();
+    }
+
     /// Returns true if records are available for one more extent and for the holes on both sides of a block in it.
     [[nodiscard]] constexpr bool can_insert() const noexcept {
         return holes_.nodes.has_room(nodes_type::extent_records + 2);

@@ -82,7 +82,7 @@ GIVEN = {
        for name in ("leaf_first", "priority", "reuse", "s3_fifo")},
     "page_cache/page_cache.hpp": "allot::page_content prompt[2], contents_of_new_pages[2];\nunsigned rest = 40;\n"
                                  "auto run_kernels = [](std::span<const unsigned>) {};\n",
-    "page_cache/page_key.hpp": "unsigned tokens[16];\n",
+    "page_cache/page_key.hpp": "unsigned tokens[16];\n", "page_cache/page_stack.hpp": "unsigned pages_of_this_machine = 5;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
     "plan/replan_at.hpp": STEPS, "plan/symbolic.hpp": HEAP + STEPS,

@@ -1,6 +1,7 @@
 // Random calls on page caches of many shapes: the bytes that tables name are those of contiguous memory.
 #include "played.hpp"
 
+#include <allot/page_cache/page_stack.hpp>
 #include <allot/page_cache/reuse_eviction.hpp>
 #include <allot/strategy/page_tree.hpp>
 
@@ -54,6 +55,15 @@ TEST_CASE("page_cache: tables name the bytes of contiguous memory over a tree of
                                          {.page_bytes = 6, .page_tokens = 2, .window = 5}};
     using tree = allot::page_tree<allot::page_tree_options{.page = 1, .count = 64}, std::uint32_t>;
     play_limits<tree>({.bytes = 300, .groups = two, .sequences = 5, .sequence_pages = 20}, 1);
+}
+
+TEST_CASE("page_cache: tables name the bytes of contiguous memory over a number of pages from run time") {
+    constexpr allot::page_group one[] = {{.page_bytes = 12, .page_tokens = 3}};
+    constexpr allot::page_group two[] = {{.page_bytes = 4, .page_tokens = 2},
+                                         {.page_bytes = 6, .page_tokens = 2, .window = 5}};
+    play_limits<allot::page_stack>({.bytes = 13 * 12, .groups = one, .sequences = 5, .sequence_pages = 20}, 1);
+    play_limits<allot::page_stack, allot::reuse_eviction>(
+        {.bytes = 300, .groups = two, .sequences = 5, .sequence_pages = 20}, 1);
 }
 
 TEST_CASE("page_cache: pages that come back from slower tiers have their bytes") {

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <new>
+#include <random>
+#include <span>
 #include <vector>
 
 namespace {
@@ -425,6 +427,55 @@ TEST_CASE("best_fit: resize needs a record only for a new hole") {
     REQUIRE(strategy.resize(second, 50));
     REQUIRE(strategy.resize({{30, 50}, second.metadata}, 40));
     CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::out_of_records, 30});
+}
+
+TEST_CASE("best_fit: a table in given memory moves, and gives the offsets of a table on the heap") {
+    constexpr best_fit_options given{.store = node_store::side_table, .records = allot::given_records};
+    using strategy_type = allot::best_fit<given>;
+    constexpr std::size_t each = strategy_type::record_size();
+    strategy_type strategy;
+    allot::best_fit<best_fit_options{.store = node_store::side_table}> expected;
+    CHECK_FALSE(strategy.insert({100, 100'000}));  // no records
+    std::vector<std::uint64_t> memory(each / 8 * 3);
+    CHECK_FALSE(strategy.give_records(std::as_writable_bytes(std::span{memory}).subspan(1)));
+    REQUIRE(strategy.give_records(std::as_writable_bytes(std::span{memory})));
+    REQUIRE(strategy.insert({100, 100'000}));
+    REQUIRE(expected.insert({100, 100'000}));
+    CHECK_FALSE(strategy.can_insert());
+    std::mt19937 random{7};
+    std::vector<std::pair<allot::allocation_of<strategy_type>, allot::allocation_of<decltype(expected)>>> live;
+    int grown = 0;
+    for (int call = 0; call != 3000; ++call) {
+        if (!live.empty() && random() % 3 == 0) {
+            std::swap(live[random() % live.size()], live.back());
+            strategy.deallocate(live.back().first);
+            expected.deallocate(live.back().second);
+            live.pop_back();
+            continue;
+        }
+        const allot::layout wanted{random() % 200 + 1, std::size_t{1} << random() % 8};
+        auto block = strategy.allocate(wanted);
+        while (!block && strategy.diagnose(wanted).reason == allot::refusal::out_of_records) {
+            std::vector<std::uint64_t> larger(memory.size() + 3);
+            REQUIRE(strategy.give_records(std::as_writable_bytes(std::span{larger})));
+            if (memory.size() >= 3)  // less than the records that were ever used
+                CHECK_FALSE(strategy.give_records(std::as_writable_bytes(std::span{memory}.first(3))));
+            std::fill(memory.begin(), memory.end(), ~std::uint64_t{0});
+            memory.swap(larger);
+            block = strategy.allocate(wanted);
+            ++grown;
+        }
+        const auto other = expected.allocate(wanted);
+        REQUIRE(bool(block) == bool(other));
+        if (!block) continue;
+        REQUIRE(block.where == other.where);
+        live.push_back({block, other});
+    }
+    CHECK(grown > 10);
+    strategy_type moved{std::move(strategy)};
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    for (const auto& block : live) moved.deallocate(block.first);
+    CHECK(moved.remove({100, 100'000}));
 }
 
 TEST_CASE("best_fit: in band, allocate_at leaves no bytes before the block or enough for a hole") {

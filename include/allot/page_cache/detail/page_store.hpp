@@ -68,6 +68,11 @@ private:
 
 template <class Pages, class Eviction>
 class page_store {
+    static constexpr bool takes_words = requires(Pages pages, std::span<std::uint32_t> words) {
+        Pages::words_per_page;
+        pages.open(words);
+    };
+
 public:
     /// The arrays of a store.
     struct arrays {
@@ -76,6 +81,7 @@ public:
         std::span<large_page> large;
         std::span<std::uint32_t> tokens;
         std::span<std::uint32_t> words[most_groups];
+        std::span<std::uint32_t> pages;
 
         constexpr arrays(const page_shape& shape, record_memory& memory) noexcept
             : records{memory.take<page_record>(shape.slots())},
@@ -84,6 +90,7 @@ public:
               tokens{memory.take<std::uint32_t>(shape.slots() * shape.tokens)} {
             for (std::uint32_t g = 0; g != shape.groups; ++g)
                 words[g] = memory.take<std::uint32_t>(shape.slots() * Eviction::words_per_page);
+            if constexpr (takes_words) pages = memory.take<std::uint32_t>(shape.large * Pages::words_per_page);
         }
     };
 
@@ -95,6 +102,7 @@ public:
     /// Takes the arrays. Returns false on failure.
     bool open(const page_shape& shape, record_memory& memory) noexcept {
         const arrays made{shape, memory};
+        if constexpr (takes_words) pages_.open(made.pages);
         if (made.records.empty() || !pages_.insert({0, static_cast<typename Pages::offset_type>(shape.large)}))
             return false;
         shape_ = shape;

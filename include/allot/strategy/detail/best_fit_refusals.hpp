@@ -57,6 +57,10 @@ consteval best_fit_options best_fit_options_in() {
     static_assert(Options.largest_extent >= Where.largest || Where.grows || Where.extends || Where.largest == no_bound,
                   "allot: this device's memory is larger than best_fit_options::largest_extent: leave that option out, "
                   "because an arena derives it from its device");
+    static_assert(
+        Options.records != given_records,
+        "allot: an arena cannot give memory to a table with best_fit_options::records = given_records: set the "
+        "number of records, or use best_fit without an arena");
     best_fit_options options = Options;
     if (options.store == node_store::automatic)
         options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band

@@ -3,6 +3,7 @@
 //
 //     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
 //     growing (Capacity == 0)  one array on the host heap that doubles; `room` fails if the heap is exhausted
+//     given_records            one array in memory of the caller; `room` fails if the table is full
 //
 // A record has a `next` index, which links the free records. A caller calls `room` before it changes any state, so that
 // a failure changes nothing.
@@ -14,8 +15,10 @@
 
 #include <allot/core/arithmetic.hpp>
 #include <allot/core/detail/compiler.hpp>
+#include <allot/core/options.hpp>
 
 #include <new>
+#include <span>
 #include <utility>
 
 namespace allot {
@@ -82,11 +85,46 @@ private:
     record_index capacity_ = 0;
 };
 
+template <class Record>
+class record_array<Record, given_records> {
+public:
+    constexpr record_array() noexcept = default;
+    constexpr record_array(record_array&& other) noexcept : records_{std::exchange(other.records_, {})} {}
+    constexpr record_array& operator=(record_array&& other) noexcept {
+        records_ = std::exchange(other.records_, {});
+        return *this;
+    }
+
+    [[nodiscard]] constexpr record_index capacity() const noexcept {
+        return static_cast<record_index>(records_.size());
+    }
+    [[nodiscard]] static constexpr bool grow(record_index) noexcept { return false; }
+    [[nodiscard]] constexpr Record& operator[](record_index i) noexcept { return records_[i]; }
+    [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
+
+    /// Moves the first `used` records to other memory. Returns false and changes nothing if the memory is misaligned or
+    /// holds fewer records.
+    [[nodiscard]] bool move_to(std::span<std::byte> memory, record_index used) noexcept {
+        constexpr std::size_t most = no_record - 1;
+        const std::size_t count = memory.size() / sizeof(Record) < most ? memory.size() / sizeof(Record) : most;
+        if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(Record) != 0 || count < used) return false;
+        auto* const fresh = reinterpret_cast<Record*>(memory.data());
+        for (std::size_t i = 0; i != count; ++i) new (fresh + i) Record{};
+        for (record_index i = 0; i != used; ++i) fresh[i] = records_[i];
+        records_ = {fresh, count};
+        return true;
+    }
+
+private:
+    std::span<Record> records_{};
+};
+
 /// Table of records with a list of free ones.
 template <class Record, std::size_t Capacity>
 class record_table {
 public:
-    static_assert(Capacity < no_record, "allot: a side table must have fewer than 2^32 - 1 records");
+    static_assert(Capacity < no_record || Capacity == given_records,
+                  "allot: a side table must have fewer than 2^32 - 1 records");
 
     constexpr record_table() noexcept = default;
     constexpr record_table(record_table&& other) noexcept
@@ -120,6 +158,12 @@ public:
         if (free_ == no_record) return used_++;
         --free_count_;
         return std::exchange(free_, records_[free_].next);
+    }
+    /// Moves the table to other memory. Returns false and changes nothing if the memory is misaligned or too small.
+    [[nodiscard]] bool move_to(std::span<std::byte> memory) noexcept
+        requires(Capacity == given_records)
+    {
+        return records_.move_to(memory, used_);
     }
     /// Frees a record.
     ALLOT_INLINE constexpr void give(record_index index) noexcept {

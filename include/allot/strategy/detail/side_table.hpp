@@ -112,6 +112,9 @@ public:
     }
 
     [[nodiscard]] constexpr bool room(record_index count) noexcept { return records_.room(count); }
+    /// Returns the table, for `given_records`.
+    [[nodiscard]] constexpr auto& table() noexcept { return records_; }
+    [[nodiscard]] static constexpr std::size_t record_size() noexcept { return sizeof(record); }
     [[nodiscard]] constexpr bool has_room(record_index count) const noexcept {
         return Capacity == 0 || records_.spare() >= count;
     }
