@@ -33,6 +33,7 @@ class Dev(unittest.TestCase):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
         self.script("bindings/tflite_micro/run", ECHO)
+        self.script("bindings/python/run", ECHO)
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
@@ -108,6 +109,7 @@ class Dev(unittest.TestCase):
             (["gpu", "--pack", "--out", "x"], "--pack takes only traces"),
             (["gpu", "--pack", "--rehearse"], "--rehearse and --pack exclude each other"),
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
+            (["wheel", "--fast"], "./dev wheel accepts --test or no argument"),
             (["tflite_micro", "a.csv"], "./dev tflite_micro takes models (.tflite), not a.csv"),
             (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
             (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
@@ -233,6 +235,10 @@ class Dev(unittest.TestCase):
             self.script(name, "")
         self.assertEqual(self.dev("tvm").stdout, "run\n")
         self.assertEqual(self.dev("tvm", "offsets", "storage_test").stdout, "run offsets storage_test\n")
+
+    def test_wheel(self):
+        self.assertEqual(self.dev("wheel").stdout, "run --wheel\n")
+        self.assertEqual(self.dev("wheel", "--test").stdout, "run\n")
 
     def test_models_in_tflite_micro(self):
         planner = "build/gcc/examples/apps/memory_planner/memory_planner"

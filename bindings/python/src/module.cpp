@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// The extension module allot._allot. The package allot/ gives it the interface that users see.
+#include "module.hpp"
+
+NB_MODULE(_allot, m) {
+    using namespace allot_python;
+    m.doc() = "The parts of allot that are written in C++. Use the package allot.";
+    nb::exception<out_of_memory>(m, "OutOfMemory", PyExc_MemoryError).doc() =
+        "A request failed. The text is the reason.";
+    bind_planner(m);
+    bind_offsets(m);
+}

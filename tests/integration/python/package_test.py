@@ -1,0 +1,76 @@
+"""Tests of the wheel: its size, its types, and the samples of its documentation."""
+
+import doctest
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import allot
+import allot._allot
+import allot._planner
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_wheel_is_small_and_runs_on_old_systems():
+    wheel = Path(os.environ["ALLOT_WHEEL"])
+    assert wheel.stat().st_size < 2_000_000
+    assert "manylinux" in wheel.name
+    if sys.version_info >= (3, 12):
+        assert "-abi3-" in wheel.name
+
+
+@pytest.mark.parametrize("module", [allot, allot._allot, allot._planner], ids=lambda module: module.__name__)
+def test_samples_of_docstrings(module):
+    done = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert done.attempted and not done.failed
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "bindings/python/README.md"])
+def test_samples_of_pages(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert done.attempted and not done.failed
+
+
+def test_every_public_name_is_documented():
+    for name in allot.__all__:
+        value = getattr(allot, name)
+        assert value.__doc__, name
+        for member in vars(value) if isinstance(value, type) else ():
+            if not member.startswith("_") and not issubclass(value, tuple):
+                assert getattr(value, member).__doc__, f"{name}.{member}"
+
+
+def mypy(*arguments):
+    return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, *arguments], capture_output=True, text=True)
+
+
+def test_the_types_of_the_package_are_right():
+    done = mypy("-p", "allot")
+    assert done.returncode == 0, done.stdout
+
+
+def test_mypy_finds_mistakes_of_users(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import allot\n"
+                       "reveal_type(allot.plan([(1, 0, 1)]))\n"
+                       "reveal_type(allot.plan([(1, 0, 1)], memories=[(1,)]))\n"
+                       "reveal_type(allot.OffsetAllocator(1).allocate(1))\n"
+                       "allot.OffsetAllocator('1')\n")
+    done = mypy(str(program))
+    assert 'Revealed type is "allot._planner.Plan"' in done.stdout
+    assert 'Revealed type is "allot._planner.MemoriesPlan"' in done.stdout
+    assert 'Revealed type is "int"' in done.stdout or 'builtins.int"' in done.stdout
+    assert "arg-type" in done.stdout and done.stdout.count("error:") == 1
+
+
+def test_numpy_is_optional():
+    program = ("import sys\nsys.modules['numpy'] = sys.modules['pandas'] = sys.modules['plotly'] = None\n"
+               "import allot\nassert allot.plan([(4, 0, 1)]).peak == 4\nassert allot.OffsetAllocator(9).allocate(4) == 0")
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert importlib.util.find_spec("numpy")
