@@ -22,9 +22,8 @@
 // Thread safety: that of the allocator.
 #pragma once
 
-#include <allot/adapt/detail/block_as_pointer.hpp>
+#include <allot/adapt/detail/basic_memory_resource.hpp>
 
-#include <memory>
 #include <memory_resource>
 
 namespace allot {
@@ -32,34 +31,14 @@ inline namespace v1 {
 
 /// A polymorphic memory resource that refers to an allocator.
 template <class Allocator>
-class memory_resource final : public std::pmr::memory_resource {
-    static_assert(detail::pointer_requirements<Allocator>());
-    using pointers = detail::block_as_pointer<Allocator>;
-
+class memory_resource final : public detail::basic_memory_resource<std::pmr::memory_resource, Allocator> {
 public:
     /// Constructs a resource that refers to an allocator.
-    explicit memory_resource(Allocator& allocator) noexcept : allocator_{std::addressof(allocator)} {}
+    explicit memory_resource(Allocator& allocator) noexcept
+        : detail::basic_memory_resource<std::pmr::memory_resource, Allocator>{allocator} {}
 
     /// Returns the allocator.
-    [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
-
-private:
-    void* do_allocate(std::size_t size, std::size_t align) override {
-        return pointers::allocate(*allocator_, {size, align});
-    }
-    void do_deallocate(void* address, std::size_t size, std::size_t align) override {
-        pointers::deallocate(*allocator_, address, {size, align});
-    }
-    [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-#ifdef __cpp_rtti
-        const auto* const same = dynamic_cast<const memory_resource*>(&other);
-        return same != nullptr && same->allocator_ == allocator_;
-#else
-        return this == &other;
-#endif
-    }
-
-    Allocator* allocator_;
+    [[nodiscard]] Allocator& allocator() const noexcept { return this->referred(); }
 };
 
 }  // namespace v1

@@ -33,6 +33,9 @@ TOP = """#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
+#include <boost/container/pmr/string.hpp>
+#include <boost/container/pmr/vector.hpp>
+#include <boost/container/vector.hpp>
 using namespace allot::literals;
 using heap_arena = allot::arena<allot::host::heap, allot::best_fit<>>;
 struct widget {};
