@@ -63,6 +63,23 @@ TEST_CASE("counted: the counters of random calls equal those of a model") {
     CHECK(memory.statistics().peak == model.used);
 }
 
+TEST_CASE("counted: the wrappers of a counted allocator restart its peak") {
+    using arena = allot::arena<allot::host::static_storage<1000>, allot::best_fit<>>;
+    allot::counted<arena> counted;
+    allot::limited limited{counted, 900};
+    allot::indexed memory{limited};
+    const auto first = memory.allocate({.size = 300, .align = 8});
+    const auto second = memory.allocate({.size = 77, .align = 8});
+    REQUIRE(first);
+    REQUIRE(second);
+    memory.deallocate(first.address);
+    CHECK(memory.statistics().peak == 377);
+    memory.restart_peak();
+    CHECK(memory.statistics().peak == 77);
+    memory.deallocate(second);
+    CHECK(memory.statistics().peak == 77);
+}
+
 TEST_CASE("counted: reset and rollback restore the counters, and keep the peak") {
     allot::counted<allot::arena<allot::host::static_storage<1000>, allot::stack<>>> memory;
     const auto a = memory.allocate({.size = 100, .align = 1});

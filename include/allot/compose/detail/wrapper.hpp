@@ -127,6 +127,12 @@ public:
     {
         return inner_.statistics();
     }
+    /// Sets the peak of the counters to the bytes that are in use now.
+    void restart_peak() noexcept
+        requires requires(allocator_type& of) { of.restart_peak(); }
+    {
+        inner_.restart_peak();
+    }
     /// Returns the allocator.
     [[nodiscard]] const allocator_type& inner() const noexcept { return inner_; }
     // For `report`. A wrapper that changes or refuses requests has its own `inner_request`.
